@@ -1,0 +1,77 @@
+# Two commands do everything on a machine with Python 3.11-3.13, git and make:
+#   make demo    make test
+# PYTHON=python3.12 picks another interpreter (its own .venv-3.12). Each venv is made once: its stamp depends on
+# pyproject.toml and constraints.txt, so a second run installs nothing.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-light models lint bench clean
+
+DEFAULT_PYTHON := $(shell tools/find_python.sh)
+BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
+ifeq ($(BASE_PYTHON),)
+$(error no working CPython 3.11, 3.12 or 3.13 found$(if $(PYTHON), as "$(PYTHON)"); give one with PYTHON=/path/to/python)
+endif
+version_of = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VERSION := $(call version_of,$(BASE_PYTHON))
+VENV := $(if $(filter $(VERSION),$(call version_of,$(DEFAULT_PYTHON))),.venv,.venv-$(VERSION))
+STAMP := $(VENV)/.installed-$(VERSION)
+RUN := $(VENV)/bin/python
+PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+# Other Pythons at hand run the tests that need no torch, in light venvs.
+LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13),$(if $(shell tools/find_python.sh $(v)),$(v)))
+LIGHT_STAMPS := $(LIGHT_VERSIONS:%=.venv-light-%/.installed)
+LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
+# Reasoning about sizes is the same Python on each version: the dear parts of its tests run once, under torch.
+LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
+  $(foreach part,cost proofs suggestions guards_admission,--ignore tests/symbolic_shapes/test_$(part).py)
+
+# Two workers pay on two cores when torch's own threads are off.
+WORKERS ?= 2
+PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
+export OMP_NUM_THREADS ?= 1
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV) ($(BASE_PYTHON))"
+	@test -x $(RUN) && test "$(VERSION)" = "$$($(RUN) -c 'import sys; print("%d.%d" % sys.version_info[:2])')" \
+	  || $(BASE_PYTHON) -m venv --clear $(VENV)
+	@$(RUN) $(PIP) torch==2.13.0
+	@$(RUN) $(PIP) --editable '.[models,verify,dev]'
+	@touch $@
+
+.venv-light-%/.installed: constraints.txt
+	@echo "Installing into $(@D) (no torch)"
+	@$$(tools/find_python.sh $*) -m venv --clear $(@D)
+	@$(@D)/bin/python $(PIP) $(LIGHT_PACKAGES)
+	@touch $@
+
+demo: $(STAMP) ## export a tiny Whisper, show the program, save, load and check it
+	@$(RUN) examples/demo.py
+
+test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other Pythons at hand too
+	@status=0; \
+	for version in $(LIGHT_VERSIONS); do \
+	  echo "Torch-free tests on Python $$version"; \
+	  .venv-light-$$version/bin/python $(PYTEST) $(LIGHT_TESTS) || status=1; \
+	done; \
+	echo "All tests on Python $(VERSION)"; \
+	$(RUN) $(PYTEST) || status=1; \
+	exit $$status
+
+models: $(STAMP) ## the long list of models, with a table of results
+	@$(RUN) -m tests.models.report
+
+lint: $(STAMP) ## ruff and mypy
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+bench: $(STAMP) ## the benchmarks of benchmarks/results
+	$(RUN) benchmarks/export_time.py
+	$(RUN) benchmarks/scaling.py
+
+clean: ## remove the venvs and caches
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -1,0 +1,150 @@
+"""Export time of dynamo-lite, torch.export strict and torch.export non-strict, side by side in one process.
+
+    python benchmarks/export_time.py [--runs 5] [--models bert,vit] [--write]
+
+For each model: the first export of a module that never ran (cold), then the median of further exports of the same
+module (warm), the three exporters taking turns so that a busy machine slows all alike. `--write` keeps the table in
+benchmarks/results/export_time.md. The very first export of a process, which also pays for the exporter's imports and
+caches, is measured in a fresh process for each exporter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import math
+import statistics
+import subprocess
+import sys
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.exporters import EXPORTERS, NON_STRICT, OURS, STRICT, machine, progress, timed  # noqa: E402
+from tests.models.registry import CORE, Model, load  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results" / "export_time.md"
+FIRST_OF_PROCESS = "gpt_12"
+
+
+@dataclass
+class Measured:
+    """Seconds for one model and one exporter; `refusal` says why there are none."""
+
+    cold: float = math.nan
+    warm: list[float] = field(default_factory=list)
+    refusal: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.warm) if self.warm else math.nan
+
+
+Row = dict[str, Measured]
+
+
+def measure(model: Model, runs: int) -> Row:
+    """Time every exporter on its own copy of the model (built alike, seeded alike), turn by turn."""
+    cases = {exporter: model.case() for exporter in EXPORTERS}
+    row = {exporter: Measured() for exporter in EXPORTERS}
+    for turn in range(runs + 1):
+        for exporter, case in cases.items():
+            if row[exporter].refusal:
+                continue
+            progress(f"{model.name}: {exporter}, run {turn} of {runs}")
+            timing = timed(exporter, case.module, case.inputs(0))
+            if timing.program is None:
+                row[exporter].refusal = timing.refusal
+            elif turn == 0:
+                row[exporter].cold = timing.seconds
+            else:
+                row[exporter].warm.append(timing.seconds)
+    return row
+
+
+def first_of_process(exporter: str) -> float:
+    """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not)."""
+    program = (
+        "from benchmarks.exporters import timed; from tests.models.registry import load; "
+        f"case = load('core')[{FIRST_OF_PROCESS!r}].case(); "
+        f"timing = timed({exporter!r}, case.module, case.inputs(0)); "
+        "print(timing.seconds if timing.program else 'nan')"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return float(done.stdout.splitlines()[-1])
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    """NaN for no ratios."""
+    return math.exp(statistics.fmean(map(math.log, ratios))) if ratios else math.nan
+
+
+def _seconds(value: float) -> str:
+    return "refused" if math.isnan(value) else f"{value:.3f}"
+
+
+def _ratio(theirs: float, ours: float) -> str:
+    return "–" if math.isnan(theirs) or math.isnan(ours) else f"{theirs / ours:.1f}×"
+
+
+def ratios(rows: dict[str, Row], exporter: str, cold: bool) -> list[float]:
+    """Their time over ours, for each model that both export."""
+    pairs = [(r[exporter].cold, r[OURS].cold) if cold else (r[exporter].median, r[OURS].median) for r in rows.values()]
+    return [theirs / ours for theirs, ours in pairs if not math.isnan(theirs) and not math.isnan(ours)]
+
+
+def table(rows: dict[str, Row]) -> str:
+    """The measurements as markdown: medians and ratios, cold calls, geometric means, refusals."""
+    head = ["model", "ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
+    head += ["cold: ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
+    for name, row in rows.items():
+        cells = [name]
+        for times in ({e: m.median for e, m in row.items()}, {e: m.cold for e, m in row.items()}):
+            cells += [_seconds(times[exporter]) for exporter in EXPORTERS]
+            cells += [_ratio(times[exporter], times[OURS]) for exporter in (STRICT, NON_STRICT)]
+        lines.append(f"| {' | '.join(cells)} |")
+    means = [
+        [f"**{geometric_mean(ratios(rows, e, cold)):.1f}×**" for e in (STRICT, NON_STRICT)] for cold in (False, True)
+    ]
+    lines.append(f"| **geometric mean** | | | | {' | '.join(means[0])} | | | | {' | '.join(means[1])} |")
+    refused = [f"- {name}, {e}: {m.refusal}" for name, row in rows.items() for e, m in row.items() if m.refusal]
+    return "\n".join([*lines, "", *(["Refused:", "", *refused] if refused else ["Nothing was refused."])])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=5, help="warm runs per model and exporter")
+    parser.add_argument("--models", default="", help="comma-separated names (default: the core list)")
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.relative_to(ROOT)}")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    models = load(CORE)
+    chosen = options.models.split(",") if options.models else list(models)
+    rows = {name: measure(models[name], options.runs) for name in chosen}
+    first = []
+    for exporter in EXPORTERS:
+        progress(f"first export of a process: {exporter}")
+        first.append(f"{exporter} {_seconds(first_of_process(exporter))}")
+    progress("")
+    command = " ".join(["python benchmarks/export_time.py", *sys.argv[1:]])
+    text = "\n".join([
+        "# Export time, seconds", "",
+        f"Command: `{command}`; {machine()}.",
+        f"Warm: median of {options.runs} runs; cold: the first export of a module that never ran, in this process.", "",
+        table(rows), "",
+        f"First export of a fresh process ({FIRST_OF_PROCESS}, seconds): {', '.join(first)}.", "",
+    ])  # fmt: skip
+    print(text)
+    if options.write:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

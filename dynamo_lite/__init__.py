@@ -1,0 +1,29 @@
+"""dynamo-lite: a strict, whole-graph tracer for PyTorch.
+
+`dynamo_lite.export(mod, args)` returns a `torch.export.ExportedProgram`. Names are imported on first use, so that
+`dynamo_lite.interpreter` can be used without torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dynamo_lite.exporter import export as export
+
+__version__ = "0.1.0"
+
+_LAZY = {"export": "dynamo_lite.exporter"}
+
+__all__ = ["errors", "export"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
+    if name == "errors":
+        return importlib.import_module("dynamo_lite.errors")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,43 @@
+"""The private torch API that capture stands on, in one place. Checked with torch 2.13.0."""
+
+from __future__ import annotations
+
+from torch._dispatch.python import enable_python_dispatcher
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses.fake_impls import fast_detach
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+    in_kernel_invocation_manager,
+)
+from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
+from torch.fx.experimental.proxy_tensor import (
+    PreDispatchTorchFunctionMode,
+    ProxyTorchDispatchMode,
+    disable_autocast_cache,
+)
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
+
+__all__ = [
+    "DataDependentOutputException",
+    "DynamicOutputShapeException",
+    "UnsupportedFakeTensorException",
+    "UnsupportedOperatorException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "HigherOrderOperator",
+    "OpOverload",
+    "PreDispatchTorchFunctionMode",
+    "ProxyTorchDispatchMode",
+    "_enter_autocast",
+    "_exit_autocast",
+    "_extract_tensor_metadata",
+    "disable_autocast_cache",
+    "enable_python_dispatcher",
+    "fast_detach",
+    "in_kernel_invocation_manager",
+]

@@ -1,0 +1,57 @@
+"""What a recorder asks about the program while it adds a node: where it is in the source and in the modules."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Protocol
+
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.memo import Inexact
+
+
+class NodeContext(Protocol):
+    """Answers for the operator that is being recorded right now. The tracer implements it on the interpreter."""
+
+    def stack_trace(self) -> str | None:
+        """The program's stack in the format of `traceback`, outermost frame first; None leaves the entry out."""
+
+    def module_stack(self) -> dict[str, tuple[str, str]]:
+        """The modules whose forward is running, outermost first, in torch.export's final form:
+        `{"L__self__": ("", "pkg.Model"), "L__self__layers_0": ("layers.0", "pkg.Block")}`, values (FQN, class)."""
+
+    def source_fn_stack(self) -> list[tuple[str, Any]]:
+        """(node name, function or module class) pairs as TorchDynamo leaves them; [] leaves the entry out."""
+
+    def torch_fn(self) -> tuple[str, str] | None:
+        """(unique name, "type.function") of the torch function that was called; None lets the recorder answer."""
+
+    def refuse(self, error: CaptureError) -> NoReturn:
+        """Raises what ends the recording; the program must not be able to catch it."""
+
+    def restart(self, error: Inexact) -> NoReturn:
+        """The recording has to be made again with less `memory`. Must not return."""
+
+
+class NoContext:
+    """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
+
+    def __init__(self, root_class: type | None = None) -> None:
+        name = "" if root_class is None else f"{root_class.__module__}.{root_class.__qualname__}"
+        self._stack = {"L__self__": ("", name)}
+
+    def stack_trace(self) -> str | None:
+        return None
+
+    def module_stack(self) -> dict[str, tuple[str, str]]:
+        return self._stack
+
+    def source_fn_stack(self) -> list[tuple[str, Any]]:
+        return []
+
+    def torch_fn(self) -> tuple[str, str] | None:
+        return None
+
+    def refuse(self, error: CaptureError) -> NoReturn:
+        raise error
+
+    def restart(self, error: Inexact) -> NoReturn:
+        raise error

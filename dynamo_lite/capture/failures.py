@@ -1,0 +1,50 @@
+"""What may go wrong while an operator runs on tensors without data, and whose business that is.
+
+A shape error is the program's: eager would raise it too, and the program may catch it. That there is no data is ours:
+the program must not see it, or it would take a branch that it does not take in eager.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from dynamo_lite.capture._torch import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+from dynamo_lite.capture.errors import CaptureError
+
+_KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most operators)"
+_STATIC_SHAPE = (
+    "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding"
+)
+_FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or use another operator"
+
+
+def missing_data(func: Any, error: Exception) -> CaptureError | None:
+    """The refusal that `error`, raised by `func` on FakeTensors, amounts to; None if eager would raise it as well."""
+    name = str(func)
+    if isinstance(error, DataDependentOutputException):
+        what = f"{name} needs the data of a tensor"
+        return CaptureError("data-dependent-value", what, _KEEP_AS_TENSOR, {"what": name})
+    if isinstance(error, DynamicOutputShapeException):
+        what = f"the size of the result of {name} depends on the data of a tensor"
+        return CaptureError("data-dependent-shape", what, _STATIC_SHAPE, {"operator": name})
+    if isinstance(error, (UnsupportedOperatorException, UnsupportedFakeTensorException, NotImplementedError)):
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        what = f"{name} cannot be run on tensors without data: {reason}"
+        return CaptureError("no-meta-kernel", what, _FAKE_KERNEL, {"operator": name, "reason": reason})
+    return None
+
+
+def internal(error: Exception) -> CaptureError:
+    """An error of our own, with its traceback: the program must not catch it either."""
+    if isinstance(error, CaptureError):
+        return error
+    text = "".join(traceback.format_exception(error))
+    return CaptureError(
+        "internal", f"capture itself failed:\n{text}", "please report this with the program", {"reason": text}
+    )

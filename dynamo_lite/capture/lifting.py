@@ -1,0 +1,83 @@
+"""Tensors that the program reads from outside: parameters, buffers and constants become inputs of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import torch
+from torch import fx, nn
+from torch.nn.parameter import is_lazy
+
+from dynamo_lite.errors import InvalidArguments
+
+
+class LiftedKind(Enum):
+    PARAMETER = "parameter"
+    BUFFER = "buffer"
+    CONSTANT = "constant"
+
+
+@dataclass
+class Lifted:
+    """One tensor that is an input of the graph without being an argument of the program.
+
+    `tensor` is the program's own (never a copy, unless it would drag an autograd graph along); `fqn` is its name in the
+    signature, `node` its placeholder, `fake` the stand-in that operators are run on.
+    """
+
+    kind: LiftedKind
+    fqn: str
+    tensor: torch.Tensor
+    fake: torch.Tensor
+    node: fx.Node
+    persistent: bool | None = None
+
+
+@dataclass(frozen=True)
+class StateEntry:
+    """A registered parameter or buffer: its first name in `named_parameters` / `named_buffers` order."""
+
+    kind: LiftedKind
+    fqn: str
+    tensor: torch.Tensor
+    persistent: bool | None
+
+
+def non_persistent_buffers(root: nn.Module) -> set[str]:
+    """The names of the buffers that `state_dict()` leaves out."""
+    names: set[str] = set()
+    for prefix, module in root.named_modules(remove_duplicate=False):
+        dot = f"{prefix}." if prefix else ""
+        names.update(dot + name for name in module._non_persistent_buffers_set)
+    return names
+
+
+def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
+    """Each registered tensor once, parameters before buffers, as torch.export orders the placeholders.
+
+    Raises InvalidArguments for a parameter of a lazy module that has not been called yet.
+    """
+    if root is None:
+        return
+    for fqn, parameter in root.named_parameters():
+        if is_lazy(parameter):
+            raise InvalidArguments(f"the parameter {fqn} has no shape yet: call the (lazy) module once before export")
+        yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
+    transient = non_persistent_buffers(root)
+    for fqn, buffer in root.named_buffers():
+        yield StateEntry(LiftedKind.BUFFER, fqn, buffer, fqn not in transient)
+
+
+def constant_attributes(root: nn.Module | None) -> dict[int, str]:
+    """`{id(tensor): FQN}` of the tensors that are plain attributes of the modules (not registered)."""
+    found: dict[int, str] = {}
+    if root is None:
+        return found
+    for prefix, module in root.named_modules():
+        dot = f"{prefix}." if prefix else ""
+        for name, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                found.setdefault(id(value), dot + name)
+    return found

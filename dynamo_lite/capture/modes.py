@@ -1,0 +1,124 @@
+"""The two torch modes that show a recorder what the program does.
+
+`OperatorMode` sees each ATen operator at the PreDispatch key: before autograd, before autocast and before composite
+operators decompose. `FunctionMode` sees torch functions by their Python name, and what is not an operator at all:
+switching gradients and autocast on and off, and `.data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dynamo_lite.capture._torch import (
+    HigherOrderOperator,
+    PreDispatchTorchFunctionMode,
+    ProxyTorchDispatchMode,
+    _enter_autocast,
+    _exit_autocast,
+)
+from dynamo_lite.capture.errors import CaptureError
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.recorder import Recorder
+
+
+class OperatorMode(ProxyTorchDispatchMode):
+    """Hands each operator to the recorder.
+
+    torch admits at the PreDispatch key only modes of this type (`_set_mode_pre_dispatch` in torch/_ops.py), and needs
+    nothing of it but the type: hence TorchDispatchMode's constructor.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, recorder: Recorder) -> None:
+        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self._mode_key = torch._C._TorchDispatchModeKey.PROXY
+        self.enter_stack: list[ProxyTorchDispatchMode | None] = []
+        self._recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if isinstance(func, HigherOrderOperator):
+            name = func.name()
+            error = CaptureError(
+                "higher-order-operator",
+                f"the higher-order operator {name} reached capture, which has no rule for it",
+                "call the torch function that it belongs to (torch.cond, ...) so that its branches can be traced",
+                {"function": name},
+            )
+            self._recorder.context.refuse(error)
+        return self._recorder.guarded(self._recorder.operator, func, args, kwargs or {})
+
+
+class FunctionMode(PreDispatchTorchFunctionMode):
+    """Tells the recorder which torch function runs, and what happens outside of operators.
+
+    `torch.autocast` looks for a PreDispatchTorchFunctionMode by type (torch/amp/autocast_mode.py) and calls its
+    `__torch_function__` with `_enter_autocast` and `_exit_autocast`; the context manager itself has run by then.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        TorchFunctionMode.__init__(self)
+        self._recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        handler = _HANDLERS.get(func)
+        if handler is not None:
+            return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
+        self._recorder.torch_function = func
+        return func(*args, **(kwargs or {}))
+
+
+def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
+    torch._C._set_grad_enabled(enabled)
+    recorder.marker(torch._C._set_grad_enabled, (enabled,))
+
+
+def _enter(recorder: Recorder, *args: Any) -> None:
+    recorder.autocast_nodes.append(recorder.marker(_enter_autocast, args))
+
+
+def _exit(recorder: Recorder, *_: Any) -> None:
+    recorder.marker(_exit_autocast, (recorder.autocast_nodes.pop(),))
+
+
+def _get_data(recorder: Recorder, tensor: torch.Tensor) -> torch.Tensor:
+    # x.data shares x's memory as x.detach() does, but does not dispatch; only the version counter differs.
+    return tensor.detach()
+
+
+def _set_data(recorder: Recorder, tensor: torch.Tensor, value: torch.Tensor) -> None:
+    recorder.assign_data(tensor, value)
+
+
+def _deep_copy(recorder: Recorder, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+    return recorder.deep_copy(tensor, memo)
+
+
+def _reads_data(name: str) -> Callable[..., Any]:
+    def refuse(recorder: Recorder, *_: Any, **__: Any) -> Any:
+        what = f"Tensor.{name}()"
+        raise CaptureError(
+            "data-dependent-value", f"{what} needs the data of a tensor", "keep the value as a tensor", {"what": what}
+        )
+
+    return refuse
+
+
+_HANDLERS: dict[Any, Callable[..., Any]] = {
+    torch._C._set_grad_enabled: _set_grad_enabled,
+    _enter_autocast: _enter,
+    _exit_autocast: _exit,
+    torch.Tensor.__deepcopy__: _deep_copy,
+    torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
+    torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
+    torch.Tensor.numpy: _reads_data("numpy"),
+    torch.Tensor.tolist: _reads_data("tolist"),
+    torch.Tensor.__array__: _reads_data("__array__"),
+    torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),
+}

@@ -1,0 +1,96 @@
+"""FakeTensors made quickly: stand-ins for the program's tensors, and the snapshots that nodes keep of results.
+
+torch's converter describes a tensor in about 60 fields, to cope with subclasses, views and sparse layouts. A parameter
+is nearly always a plain strided tensor that owns its memory; for those the sizes and strides say it all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """Equal for tensors that share memory, as long as both are alive."""
+    if tensor.layout is not torch.strided:
+        return id(tensor)  # a sparse tensor has no storage of its own
+    return int(tensor.untyped_storage()._cdata)
+
+
+class StandIns:
+    """Makes the stand-ins of one recording."""
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self._mode = fake_mode
+        self._shared: set[int] = set()
+        self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
+
+    def expect(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Announces tensors together: those that share memory get stand-ins that share memory."""
+        counts = Counter(storage_key(t) for t in tensors if type(t) in _PLAIN)
+        self._shared.update(key for key, count in counts.items() if count > 1)
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a real tensor; a FakeTensor stands for itself."""
+        if isinstance(tensor, FakeTensor):
+            return tensor
+        if not self._is_simple(tensor):
+            return self._mode.from_tensor(tensor, static_shapes=True)
+        return _fake_like(tensor, self._mode)
+
+    def like(self, tensor: FakeTensor) -> torch.Tensor:
+        """A stand-in of this recording that looks like a FakeTensor of another one."""
+        meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+        return FakeTensor(self._mode, meta, tensor.fake_device)
+
+    def _is_simple(self, tensor: torch.Tensor) -> bool:
+        return (
+            type(tensor) in _PLAIN
+            and tensor.layout is torch.strided
+            and tensor._base is None
+            and tensor.is_leaf
+            and tensor.storage_offset() == 0
+            and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized)
+            and storage_key(tensor) not in self._shared
+        )
+
+    def snapshot(self, tensor: FakeTensor) -> tuple[torch.Tensor, Any]:
+        """What a node keeps of its result: (val, tensor_meta), detached. Results that look the same share one.
+
+        Operators may change the result itself later, in place and in shape: hence a snapshot.
+        """
+        if tensor.layout is not torch.strided or type(tensor) is not FakeTensor:
+            return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
+        key = (
+            *(tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device),
+            *(tensor.requires_grad, tensor.is_conj(), tensor.is_neg()),
+        )
+        known = self._snapshots.get(key)
+        if known is None:
+            known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
+        return known
+
+    def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
+        assert isinstance(tensor, FakeTensor)
+        val = fast_detach(tensor.fake_mode, tensor)
+        val.requires_grad_(tensor.requires_grad)
+        return val, _extract_tensor_metadata(tensor)
+
+
+_PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
+
+
+def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+    meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+    fake = FakeTensor(mode, meta, tensor.device)
+    fake.requires_grad_(tensor.requires_grad)
+    if isinstance(tensor, nn.Parameter):
+        fake._is_param = True
+    return fake

@@ -1,0 +1,45 @@
+"""From tensors to the graph nodes that stand for them, by identity.
+
+Tensors are held weakly. That is not only for memory: `torch.zeros(2)` makes a shallow copy of the tensor that the
+dispatch mode saw unless nobody else holds it (make_variable in torch/csrc/autograd/variable.h), and the copy would be
+unknown. torch keeps the Python object of a tensor alive as long as C++ holds the tensor, so an id is not reused early.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+from torch import fx
+
+
+class TensorMap:
+    """`{tensor: node}` by identity, weak in the tensors."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, tuple[weakref.ref[torch.Tensor], fx.Node]] = {}
+
+    def __setitem__(self, tensor: torch.Tensor, node: fx.Node) -> None:
+        key = id(tensor)
+        known = self._entries.get(key)
+        if known is not None:  # an in-place operator: the tensor's newest node wins
+            self._entries[key] = (known[0], node)
+            return
+        entries = self._entries
+
+        def forget(dead: weakref.ref[torch.Tensor]) -> None:
+            entry = entries.get(key)
+            if entry is not None and entry[0] is dead:
+                del entries[key]
+
+        entries[key] = (weakref.ref(tensor, forget), node)
+
+    def get(self, tensor: torch.Tensor) -> fx.Node | None:
+        entry = self._entries.get(id(tensor))
+        return None if entry is None else entry[1]
+
+    def __contains__(self, tensor: torch.Tensor) -> bool:
+        return id(tensor) in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)

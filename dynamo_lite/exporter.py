@@ -1,0 +1,120 @@
+"""The front: `export` reads from top to bottom as the picture in docs/architecture.md."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+
+from dynamo_lite.capture import CaptureError
+from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.program import build_program, flatten_inputs
+from dynamo_lite.run import retrace, traced
+from dynamo_lite.tracing.torch_state import TorchState
+
+
+def export(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = True,
+) -> ExportedProgram:
+    """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
+
+    Args:
+        mod: an nn.Module, a function, a bound method or any other callable.
+        args, kwargs: an example call. Tensors may be real, on the meta device, or FakeTensors of the user's own mode.
+        dynamic_shapes: not yet: all sizes are constants of the program.
+        strict: every Python frame of the program is interpreted (the only mode so far).
+
+    Raises:
+        GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
+        InvalidArguments: the call of `export` itself makes no sense.
+        Exception: what `mod` itself raises on these arguments, as in eager.
+
+    The user's objects are as before when this returns or raises.
+    """
+    args, kwargs = _check_call(mod, args, kwargs, dynamic_shapes, strict)
+    root = _root_of(mod)
+    inputs = flatten_inputs(_signature_of(mod), args, kwargs)
+    with _as_before():
+        with traced(mod, root, inputs) as run:
+            if run.effects.pending:
+                retrace(run)
+        updates, guards = run.effects.buffer_updates, run.tracer.guards
+        try:
+            program = build_program(run.recorder, root, inputs, run.outputs, buffer_updates=updates, guards=guards)
+        except CaptureError as error:
+            raise run.tracer.refused(error) from error
+    program.notes = run.tracer.notes  # type: ignore[attr-defined]
+    return program
+
+
+def _check_call(
+    mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if not callable(mod):
+        raise InvalidArguments(f"mod must be callable (a module, a function, ...), not {type(mod).__qualname__}")
+    if isinstance(mod, torch.jit.ScriptModule):
+        raise InvalidArguments("mod is a ScriptModule: export the Python module that it was made from")
+    if not isinstance(args, tuple):
+        raise InvalidArguments(f"args must be a tuple of positional arguments, not {type(args).__qualname__}")
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
+    if not _all_static(dynamic_shapes):
+        raise NotImplementedError("dynamic_shapes other than all-static are not supported yet")
+    if not strict:
+        raise NotImplementedError("strict=False is not supported yet")
+    return args, dict(kwargs or {})
+
+
+def _all_static(spec: Any) -> bool:
+    """Whether a dynamic_shapes specification makes no size dynamic."""
+    if isinstance(spec, dict):
+        return all(_all_static(v) for v in spec.values())
+    if isinstance(spec, (list, tuple)):
+        return all(_all_static(v) for v in spec)
+    return spec is None or spec is torch.export.Dim.STATIC or type(spec) is int
+
+
+def _root_of(mod: Any) -> nn.Module | None:
+    """The module whose parameters and buffers the program has: `mod`, or the module that it is a method of."""
+    if isinstance(mod, nn.Module):
+        return mod
+    owner = getattr(mod, "__self__", None)
+    return owner if isinstance(owner, nn.Module) else None
+
+
+def _signature_of(mod: Any) -> inspect.Signature:
+    target = mod.forward if isinstance(mod, nn.Module) else mod
+    try:
+        return inspect.signature(target)
+    except ValueError:  # a C callable without a text signature
+        return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+
+
+@contextmanager
+def _as_before() -> Iterator[None]:
+    """torch's global switches and generators, and its "is this an export?" flags, around a trace."""
+    state = TorchState()
+    compiler = torch.compiler
+    flags = (compiler._is_compiling_flag, compiler._is_exporting_flag)
+    compiler._is_compiling_flag = compiler._is_exporting_flag = True
+    log = logging.getLogger(
+        "torch._subclasses.fake_tensor"
+    )  # logs what operators raise, which is the program's business
+    was_disabled, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = was_disabled
+        compiler._is_compiling_flag, compiler._is_exporting_flag = flags
+        state.restore()

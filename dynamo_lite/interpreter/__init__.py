@@ -1,0 +1,37 @@
+"""A CPython bytecode interpreter on real objects.
+
+>>> from dynamo_lite.interpreter import interpret
+>>> interpret(sorted, [3, 1, 2], key=lambda x: -x)
+[3, 2, 1]
+
+`interpret` runs a callable with the result, the exceptions and the effects that CPython gives it; an `Observer`
+given to an `Interpreter` watches what it reads, writes, calls and decides. Nothing here knows of torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .observer import NOT_HANDLED, Observer
+from .own_builtins import pin
+from .vm import FrameSummary, Interpreter
+
+__all__ = ["NOT_HANDLED", "FrameSummary", "Interpreter", "Observer", "interpret"]
+
+
+def interpret(fn: Callable[..., Any], /, *args: Any, sentry: bool = False, **kwargs: Any) -> Any:
+    """`fn(*args, **kwargs)`, run by the interpreter.
+
+    Returns what it returns and raises what it raises. With `sentry=True` (needs torch) the result is an object with
+    `value` and `native_frames`: the code objects of the program that CPython evaluated behind the interpreter's back.
+    """
+    vm = Interpreter()
+    if not sentry:
+        return vm.enter(fn, args, kwargs)
+    from .sentry import watched  # torch is imported there only
+
+    return watched(lambda: vm.enter(fn, args, kwargs), vm)
+
+
+pin(__name__)

@@ -1,0 +1,22 @@
+"""Lookasides: C callables that the interpreter answers itself, because doors alone are not enough.
+
+Most C functions need none: what they call back has a door (doors.py). An entry stands here for one of three reasons:
+the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
+or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).
+Those about frames (super, locals, exec, ...) are in interpreter/introspection.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.interpreter.lookasides import attributes, calling, elements, surroundings
+
+TABLE: dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {
+    **attributes.TABLE,
+    **calling.TABLE,
+    **elements.TABLE,
+    **surroundings.TABLE,
+}
+"""C callable → handler(vm, args, kwargs) → value."""

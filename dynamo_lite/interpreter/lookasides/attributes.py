@@ -1,0 +1,173 @@
+"""getattr, isinstance and their relatives: through the data model, so that the observer sees the read or write."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import DELETED
+
+Handler = Any
+
+
+def _getattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or not 2 <= len(args) <= 3 or type(args[1]) is not str:
+        return vm.doors.call(getattr, args, kwargs)
+    if len(args) == 2:
+        return datamodel.getattr_(vm, args[0], args[1])
+    try:
+        return datamodel.getattr_(vm, args[0], args[1])
+    except AttributeError:
+        return args[2]
+
+
+def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2 or type(args[1]) is not str:
+        return vm.doors.call(hasattr, args, kwargs)
+    try:
+        datamodel.getattr_(vm, args[0], args[1])
+    except AttributeError:
+        return False
+    return True
+
+
+def _setattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 3 or type(args[1]) is not str:
+        return vm.doors.call(setattr, args, kwargs)
+    return datamodel.setattr_(vm, *args)
+
+
+def _delattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2 or type(args[1]) is not str:
+        return vm.doors.call(delattr, args, kwargs)
+    return datamodel.delattr_(vm, *args)
+
+
+def _reader(slot: Any) -> Handler:
+    """`object.__getattribute__(obj, name)`: this slot and no override, told to the observer."""
+
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value = vm.doors.call(slot, args, kwargs)
+        if vm.on_read is None or len(args) != 2:
+            return value
+        return vm.on_read("attr", args[0], args[1], value)
+
+    return handler
+
+
+def _writer(slot: Any) -> Handler:
+    """`object.__setattr__(obj, name, value)` and `type.__setattr__`: this slot and no override."""
+
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) != 3 or kwargs:
+            return vm.doors.call(slot, args, kwargs)
+        obj, name, value = args
+        if vm.before_write is not None:
+            vm.before_write("attr", obj, name, value)
+        vm.doors.call(slot, args)
+        if issubclass(type(obj), type):
+            datamodel.class_changed(vm, obj, name, value)
+        return None
+
+    return handler
+
+
+def _deleter(slot: Any) -> Handler:
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if vm.before_write is not None and len(args) == 2:
+            vm.before_write("attr", args[0], args[1], DELETED)
+        return vm.doors.call(slot, args, kwargs)
+
+    return handler
+
+
+def _isinstance(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2:
+        return vm.doors.call(isinstance, args, kwargs)
+    return datamodel.isinstance_(vm, *args)
+
+
+def _issubclass(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2:
+        return vm.doors.call(issubclass, args, kwargs)
+    return datamodel.issubclass_(vm, *args)
+
+
+# -- operator ----------------------------------------------------------------------------------------------------
+
+
+def _getitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2:
+        return vm.doors.call(operator.getitem, args, kwargs)
+    return datamodel.getitem(vm, *args)
+
+
+def _setitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 3:
+        return vm.doors.call(operator.setitem, args, kwargs)
+    return datamodel.setitem(vm, *args)
+
+
+def _delitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if kwargs or len(args) != 2:
+        return vm.doors.call(operator.delitem, args, kwargs)
+    return datamodel.delitem(vm, *args)
+
+
+def _attrgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    getter, *rest = args
+    if len(rest) != 1 or kwargs or type(getter) is not operator.attrgetter:
+        return vm.doors.call(operator.attrgetter.__call__, args, kwargs)
+    paths: Any = getter.__reduce__()[1]
+    found = []
+    for path in paths:
+        value = rest[0]
+        for name in path.split("."):
+            value = datamodel.getattr_(vm, value, name)
+        found.append(value)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _itemgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    getter, *rest = args
+    if len(rest) != 1 or kwargs or type(getter) is not operator.itemgetter:
+        return vm.doors.call(operator.itemgetter.__call__, args, kwargs)
+    keys: Any = getter.__reduce__()[1]
+    found = [datamodel.getitem(vm, rest[0], key) for key in keys]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _methodcaller(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    caller, *rest = args
+    if len(rest) != 1 or kwargs or type(caller) is not operator.methodcaller:
+        return vm.doors.call(operator.methodcaller.__call__, args, kwargs)
+    reduced: Any = caller.__reduce__()
+    maker, made_with = reduced
+    named: dict[str, Any] = {}
+    if maker is not operator.methodcaller:  # with keyword arguments: partial(methodcaller, name, **keywords)
+        named, made_with = maker.keywords, (*maker.args, *made_with)
+    name, *given = made_with
+    return vm.call(datamodel.getattr_(vm, rest[0], name), tuple(given), named)
+
+
+TABLE: dict[Any, Handler] = {
+    getattr: _getattr,
+    hasattr: _hasattr,
+    setattr: _setattr,
+    delattr: _delattr,
+    isinstance: _isinstance,
+    issubclass: _issubclass,
+    object.__getattribute__: _reader(object.__getattribute__),
+    type.__getattribute__: _reader(type.__getattribute__),
+    object.__setattr__: _writer(object.__setattr__),
+    type.__setattr__: _writer(type.__setattr__),
+    object.__delattr__: _deleter(object.__delattr__),
+    type.__delattr__: _deleter(type.__delattr__),
+    operator.getitem: _getitem,
+    operator.setitem: _setitem,
+    operator.delitem: _delitem,
+    operator.attrgetter.__call__: _attrgetter,
+    operator.itemgetter.__call__: _itemgetter,
+    operator.methodcaller.__call__: _methodcaller,
+}

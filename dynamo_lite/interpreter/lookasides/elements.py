@@ -1,0 +1,58 @@
+"""C callables that use the elements of an iterable: the elements are armed as they come.
+
+Doors.call arms what stands in a list, tuple, dict or set. When the iterable is lazy (a generator, `map`, a dict
+view's iterator), its elements appear only while the C code runs: a `map` over it arms each one on its way, and
+laziness and order stay CPython's.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.interpreter import datamodel
+
+_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
+
+
+def _over(fn: Callable[..., Any], at: int) -> Any:
+    """A handler for `fn` whose argument number `at` is an iterable of operands."""
+
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
+            iterator = datamodel.iter_(vm, args[at])
+            args = (*args[:at], map(_arming(vm), iterator), *args[at + 1 :])
+        return vm.doors.call(fn, args, kwargs)
+
+    return handler
+
+
+def _iterates(fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """min and max of several arguments do not iterate; what is no iterable is left to C's own TypeError."""
+    if (fn is min or fn is max) and len(args) > 1:
+        return False
+    return datamodel.type_lookup(type(args[1 if fn is functools.reduce else 0]), "__iter__") is not datamodel.MISSING
+
+
+def _arming(vm: Any) -> Callable[[Any], Any]:
+    arm = vm.doors.arm
+
+    def passed(value: Any) -> Any:
+        arm(value)
+        return value
+
+    return passed
+
+
+TABLE: dict[Any, Any] = {
+    sorted: _over(sorted, 0),
+    min: _over(min, 0),
+    max: _over(max, 0),
+    sum: _over(sum, 0),
+    any: _over(any, 0),
+    all: _over(all, 0),
+    set: _over(set, 0),
+    frozenset: _over(frozenset, 0),
+    functools.reduce: _over(functools.reduce, 1),
+}

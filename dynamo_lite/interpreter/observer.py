@@ -1,0 +1,95 @@
+"""The one interface between the interpreter and whoever watches it (the tracer).
+
+The interpreter asks or tells an `Observer` at a few well-defined points. Every method here does
+nothing, which is what `interpret()` runs with. A subclass overrides what it needs; the interpreter
+looks once, when it is made, which methods are overridden, so that an unused hook costs nothing.
+
+Vocabulary of `kind`:
+
+=========  ==============================================  =================================
+kind       owner                                           key
+=========  ==============================================  =================================
+"attr"     the object                                      the attribute's name
+"item"     the container                                   the index or key (a slice as such)
+"global"   the globals dict                                the name
+"builtin"  the builtins dict                               the name
+"cell"     the cell (types.CellType) of a closure          the free variable's name
+"name"     the namespace of a class body or exec           the name
+=========  ==============================================  =================================
+"""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+
+class _Sentinel:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+NOT_HANDLED: Final = _Sentinel("NOT_HANDLED")
+"""What `before_call` and `on_truth` return to say: go on as CPython would."""
+
+DELETED: Final = _Sentinel("DELETED")
+"""The `value` of a `before_write` that is a deletion."""
+
+
+class Observer:
+    """Watches an interpreter. The default does nothing."""
+
+    def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Before any call that the interpreted program makes, or that a lookaside makes for it.
+
+        `fn` is what is called: a Python function, a C callable, a class, an instance with __call__; a
+        bound method arrives as (function, (self, *args)) when its function is a Python function and as
+        (method descriptor of the type, (self, *args)) when it is a C method, so that one table keyed by
+        function serves every spelling. Returns NOT_HANDLED to go on, or the value that stands for
+        the call's result. An exception raised here is raised at the call.
+        """
+        return NOT_HANDLED
+
+    def runs_natively(self, fn: FunctionType) -> bool:
+        """Whether CPython may evaluate this Python function itself (trusted code). Asked once per code object."""
+        return False
+
+    def enters_by_door(self, fn: FunctionType) -> bool:
+        """Native code that the program called is about to call `fn` back: True to interpret it (see doors.py)."""
+        return True
+
+    def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        """After a C callable or a trusted Python function returned. Returns what the program sees."""
+        return result
+
+    def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
+        """After the program read `value`. Returns what the program sees (usually `value`)."""
+        return value
+
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        """Before the program stores `value` (or DELETED). Raising refuses the write."""
+
+    def on_truth(self, value: Any) -> Any:
+        """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
+        return NOT_HANDLED
+
+    def on_identity(self, left: Any, right: Any) -> bool:
+        """`left is right` for two different objects (`right` is not None): the answer."""
+        return False
+
+    def on_enter(self, frame: Any) -> None:
+        """A frame of the program starts (a generator's frame: each time that it is resumed)."""
+
+    def on_exit(self, frame: Any) -> None:
+        """The frame returned, yielded or raised."""
+
+    def on_instruction(self, frame: Any, instruction: Any) -> None:
+        """Before each instruction (logging only: overriding this makes the interpreter several times slower)."""
+
+    def on_native_frame(self, code: CodeType) -> None:
+        """The sentry saw CPython evaluate a frame of the program (interpreter/sentry.py)."""

@@ -1,0 +1,9 @@
+"""The handlers of the normal form, by topic. A handler is named after its instruction."""
+
+from __future__ import annotations
+
+from ..handler_table import HANDLERS
+from . import building, calls, control, imports, matching, operators, raising, suspending, typeparams, variables
+
+__all__ = ["HANDLERS", "building", "calls", "control", "imports", "matching", "operators", "raising", "suspending",
+           "typeparams", "variables"]  # fmt: skip

@@ -1,0 +1,271 @@
+"""Building containers, unpacking, formatting."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import datamodel
+from ..doors import ATOMS
+from ..handler_table import handler
+from ..names import callee_name, type_name
+from ..sentinels import MISSING, NULL
+
+if TYPE_CHECKING:
+    from ..frame import Frame
+    from ..vm import Interpreter
+
+Stack = list[Any]
+
+
+def _take(stack: Stack, count: int) -> list[Any]:
+    """The last `count` values, taken off the stack."""
+    start = len(stack) - count
+    taken = stack[start:]
+    del stack[start:]
+    return taken
+
+
+def _put(vm: Interpreter, target: dict[Any, Any], key: Any, value: Any) -> None:
+    """Fill a dict that is being built (not a write that an observer needs to see)."""
+    if type(key) in ATOMS:
+        target[key] = value
+    else:
+        vm.doors.apply_shallow(operator.setitem, target, key, value)
+
+
+def _add(vm: Interpreter, target: set[Any], item: Any) -> None:
+    if type(item) in ATOMS:
+        target.add(item)
+    else:
+        vm.doors.apply_shallow(set.add, target, item)
+
+
+@handler
+def BUILD_TUPLE(frame: Frame, stack: Stack, count: int) -> None:
+    stack.append(tuple(_take(stack, count)))
+
+
+@handler
+def BUILD_LIST(frame: Frame, stack: Stack, count: int) -> None:
+    stack.append(_take(stack, count))
+
+
+@handler
+def BUILD_SET(frame: Frame, stack: Stack, count: int) -> None:
+    built: set[Any] = set()
+    for item in _take(stack, count):
+        _add(frame.vm, built, item)
+    stack.append(built)
+
+
+@handler
+def BUILD_MAP(frame: Frame, stack: Stack, count: int) -> None:
+    items = _take(stack, 2 * count)
+    built: dict[Any, Any] = {}
+    for key, value in zip(items[::2], items[1::2]):
+        _put(frame.vm, built, key, value)
+    if frame.vm.made_dicts is not None:
+        frame.vm.made_dicts.add(id(built))
+    stack.append(built)
+
+
+@handler
+def BUILD_CONST_KEY_MAP(frame: Frame, stack: Stack, count: int) -> None:
+    keys = stack.pop()
+    built = dict(zip(keys, _take(stack, count)))
+    if frame.vm.made_dicts is not None:
+        frame.vm.made_dicts.add(id(built))
+    stack.append(built)
+
+
+@handler
+def BUILD_STRING(frame: Frame, stack: Stack, count: int) -> None:
+    stack.append("".join(_take(stack, count)))
+
+
+@handler
+def BUILD_SLICE(frame: Frame, stack: Stack, count: int) -> None:
+    stack.append(slice(*_take(stack, count)))
+
+
+@handler
+def LIST_APPEND(frame: Frame, stack: Stack, depth: int) -> None:
+    item = stack.pop()
+    stack[-depth].append(item)
+
+
+@handler
+def SET_ADD(frame: Frame, stack: Stack, depth: int) -> None:
+    item = stack.pop()
+    _add(frame.vm, stack[-depth], item)
+
+
+@handler
+def MAP_ADD(frame: Frame, stack: Stack, depth: int) -> None:
+    """key, value -> ; into the dict at `depth`"""
+    value, key = stack.pop(), stack.pop()
+    _put(frame.vm, stack[-depth], key, value)
+
+
+@handler
+def LIST_TO_TUPLE(frame: Frame, stack: Stack, _: int) -> None:
+    stack[-1] = tuple(stack[-1])
+
+
+# ---------------------------------------------------------------------- iterables into containers
+
+
+def is_iterable(x: Any) -> bool:
+    """Whether iter(x) has a chance: CPython asks this to choose the message of a TypeError."""
+    cls = type(x)
+    return datamodel.type_lookup(cls, "__iter__") is not datamodel.MISSING or (
+        not issubclass(cls, dict) and datamodel.type_lookup(cls, "__getitem__") is not datamodel.MISSING
+    )
+
+
+def collect(vm: Interpreter, iterable: Any) -> list[Any]:
+    """list(iterable), with what is Python in it interpreted."""
+    if type(iterable) in (list, tuple):
+        return list(iterable)
+    iterator = datamodel.iter_(vm, iterable)
+    found = []
+    while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
+        found.append(item)
+    return found
+
+
+@handler
+def LIST_EXTEND(frame: Frame, stack: Stack, depth: int) -> None:
+    iterable = stack.pop()
+    if not is_iterable(iterable):
+        raise TypeError(f"Value after * must be an iterable, not {type_name(type(iterable))}")
+    stack[-depth].extend(collect(frame.vm, iterable))
+
+
+@handler
+def SET_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
+    iterable = stack.pop()
+    target = stack[-depth]
+    for item in collect(frame.vm, iterable):
+        _add(frame.vm, target, item)
+
+
+@handler
+def DICT_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
+    mapping = stack.pop()
+    vm, target = frame.vm, stack[-depth]
+    if type(mapping) is not dict and vm.getattr(mapping, "keys", MISSING) is MISSING:
+        raise TypeError(f"'{type_name(type(mapping))}' object is not a mapping")
+    for key, value in _items(vm, mapping):
+        _put(vm, target, key, value)
+
+
+def _items(vm: Interpreter, mapping: Any) -> list[tuple[Any, Any]]:
+    """The items as dict.update reads them: a dict's own, else keys() and []."""
+    cls = type(mapping)
+    if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
+        return list(dict.items(mapping))
+    keys = collect(vm, vm.call(vm.getattr(mapping, "keys")))
+    return [(key, datamodel.getitem(vm, mapping, key)) for key in keys]
+
+
+def dict_merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, callee: Any) -> None:
+    """f(**mapping): each keyword once. Raises CPython's TypeErrors, which name the callee."""
+    if type(mapping) is not dict and vm.getattr(mapping, "keys", MISSING) is MISSING:
+        kind = type_name(type(mapping))
+        raise TypeError(f"{callee_name(callee)} argument after ** must be a mapping, not {kind}")
+    for key, value in _items(vm, mapping):
+        if datamodel.contains(vm, target, key):
+            raise TypeError(f"{callee_name(callee)} got multiple values for keyword argument '{key}'")
+        _put(vm, target, key, value)  # a key that is no str is an error of the call, not of the merging
+
+
+def callee_under(stack: Stack, depth: int) -> Any:
+    """The callable of the pair that lies under the last `depth` values (see _pop_callee)."""
+    first, second = stack[-depth - 2], stack[-depth - 1]
+    return second if first is NULL else first
+
+
+@handler
+def DICT_MERGE(frame: Frame, stack: Stack, depth: int) -> None:
+    """callee pair, positional arguments, dict ..., mapping -> the same without the mapping"""
+    mapping = stack.pop()
+    dict_merge(frame.vm, stack[-depth], mapping, callee_under(stack, depth + 1))
+
+
+# ---------------------------------------------------------------------- unpacking
+
+
+def _iterate_to_unpack(vm: Interpreter, x: Any) -> Any:
+    if not is_iterable(x):
+        raise TypeError(f"cannot unpack non-iterable {type_name(type(x))} object")
+    return datamodel.iter_(vm, x)
+
+
+@handler
+def UNPACK_SEQUENCE(frame: Frame, stack: Stack, count: int) -> None:
+    """sequence -> its items, the first on top"""
+    sequence = stack.pop()
+    if type(sequence) in (tuple, list) and len(sequence) == count:
+        stack.extend(sequence[::-1])
+        return
+    vm = frame.vm
+    iterator = _iterate_to_unpack(vm, sequence)
+    items = _advance_times(vm, iterator, count, f"expected {count}")
+    if datamodel.advance(vm, iterator, MISSING) is not MISSING:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    stack.extend(items[::-1])
+
+
+def _advance_times(vm: Interpreter, iterator: Any, count: int, expected: str) -> list[Any]:
+    items: list[Any] = []
+    while len(items) < count:
+        item = datamodel.advance(vm, iterator, MISSING)
+        if item is MISSING:
+            raise ValueError(f"not enough values to unpack ({expected}, got {len(items)})")
+        items.append(item)
+    return items
+
+
+@handler
+def UNPACK_EX(frame: Frame, stack: Stack, counts: int) -> None:
+    """sequence -> `counts & 255` items, the list of the middle, `counts >> 8` items; the first on top"""
+    before, after = counts & 255, counts >> 8
+    vm = frame.vm
+    iterator = _iterate_to_unpack(vm, stack.pop())
+    items = _advance_times(vm, iterator, before, f"expected at least {before + after}")
+    rest: list[Any] = []
+    while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
+        rest.append(item)
+    if len(rest) < after:
+        raise ValueError(
+            f"not enough values to unpack (expected at least {before + after}, got {before + len(rest)})"
+        )
+    split = len(rest) - after
+    stack.extend([*items, rest[:split], *rest[split:]][::-1])
+
+
+# ---------------------------------------------------------------------- formatting
+
+_CONVERSIONS: Final = (None, datamodel.str_, datamodel.repr_, datamodel.ascii_)
+
+
+@handler
+def CONVERT_VALUE(frame: Frame, stack: Stack, kind: int) -> None:
+    """value -> str(value), repr(value) or ascii(value)"""
+    convert = _CONVERSIONS[kind]
+    assert convert is not None
+    stack[-1] = convert(frame.vm, stack[-1])
+
+
+@handler
+def FORMAT_VALUE(frame: Frame, stack: Stack, arg: tuple[int, bool]) -> None:
+    """value, [spec] -> the formatted string; arg is (conversion, whether there is a spec)"""
+    conversion, has_spec = arg
+    spec = stack.pop() if has_spec else ""
+    value = stack[-1]
+    convert = _CONVERSIONS[conversion]
+    if convert is not None:
+        value = convert(frame.vm, value)
+    stack[-1] = value if type(value) is str and not spec else datamodel.format_(frame.vm, value, spec)

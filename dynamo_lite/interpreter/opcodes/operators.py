@@ -1,0 +1,168 @@
+"""Operators, subscripts, attributes: the data model behind the stack."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import datamodel
+from ..handler_table import handler
+from ..sentinels import NULL
+
+if TYPE_CHECKING:
+    from ..frame import Frame
+
+Stack = list[Any]
+
+ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
+"""Types whose operators, between themselves, run no Python code."""
+
+BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
+    "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
+    "-": operator.sub, "/": operator.truediv, "^": operator.xor,
+}  # fmt: skip
+COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+@handler
+def BINARY_OP(frame: Frame, stack: Stack, symbol: str) -> None:
+    right = stack.pop()
+    left = stack[-1]
+    if type(left) in ATOMS and type(right) in ATOMS:
+        # str % x formats any x, but an atom has no Python-level __str__ or __format__
+        stack[-1] = BINARY[symbol](left, right)
+    else:
+        stack[-1] = datamodel.binary(frame.vm, symbol, left, right)
+
+
+@handler
+def INPLACE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
+    right = stack.pop()
+    left = stack[-1]
+    if type(left) in ATOMS and type(right) in ATOMS:
+        stack[-1] = _INPLACE[symbol](left, right)
+    else:
+        stack[-1] = datamodel.inplace(frame.vm, symbol, left, right)
+
+
+_INPLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
+    "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
+    "-": operator.isub, "/": operator.itruediv, "^": operator.ixor,
+}  # fmt: skip
+
+
+@handler
+def COMPARE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
+    right = stack.pop()
+    left = stack[-1]
+    if type(left) in ATOMS and type(right) in ATOMS:
+        stack[-1] = COMPARE[symbol](left, right)
+    else:
+        stack[-1] = datamodel.compare(frame.vm, symbol, left, right)
+
+
+@handler
+def IS_OP(frame: Frame, stack: Stack, invert: bool) -> None:
+    right = stack.pop()
+    same = stack[-1] is right
+    if not same and frame.vm.on_identity is not None and right is not None:
+        same = frame.vm.on_identity(stack[-1], right)
+    stack[-1] = same is not invert
+
+
+@handler
+def CONTAINS_OP(frame: Frame, stack: Stack, invert: bool) -> None:
+    container = stack.pop()
+    stack[-1] = datamodel.contains(frame.vm, container, stack[-1]) is not invert
+
+
+@handler
+def UNARY_NEGATIVE(frame: Frame, stack: Stack, _: int) -> None:
+    stack[-1] = datamodel.unary(frame.vm, "-", stack[-1])
+
+
+@handler
+def UNARY_POSITIVE(frame: Frame, stack: Stack, _: int) -> None:
+    stack[-1] = datamodel.unary(frame.vm, "+", stack[-1])
+
+
+@handler
+def UNARY_INVERT(frame: Frame, stack: Stack, _: int) -> None:
+    stack[-1] = datamodel.unary(frame.vm, "~", stack[-1])
+
+
+@handler
+def UNARY_NOT(frame: Frame, stack: Stack, _: int) -> None:
+    value = stack[-1]
+    stack[-1] = value is False or (value is not True and not datamodel.truth(frame.vm, value))
+
+
+@handler
+def TO_BOOL(frame: Frame, stack: Stack, _: int) -> None:
+    if type(stack[-1]) is not bool:
+        stack[-1] = datamodel.truth(frame.vm, stack[-1])
+
+
+@handler
+def BINARY_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
+    key = stack.pop()
+    stack[-1] = datamodel.getitem(frame.vm, stack[-1], key)
+
+
+@handler
+def STORE_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
+    """value, container, key -> ; container[key] = value"""
+    key, container, value = stack.pop(), stack.pop(), stack.pop()
+    datamodel.setitem(frame.vm, container, key, value)
+
+
+@handler
+def DELETE_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
+    key, container = stack.pop(), stack.pop()
+    datamodel.delitem(frame.vm, container, key)
+
+
+@handler
+def BINARY_SLICE(frame: Frame, stack: Stack, _: int) -> None:
+    stop, start = stack.pop(), stack.pop()
+    stack[-1] = datamodel.getitem(frame.vm, stack[-1], slice(start, stop))
+
+
+@handler
+def STORE_SLICE(frame: Frame, stack: Stack, _: int) -> None:
+    """value, container, start, stop -> ; container[start:stop] = value"""
+    stop, start, container, value = stack.pop(), stack.pop(), stack.pop(), stack.pop()
+    datamodel.setitem(frame.vm, container, slice(start, stop), value)
+
+
+@handler
+def LOAD_ATTR(frame: Frame, stack: Stack, name: str) -> None:
+    stack[-1] = datamodel.getattr_(frame.vm, stack[-1], name)
+
+
+@handler
+def LOAD_METHOD(frame: Frame, stack: Stack, name: str) -> None:
+    """The attribute, which a CALL will take, with NULL for the place of `self` (a bound method carries its own)."""
+    stack[-1] = datamodel.getattr_(frame.vm, stack[-1], name)
+    stack.append(NULL)
+
+
+@handler
+def STORE_ATTR(frame: Frame, stack: Stack, name: str) -> None:
+    owner = stack.pop()
+    datamodel.setattr_(frame.vm, owner, name, stack.pop())
+
+
+@handler
+def DELETE_ATTR(frame: Frame, stack: Stack, name: str) -> None:
+    datamodel.delattr_(frame.vm, stack.pop(), name)
+
+
+@handler
+def GET_LEN(frame: Frame, stack: Stack, _: int) -> None:
+    stack.append(datamodel.length(frame.vm, stack[-1]))

@@ -1,0 +1,47 @@
+"""Two recursion limits: the program's, which the interpreter counts, and CPython's, which must not be met first."""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock
+from typing import Final
+
+HOST_FRAMES_PER_CALL: Final = 6
+"""Upper estimate of how many of CPython's frames one frame of the program takes."""
+
+_LARGEST: Final = (1 << 31) - 1
+
+
+class HostLimit:
+    """CPython's limit while programs run: raised by the first interpreter at work, put back by the last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._running = 0
+        self.program_limit = sys.getrecursionlimit()
+
+    def enter(self) -> None:
+        """An interpreter starts."""
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                self._raise_to(sys.getrecursionlimit())
+
+    def leave(self) -> None:
+        """An interpreter ends. What the program set with sys.setrecursionlimit stays."""
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                sys.setrecursionlimit(self.program_limit)
+
+    def set(self, limit: int) -> None:
+        """The program calls sys.setrecursionlimit."""
+        with self._lock:
+            self._raise_to(limit)
+
+    def _raise_to(self, limit: int) -> None:
+        self.program_limit = limit
+        sys.setrecursionlimit(min(limit * HOST_FRAMES_PER_CALL + 1000, _LARGEST))
+
+
+HOST_LIMIT: Final = HostLimit()

@@ -1,0 +1,331 @@
+"""The interpreter: the loop over instructions, and the one path that every call takes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import (
+    BuiltinMethodType,
+    ClassMethodDescriptorType,
+    CodeType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    TracebackType,
+    WrapperDescriptorType,
+)
+from typing import Any, Final, NamedTuple
+
+from . import datamodel
+from .binding import bind
+from .decode import PLAIN, info_of
+from .doors import Doors, original_code
+from .exceptions import Handled, unwind
+from .frame import KEPT, SUSPENDED, Frame
+from .generators import deliver, make_generator
+from .lookasides import TABLE
+from .observer import NOT_HANDLED, Observer
+from .recursion import HOST_LIMIT
+from .sentinels import MISSING
+from .tracebacks import strip
+
+_REQUIRED: Final[Any] = object()
+
+Lookaside = Callable[["Interpreter", tuple[Any, ...], dict[str, Any]], Any]
+
+
+class FrameSummary(NamedTuple):
+    """One line of `Interpreter.user_stack`; lines from 1, columns in bytes from 0."""
+
+    filename: str
+    lineno: int
+    name: str
+    end_lineno: int | None
+    colno: int | None
+    end_colno: int | None
+
+
+def _hook(observer: Observer, name: str) -> Any:
+    """The observer's method if it overrides it, else None: an unused hook is one test for None."""
+    method = getattr(observer, name)
+    return None if getattr(method, "__func__", None) is Observer.__dict__[name] else method
+
+
+class Interpreter:
+    """Runs Python on real objects. One interpreter serves one thread at a time."""
+
+    def __init__(self, observer: Observer | None = None) -> None:
+        self.observer = observer = observer if observer is not None else Observer()
+        self.before_call = _hook(observer, "before_call")
+        self.after_native_call = _hook(observer, "after_native_call")
+        self.on_read = _hook(observer, "on_read")
+        self.before_write = _hook(observer, "before_write")
+        self.on_truth = _hook(observer, "on_truth")
+        self.on_enter = _hook(observer, "on_enter")
+        self.on_exit = _hook(observer, "on_exit")
+        self.on_instruction = _hook(observer, "on_instruction")
+        self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
+        self.on_identity = _hook(observer, "on_identity")
+        self.enters_by_door = _hook(observer, "enters_by_door")
+        self.doors = Doors(self)
+        self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
+        self.frame: Frame | None = None
+        self.made_dicts: set[int] | None = None
+        """When a set: the ids of the dicts that the program's own instructions made. (The garbage collector does not
+        track a dict of atoms, so an observer cannot find these otherwise. Ids of dead ones are never those of
+        objects that were there before the run.)"""
+        self.handled = Handled()
+        self.native_handled: BaseException | None = None
+        self.clean_traceback: TracebackType | None = None
+        self.native_frame: Any = None
+        self.depth = 0
+        self.recursion_limit = sys.getrecursionlimit()
+        self._trusted: dict[int, tuple[CodeType, bool]] = {}
+
+    # ------------------------------------------------------------------ entry
+
+    def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `fn` from outside: the tracebacks of what it raises begin with the program's frames."""
+        outermost = self.frame is None
+        if outermost:
+            HOST_LIMIT.enter()
+            self.recursion_limit = HOST_LIMIT.program_limit
+            self.native_handled = self.handled.value = sys.exception()
+            self.native_frame = sys._getframe(1)
+        try:
+            return self.call(fn, args, kwargs)
+        except BaseException as exc:
+            strip(exc, self)
+            raise
+        finally:
+            if outermost:
+                self.doors.release()
+                HOST_LIMIT.leave()
+                self.native_handled = self.handled.value = self.clean_traceback = self.native_frame = None
+
+    def set_recursion_limit(self, limit: int) -> None:
+        """The program's limit; CPython's is set so high that the program's is met first."""
+        HOST_LIMIT.set(limit)
+        self.recursion_limit = limit
+
+    def user_stack(self) -> list[FrameSummary]:
+        """The program's frames, outermost first."""
+        found = []
+        frame = self.frame
+        while frame is not None:
+            at = frame.positions
+            code = frame.code
+            found.append(FrameSummary(code.co_filename, at.lineno or code.co_firstlineno, code.co_name, at.end_lineno,
+                                      at.col_offset, at.end_col_offset))  # fmt: skip
+            frame = frame.back
+        return found[::-1]
+
+    def getattr(self, obj: Any, name: str, default: Any = _REQUIRED) -> Any:
+        """The attribute as the program would get it; `default`, when given, instead of an AttributeError."""
+        if default is _REQUIRED:
+            return datamodel.getattr_(self, obj, name)
+        try:
+            return datamodel.getattr_(self, obj, name)
+        except AttributeError:
+            return default
+
+    # ------------------------------------------------------------------ calls
+
+    def call(self, fn: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        """Call `fn` as the program would: every call of the program and of the lookasides comes through here."""
+        while type(fn) is MethodType:
+            args = (fn.__self__, *args)
+            fn = fn.__func__
+        if type(fn) is FunctionType:
+            if self.before_call is not None:
+                result = self.before_call(fn, args, kwargs or {})
+                if result is not NOT_HANDLED:
+                    return result
+            lookaside = self.lookasides.get(fn)
+            if lookaside is not None:
+                return lookaside(self, args, kwargs or {})
+            if self.runs_natively is not None and self.runs_natively(fn):
+                return self._call_native(fn, fn, args, args, kwargs)
+            return self.interpret_function(fn, args, kwargs)
+        return self._call_other(fn, args, kwargs)
+
+    def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        """Run a Python function here, whatever the lookasides and the observer say."""
+        info = info_of(fn.__code__)
+        code: Any = info.code_ref()  # not fn.__code__, which may be a door
+        builtins = fn.__builtins__  # type: ignore[attr-defined]
+        frame = Frame(self, code, info, fn.__globals__, builtins, bind(fn, code, info, args, kwargs))
+        if self.made_dicts is not None and code.co_flags & CO_VARKEYWORDS:
+            at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
+            self.made_dicts.add(id(frame.locals[at]))
+        if info.kind != PLAIN:
+            return make_generator(frame, fn.__name__, fn.__qualname__)
+        return self.run(frame)
+
+    def _trusts(self, fn: FunctionType) -> bool:
+        """The observer's `runs_natively`, asked once per code object."""
+        code = original_code(fn.__code__)
+        known = self._trusted.get(id(code))
+        if known is None:
+            known = self._trusted[id(code)] = (code, bool(self.observer.runs_natively(fn)))
+        return known[1]
+
+    def _call_other(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        kind = type(fn)
+        key, full_args = callee_key(fn, args) if kind in _BOUND else (fn, args)
+        if self.before_call is not None:
+            result = self.before_call(key, full_args, kwargs or {})
+            if result is not NOT_HANDLED:
+                return result
+        # The table is asked only for what is hashed by identity: another hash may be the program's.
+        lookaside = self.lookasides.get(key) if kind in _C_CALLABLES or kind.__hash__ is _IDENTITY_HASH else None
+        if lookaside is not None:
+            return lookaside(self, full_args, kwargs or {})
+        if kind in _C_CALLABLES:
+            return self._call_native(fn, key, args, full_args, kwargs)
+        if issubclass(kind, type):
+            return datamodel.call_class(self, fn, args, kwargs or {})
+        slot = _find(kind, "__call__")
+        if type(slot) not in _C_SLOTS:
+            return self._call_instance(fn, kind, slot, args, kwargs)
+        lookaside = self.lookasides.get(slot)
+        if lookaside is not None:
+            return lookaside(self, (fn, *args), kwargs or {})
+        return self._call_native(fn, fn, args, args, kwargs)
+
+    def _call_instance(
+        self, fn: Any, cls: type, slot: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        if slot is MISSING:
+            return fn(*args, **(kwargs or {}))  # raises CPython's own TypeError
+        if type(slot) is FunctionType:
+            return self.call(slot, (fn, *args), kwargs)
+        return self.call(datamodel.lookup_special(self, fn, "__call__"), args, kwargs)
+
+    def _call_native(
+        self, fn: Any, key: Any, args: tuple[Any, ...], full_args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        result = self.doors.call(fn, args, kwargs, key, full_args)
+        if self.after_native_call is not None:
+            return self.after_native_call(key, full_args, kwargs or {}, result)
+        return result
+
+    # ------------------------------------------------------------------ the loop
+
+    def run(self, frame: Frame) -> Any:
+        """Run `frame` until it returns or yields; its value. What it does not catch is raised."""
+        if self.depth >= self.recursion_limit:
+            raise RecursionError("maximum recursion depth exceeded")
+        self.depth += 1
+        frame.back = self.frame
+        self.frame = frame
+        if self.on_enter is not None:
+            self.on_enter(frame)
+        ops = frame.info.ops
+        stack = frame.stack
+        doors = self.doors
+        doors_open = doors.open
+        doors.open = False
+        try:
+            while True:
+                try:
+                    if frame.thrown is not None and deliver(frame, frame.thrown):
+                        return frame.result
+                    if self.on_instruction is not None:
+                        return self._run_observed(frame, stack)
+                    while True:
+                        handler, arg = ops[frame.pc]
+                        frame.pc += 1
+                        if handler(frame, stack, arg) is not None:
+                            return frame.result
+                except BaseException as exc:
+                    # Inside this block CPython handles `exc`: nothing of the program may run here.
+                    if not unwind(self, frame, exc):
+                        raise
+        finally:
+            doors.open = doors_open
+            self.depth -= 1
+            self.frame = frame.back
+            if frame.proxy is None:
+                frame.back = None
+            else:
+                _leave(frame)
+            if self.on_exit is not None:
+                self.on_exit(frame)
+
+    def _run_observed(self, frame: Frame, stack: list[Any]) -> Any:
+        """The inner loop with `on_instruction` before each instruction."""
+        ops = frame.info.ops
+        while True:
+            operation = ops[frame.pc]
+            frame.pc += 1
+            self.on_instruction(frame, operation)
+            handler, arg = operation
+            if handler(frame, stack, arg) is not None:
+                return frame.result
+
+
+_IDENTITY_HASH: Final = object.__hash__
+_C_SLOTS: Final = frozenset({WrapperDescriptorType, MethodDescriptorType})
+_BOUND: Final = frozenset({BuiltinMethodType, MethodWrapperType})
+_C_CALLABLES: Final = frozenset(
+    {BuiltinMethodType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
+)
+_HEAP_TYPE: Final = 1 << 9
+
+_static_methods: dict[tuple[type, str], Any] = {}
+"""_find for types that cannot change."""
+
+
+def _leave(frame: Frame) -> None:
+    """A frame that the program asked for (sys._getframe) keeps its f_back when it has finished; so do its callers."""
+    if frame.state == SUSPENDED or not (frame.proxy is KEPT or frame.proxy() is not None):
+        frame.back = None
+    elif frame.back is not None and frame.back.proxy is None:
+        frame.back.proxy = KEPT
+
+
+_namespace = type.__dict__["__dict__"].__get__  # a metaclass may define __dict__
+
+
+def _find(cls: type, name: str) -> Any:
+    for base in type.__dict__["__mro__"].__get__(cls) or ():  # None while a metaclass computes it
+        namespace = _namespace(base)
+        if name in namespace:
+            return namespace[name]
+    return MISSING
+
+
+def _find_method(cls: type, name: str) -> Any:
+    if cls.__flags__ & _HEAP_TYPE:
+        return _find(cls, name)
+    found = _static_methods.get((cls, name))
+    if found is None:
+        found = _static_methods[cls, name] = _find(cls, name)
+    return found
+
+
+def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """(the callable that tables are keyed by, its arguments): a bound C method becomes its type's descriptor."""
+    if type(fn) is BuiltinMethodType:
+        self = fn.__self__
+        if self is None or type(self) is ModuleType or fn.__name__ == "__new__":
+            # (__new__ takes its class as an argument)
+            return fn, args
+        kind = type(self)
+        if issubclass(kind, type):
+            found = _find(self, fn.__name__)  # type: ignore[arg-type]
+            if type(found) is ClassMethodDescriptorType:
+                return found, (self, *args)
+        found = _find_method(kind, fn.__name__)
+        return (fn, args) if found is MISSING else (found, (self, *args))
+    if type(fn) is MethodWrapperType:
+        return fn.__objclass__.__dict__[fn.__name__], (fn.__self__, *args)
+    return fn, args
+
+
+from . import opcodes  # noqa: E402, F401  (registers the handlers)
+from .introspection import OWN_LOOKASIDES  # noqa: E402

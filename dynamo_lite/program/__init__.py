@@ -1,0 +1,20 @@
+"""The program: inputs, outputs and signature, bridged into torch.export.ExportedProgram."""
+
+from dynamo_lite.program.build import build_program
+from dynamo_lite.program.containers import register_container
+from dynamo_lite.program.errors import InputMismatch, UnsupportedValue
+from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
+from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
+from dynamo_lite.program.program import Program
+
+__all__ = [
+    "FlatInputs",
+    "FlatOutputs",
+    "InputMismatch",
+    "Program",
+    "UnsupportedValue",
+    "build_program",
+    "flatten_inputs",
+    "flatten_outputs",
+    "register_container",
+]

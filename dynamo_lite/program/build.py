@@ -1,0 +1,221 @@
+"""From a recording to a torch.export.ExportedProgram."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.export import ExportedProgram
+from torch.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    SymIntArgument,
+    TensorArgument,
+)
+
+from dynamo_lite.capture import CaptureError, Lifted, LiftedKind, Recorder
+from dynamo_lite.capture.lifting import non_persistent_buffers
+from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
+from dynamo_lite.program.inputs import FlatInputs
+from dynamo_lite.program.outputs import FlatOutputs
+from dynamo_lite.program.program import Program, dtype_guards
+from dynamo_lite.program.regions import outline_regions
+
+_KINDS = {
+    LiftedKind.PARAMETER: InputKind.PARAMETER,
+    LiftedKind.BUFFER: InputKind.BUFFER,
+    LiftedKind.CONSTANT: InputKind.CONSTANT_TENSOR,
+}
+
+
+def build_program(
+    recorder: Recorder,
+    root: nn.Module | None,
+    inputs: FlatInputs,
+    outputs: FlatOutputs,
+    *,
+    buffer_updates: Mapping[str, torch.Tensor] | None = None,
+    range_constraints: Mapping[Any, Any] | None = None,
+    guards: Sequence[str] = (),
+) -> ExportedProgram:
+    """Ends the recording and makes the program.
+
+    Args:
+        root: the module that was exported, None for a function.
+        inputs: the flattened call; its names are the recorder's input names.
+        outputs: what the run returned (`flatten_outputs`, called right after the run).
+        buffer_updates: the new value of each buffer that the run assigned (`self.b = ...`), by FQN: the program
+            copies it into the buffer at its end. A buffer changed in place needs no entry.
+        range_constraints: for symbolic sizes, in torch's form.
+        guards: more conditions on the inputs, as Python over `L['name']`, checked by `module()`.
+    Raises UnsupportedValue for an output that no program can return.
+    """
+    graph = recorder.graph
+    _copy_buffers(root, recorder, outputs, buffer_updates or {})
+    output = graph.output(tuple(outputs.values))
+    output.name = "output"
+    _drop_dead(recorder)
+    modules = outline_regions(graph, recorder.grad_enabled)
+    outputs.values = [*output.args[0]]
+    input_specs = [_lifted_spec(lifted) for lifted in recorder.lifted]
+    input_specs += [_input_spec(node) for node in recorder.input_nodes]
+    program = Program(
+        root=dict(modules),
+        graph=graph,
+        graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
+        state_dict=_state_dict(root, recorder),
+        range_constraints=dict(range_constraints or {}),
+        module_call_graph=_module_call_graph(root, inputs, outputs.spec),
+        example_inputs=(inputs.args, inputs.kwargs),
+        constants=_constants(recorder),
+        verifiers=[TrainingIRVerifier],
+    )
+    program._guards_code = [*program._guards_code, *dtype_guards(inputs), *guards]
+    return program
+
+
+def _check_unshared(root: nn.Module | None, fqn: str) -> None:
+    """A buffer in two places is one input: assigning one name would change what the other one means.
+
+    A module under two names is one place. tracing/assigned_buffers.py also looks at views.
+    """
+    if root is None:
+        return
+    buffers = dict(root.named_buffers(remove_duplicate=False))
+    places = [
+        f"{path}.{name}" if path else name
+        for path, module in root.named_modules()
+        for name, buffer in module._buffers.items()
+        if buffer is not None and buffer is buffers.get(fqn)
+    ]
+    if len(places) > 1:
+        raise CaptureError(
+            "shared-buffer-assigned",
+            f"the program assigns the buffer {fqn}, which is registered under several names: {', '.join(places)}",
+            "change the buffer in place (copy_()), or register it once",
+            {"target": fqn},
+        )
+
+
+def _copy_buffers(
+    root: nn.Module | None, recorder: Recorder, outputs: FlatOutputs, updates: Mapping[str, torch.Tensor]
+) -> None:
+    """The program's end: each assigned buffer gets its new value.
+
+    What shares memory with a buffer that is about to change, and is still needed (another buffer's new value, an
+    output), is cloned before the first copy: `self.a, self.b = self.b, self.a`; `old = self.a; self.a = x; return old`.
+    """
+    buffers = {lifted.fqn: lifted.fake for lifted in recorder.lifted if lifted.kind is LiftedKind.BUFFER}
+    for fqn in updates:
+        _check_unshared(root, fqn)
+    updates = {fqn: value for fqn, value in updates.items() if recorder.lift(value) is not buffers[fqn]}
+    changing = {storage_key(buffers[fqn]) for fqn in updates}
+
+    def kept(value: torch.Tensor) -> torch.Tensor:
+        return recorder.clone(value) if storage_key(recorder.lift(value)) in changing else value
+
+    if not updates:
+        return
+    values = {fqn: kept(value) for fqn, value in updates.items()}
+    for index, leaf in enumerate(outputs.leaves):
+        if isinstance(leaf, torch.Tensor):
+            outputs.values[index] = recorder.node_of(kept(leaf))
+    for fqn, value in values.items():
+        recorder.copy_into(buffers[fqn], value)
+
+
+def _drop_dead(recorder: Recorder) -> None:
+    """Removes what torch.export removes and nothing else: dead detach and profiler nodes, and unused constants."""
+    graph = recorder.graph
+    for node in reversed(graph.nodes):
+        if not node.users and node.op == "call_function" and node.target in _DROPPED:
+            graph.erase_node(node)
+    for lifted in list(recorder.lifted):
+        if lifted.kind is LiftedKind.CONSTANT and (chain := _unused_literal(lifted.node)) is not None:
+            for node in chain:
+                graph.erase_node(node)
+            recorder.lifted.remove(lifted)
+
+
+def _unused_literal(node: fx.Node) -> list[fx.Node] | None:
+    """The nodes to erase, last first, if nobody uses a constant but the operators that end torch.tensor(...)."""
+    chain = [node]
+    while chain[0].users:
+        user, *others = chain[0].users
+        if others or user.target not in _LITERAL:
+            return None
+        chain.insert(0, user)
+    return chain
+
+
+_LITERAL = frozenset({torch.ops.aten.lift_fresh_copy.default, torch.ops.aten.detach_.default})
+_DROPPED = frozenset(
+    {
+        torch.ops.aten.detach.default,
+        torch.ops.profiler._record_function_enter.default,
+        torch.ops.profiler._record_function_enter_new.default,
+        torch.ops.profiler._record_function_exit._RecordFunction,
+    }
+)
+
+
+def _lifted_spec(lifted: Lifted) -> InputSpec:
+    argument = TensorArgument(name=lifted.node.name)
+    return InputSpec(_KINDS[lifted.kind], argument, lifted.fqn, lifted.persistent)
+
+
+def _input_spec(node: fx.Node) -> InputSpec:
+    value = node.meta["val"]
+    argument: Any
+    if isinstance(value, torch.Tensor):
+        argument = TensorArgument(name=node.name)
+    elif isinstance(value, torch.SymInt):
+        argument = SymIntArgument(name=node.name)
+    else:
+        argument = ConstantArgument(name=node.name, value=value)
+    return InputSpec(InputKind.USER_INPUT, argument, None)
+
+
+def _state_dict(root: nn.Module | None, recorder: Recorder) -> dict[str, torch.Tensor]:
+    """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
+    state: dict[str, torch.Tensor] = {}
+    for lifted in recorder.lifted:
+        if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that learns
+            is_parameter = isinstance(lifted.tensor, nn.Parameter)
+            state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
+    if root is None:
+        return state
+    state.update(root.named_parameters(remove_duplicate=False))
+    transient = non_persistent_buffers(root)
+    for fqn, buffer in root.named_buffers(remove_duplicate=False):
+        if fqn not in transient:
+            state[fqn] = buffer
+    return state
+
+
+def _constants(recorder: Recorder) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    for lifted in recorder.lifted:
+        if lifted.kind is LiftedKind.CONSTANT:
+            # A constant is no leaf to be trained (lift_constants_pass takes the parameter off it as well).
+            is_learned = lifted.tensor.requires_grad or isinstance(lifted.tensor, nn.Parameter)
+            constants[lifted.fqn] = lifted.tensor.detach() if is_learned else lifted.tensor
+        elif lifted.persistent is False:
+            constants[lifted.fqn] = lifted.tensor
+    return constants
+
+
+def _module_call_graph(root: nn.Module | None, inputs: FlatInputs, out_spec: Any) -> list[ModuleCallEntry]:
+    signature = ModuleCallSignature(
+        inputs=[], outputs=[], in_spec=inputs.spec, out_spec=out_spec, forward_arg_names=inputs.arg_names
+    )
+    entries = [ModuleCallEntry(fqn="", signature=signature)]
+    if root is not None:
+        names = (fqn for fqn, _ in root.named_modules(remove_duplicate=False) if fqn)
+        entries += [ModuleCallEntry(fqn=fqn) for fqn in names]
+    return entries

@@ -1,0 +1,149 @@
+"""Checks the arguments of a call against what the program was exported for, and says what differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.program._torch import reorder_kwargs
+from dynamo_lite.program.errors import InputMismatch
+
+
+@dataclass
+class InputCheck:
+    """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant."""
+
+    in_spec: pytree.TreeSpec
+    arg_names: Sequence[str]
+    expected: list[Any]
+
+    @classmethod
+    def of(cls, program: ExportedProgram) -> InputCheck:
+        """The check for what `program` was exported with."""
+        placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+        expected = [
+            node.meta["val"]
+            for node, spec in zip(placeholders, program.graph_signature.input_specs)
+            if spec.kind is InputKind.USER_INPUT
+        ]
+        signature = program.module_call_graph[0].signature
+        assert signature is not None
+        return cls(signature.in_spec, signature.forward_arg_names or [], expected)
+
+    def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A forward pre-hook. Under torch.compile the assertions in the graph check instead."""
+        if getattr(module, "validate_inputs", True) and not torch.compiler.is_compiling():
+            self.check(args, kwargs)
+
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises InputMismatch naming the input, what was expected and what was given."""
+        self._check_names(args, kwargs)
+        given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
+        expected_tree = pytree.tree_unflatten(self.expected, self.in_spec)
+        self._compare("", given_tree, expected_tree)
+
+    def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        positional, keywords = self.in_spec.children()
+        wanted = list(keywords.context or [])
+        if len(args) != positional.num_children:
+            raise InputMismatch(
+                f"The program takes {positional.num_children} positional arguments "
+                f"({', '.join(self.arg_names[: positional.num_children])}); {len(args)} were given."
+            )
+        if set(kwargs) != set(wanted):
+            raise InputMismatch(
+                f"The program takes the keyword arguments {sorted(wanted)}; {sorted(kwargs)} were given."
+            )
+
+    def _compare(self, path: str, given: Any, expected: Any) -> None:
+        """Walks both trees side by side to the first difference."""
+        if isinstance(expected, torch.Tensor):
+            self._compare_tensor(path, given, expected)
+            return
+        given_parts, given_context = _parts(given)
+        parts, context = _parts(expected)
+        if parts is None:
+            if given_parts is not None or not _equal(given, expected):
+                raise InputMismatch(f"Input {path}: expected the constant {expected!r}, given {_describe(given)}.")
+            return
+        if given_parts is None or type(given) is not type(expected):
+            raise InputMismatch(f"Input {path}: expected a {_type(expected)}, given {_describe(given)}.")
+        if given_parts.keys() != parts.keys():
+            raise InputMismatch(
+                f"Input {path}: expected a {_type(expected)} with {_names(parts)}, "
+                f"given one with {_names(given_parts)}."
+            )
+        if not isinstance(expected, (dict, tuple, list)) and given_context != context:
+            raise InputMismatch(f"Input {path}: expected a {_type(expected)} {context!r}, given {given_context!r}.")
+        for name, part in parts.items():
+            self._compare(self._step(path, name), given_parts[name], part)
+
+    def _step(self, path: str, name: str) -> str:
+        if path == "":
+            return name  # "[0]": args, "[1]": kwargs
+        if path == "[0]":
+            index = int(name[1:-1])
+            return self.arg_names[index] if index < len(self.arg_names) else f"args{name}"
+        if path == "[1]":
+            return name[2:-2]
+        return path + name
+
+    def _compare_tensor(self, path: str, given: Any, expected: torch.Tensor) -> None:
+        wanted = f"a tensor of shape {_shape(expected)} and dtype {expected.dtype}"
+        if not isinstance(given, torch.Tensor):
+            raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.")
+        fits = len(given.shape) == len(expected.shape) and all(
+            isinstance(size, torch.SymInt) or isinstance(got, torch.SymInt) or got == size
+            for got, size in zip(given.shape, expected.shape)
+        )
+        if not fits or given.dtype != expected.dtype:
+            hint = "" if fits else " Sizes are constants unless exported with dynamic_shapes."
+            raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{hint}")
+
+
+def _parts(value: Any) -> tuple[dict[str, Any] | None, Any]:
+    """One level of a container: children by key, and its context; (None, None) for a leaf."""
+    if type(value) not in pytree.SUPPORTED_NODES and not pytree.is_namedtuple_instance(value):
+        return None, None
+    leaves, spec = pytree.tree_flatten_with_path(value, is_leaf=lambda v: v is not value)
+    return {pytree.keystr(path): child for path, child in leaves}, spec.context
+
+
+def _equal(given: Any, expected: Any) -> bool:
+    if isinstance(expected, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return isinstance(given, int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
+    if type(given) is not type(expected):
+        return False
+    if isinstance(expected, float) and math.isnan(expected):
+        return math.isnan(given)
+    return bool(given == expected)
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {_shape(value)} and dtype {value.dtype}"
+    if value is None:
+        return "None"
+    if isinstance(value, bool | int | float | str | Enum | torch.dtype | torch.device):
+        return f"the {type(value).__name__} {value!r}"
+    return f"a {_type(value)}"
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return "[" + ", ".join(str(size) for size in tensor.shape) + "]"
+
+
+def _type(value: Any) -> str:
+    return type(value).__qualname__
+
+
+def _names(parts: dict[str, Any]) -> str:
+    return f"{len(parts)} parts ({', '.join(parts)})" if parts else "no parts"

@@ -1,0 +1,154 @@
+"""The constant part of an object that is a container: comparable, and writable into a saved program."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+_PLAIN = (type(None), bool, int, float, str)
+_TORCH_NAMED = (torch.dtype, torch.layout, torch.memory_format)
+_SEQUENCES: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+
+
+@dataclass(frozen=True)
+class Key:
+    """One part of an object: an attribute by name, or an item by index or key."""
+
+    kind: str  # "attr" or "item"
+    name: Any
+
+    def path_entry(self) -> Any:
+        if self.kind == "attr":
+            return pytree.GetAttrKey(self.name)
+        return pytree.SequenceKey(self.name) if isinstance(self.name, int) else pytree.MappingKey(self.name)
+
+
+@dataclass(eq=False)
+class ObjectContext:
+    """`keys`: the children, in order; `order`: all parts; `rest`: the parts that are constants of the program."""
+
+    keys: tuple[Key, ...]
+    order: tuple[Key, ...]
+    rest: dict[Key, Any]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ObjectContext):
+            return NotImplemented
+        if self.keys != other.keys or self.rest.keys() != other.rest.keys():
+            return False
+        return all(_same(value, other.rest[key]) for key, value in self.rest.items())
+
+    def __repr__(self) -> str:
+        parts = [f"{key.name}=*" if key in self.keys else f"{key.name}={self.rest[key]!r}" for key in self.order]
+        return f"({', '.join(parts)})"
+
+    def fresh_rest(self) -> dict[Key, Any]:
+        """The constants for a new object: lists, dicts and sets are copied, everything else is shared."""
+        return {key: copy_plain(value) for key, value in self.rest.items()}
+
+    def to_json(self) -> Any:
+        """JSON-able. Raises TypeError for a constant that has no such form (a lock, an open file)."""
+        keys, order = ([_encode_key(key) for key in part] for part in (self.keys, self.order))
+        return {"keys": keys, "order": order, "rest": [[_encode_key(k), encode(v)] for k, v in self.rest.items()]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> ObjectContext:
+        keys, order = (tuple(_decode_key(key) for key in data[name]) for name in ("keys", "order"))
+        return cls(keys, order, {_decode_key(key): decode(value) for key, value in data["rest"]})
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    equal = left == right
+    if isinstance(equal, bool) and equal:
+        return True
+    if type(left).__eq__ is not object.__eq__:
+        return isinstance(equal, bool) and equal
+    return bool(encode(left) == encode(right))  # compared by identity: look inside
+
+
+def copy_plain(value: Any) -> Any:
+    """A copy of lists, dicts, sets and tuples, nested; anything else is the value itself."""
+    if type(value) in (list, set, tuple):
+        return type(value)(copy_plain(item) for item in value)
+    if type(value) is dict:
+        return {key: copy_plain(item) for key, item in value.items()}
+    return value
+
+
+def _encode_key(key: Key) -> Any:
+    return [key.kind, encode(key.name)]
+
+
+def _decode_key(data: Any) -> Key:
+    return Key(data[0], decode(data[1]))
+
+
+def encode(value: Any) -> Any:
+    """A constant as JSON: classes and functions by name, objects by class and state. Raises TypeError if it can't."""
+    if type(value) in _PLAIN:
+        return value
+    name = type(value).__name__
+    if type(value) in _SEQUENCES.values():
+        items = [encode(item) for item in value]
+        return {name: sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items}
+    if type(value) is dict:
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if isinstance(value, _TORCH_NAMED):
+        return {"torch": str(value).removeprefix("torch.")}
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    if isinstance(value, Enum):
+        return {"enum": [_global_name(type(value)), value.name]}
+    if isinstance(value, (type, FunctionType)):
+        return {"global": _global_name(value)}
+    if isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, (dict, list, tuple, set)):
+        return {"object": [_global_name(type(value)), encode(vars(value))]}
+    raise TypeError(f"a constant of type {type(value).__module__}.{type(value).__qualname__} cannot be saved")
+
+
+def decode(data: Any) -> Any:
+    """The inverse of `encode`. Imports the modules of the classes named in it, calls nothing in them."""
+    if not isinstance(data, dict):
+        return data
+    ((tag, body),) = data.items()
+    if tag in _SEQUENCES:
+        return _SEQUENCES[tag](decode(item) for item in body)
+    if tag == "dict":
+        return {decode(key): decode(item) for key, item in body}
+    if tag == "torch":
+        return getattr(torch, body)
+    if tag == "device":
+        return torch.device(body)
+    if tag == "enum":
+        return _find_global(body[0])[body[1]]
+    if tag == "global":
+        return _find_global(body)
+    assert tag == "object", tag
+    cls = _find_global(body[0])
+    value = object.__new__(cls)
+    value.__dict__.update(decode(body[1]))
+    return value
+
+
+def _global_name(thing: Any) -> str:
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _find_global(name: str) -> Any:
+    module, _, qualname = name.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found

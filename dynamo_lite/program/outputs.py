@@ -1,0 +1,58 @@
+"""From what the program returned to the outputs of the graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export.graph_signature import ConstantArgument, OutputKind, OutputSpec, SymIntArgument, TensorArgument
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture import Recorder
+from dynamo_lite.program.containers import check_leaf, register_containers
+
+
+@dataclass
+class FlatOutputs:
+    """What the program returned, flattened: `values[i]` is a graph node or a constant; `spec` is the tree.
+
+    `leaves[i]` is what the program returned there (a FakeTensor for a tensor).
+    """
+
+    values: list[Any]
+    leaves: list[Any]
+    spec: pytree.TreeSpec
+
+    def output_specs(self) -> list[OutputSpec]:
+        """The signature's entries, to be made when the nodes have their final names."""
+        return [OutputSpec(OutputKind.USER_OUTPUT, _argument(value), None) for value in self.values]
+
+
+def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
+    """Flattens `result`; a parameter, a constant or an input in it is an output like any other.
+
+    Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
+    """
+    register_containers({"output": result})
+    values: list[Any] = []
+    with_paths, spec = pytree.tree_flatten_with_path(result)
+    for path, leaf in with_paths:
+        if isinstance(leaf, torch.Tensor):
+            values.append(recorder.node_of(leaf))
+            continue
+        if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            values.append(recorder.lower_symbolic(leaf))
+            continue
+        check_leaf((pytree.MappingKey("output"), *path), leaf)
+        values.append(leaf)
+    return FlatOutputs(values, [leaf for _, leaf in with_paths], spec)
+
+
+def _argument(value: Any) -> Any:
+    if not isinstance(value, fx.Node):
+        return ConstantArgument(name="", value=value)
+    if isinstance(value.meta["val"], torch.Tensor):
+        return TensorArgument(name=value.name)
+    return SymIntArgument(name=value.name)

@@ -1,0 +1,47 @@
+"""The exported program: torch's own class, with input checks that say what was given."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.inputs import FlatInputs
+
+
+class Program(ExportedProgram):
+    """An ExportedProgram whose `module()` checks its inputs before torch does: shape, dtype, structure and constants.
+
+    torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
+    are what a program has after `torch.export.load` (docs/capture.md).
+    """
+
+    def module(self, check_guards: bool = True) -> fx.GraphModule:
+        module = super().module(check_guards=check_guards)
+        check = InputCheck.of(self)
+        module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
+        return module
+
+    def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:
+        decomposed = super().run_decompositions(decomp_table, **options)
+        program = type(self)._of(decomposed)
+        program._guards_code = list(self._guards_code)
+        return program
+
+    @classmethod
+    def _of(cls, program: ExportedProgram) -> Self:
+        own = cls.__new__(cls)
+        own.__dict__.update(program.__dict__)
+        return own
+
+
+def dtype_guards(inputs: FlatInputs) -> list[str]:
+    """Guards on the inputs' dtypes, in the form that outlives `torch.export.save`: torch itself checks none."""
+    values = (*inputs.args, *inputs.kwargs.values())
+    leaves = pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))
+    tensors = ((pytree.keystr(path), leaf.dtype) for path, leaf in leaves if isinstance(leaf, torch.Tensor))
+    return [f"str(L{path}.dtype) == '{dtype}'" for path, dtype in tensors]

@@ -1,0 +1,157 @@
+"""One run of a program under the tracer, and a second one from the state after the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+
+from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture.fakes import fake_mode_of
+from dynamo_lite.capture.fingerprint import fingerprint
+from dynamo_lite.capture.memo import Inexact, Memory
+from dynamo_lite.errors import InternalError
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
+from dynamo_lite.tracing import effects as effects_of
+from dynamo_lite.tracing import tensor_text
+from dynamo_lite.tracing.context import TraceContext
+from dynamo_lite.tracing.effects import Effects
+from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.tracing.tracer import Abort, Tracer
+
+
+class Run:
+    """One trace of one call. `trace()` once; then `outputs` and `effects`; `undo()` always."""
+
+    outputs: FlatOutputs
+    effects: Effects
+
+    def __init__(
+        self,
+        mod: Any,
+        root: nn.Module | None,
+        inputs: FlatInputs,
+        memory: Memory = Memory.ALL,
+        earlier: Recorder | None = None,
+    ) -> None:
+        self.mod = mod
+        self.root = root
+        self.inputs = inputs
+        self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves))
+        self.recorder.memory = memory
+        self.recorder.earlier = earlier
+        self.tracer = Tracer(root if root is not None else mod, self.recorder, inputs)
+        self.recorder.context = TraceContext(self.tracer)
+
+    def trace(self) -> None:
+        """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
+        tracer = self.tracer
+        tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
+        leaves = self.recorder.bind_inputs(self.inputs.leaves)
+        args, kwargs = self.inputs.unflatten(leaves)
+        try:
+            with self.recorder, tensor_text.refused(lambda: tracer.refuse("tensor-repr")):
+                state = TorchState()
+                result = tracer.vm.enter(self.mod, args, kwargs)
+                self._check_switches(state)
+        except Abort as abort:
+            raise abort.error from None
+        except Exception:
+            if tracer.broken is not None:
+                raise tracer.broken from None
+            raise
+        if tracer.broken is not None:
+            raise tracer.broken
+        for value in effects_of.containers(result):
+            if type(value) is Unrecordable:
+                raise tracer.refusal("unrecordable-value", function=unrecordable_function(value))
+        try:
+            self.outputs = flatten_outputs(self.recorder, result)
+        except CaptureError as error:  # a tensor that nothing recorded has made
+            raise self.tracer.refused(error) from error
+        self._check_inputs(leaves, (args, kwargs), result)
+        self.effects = effects_of.classify(tracer)
+
+    def _check_switches(self, state: TorchState) -> None:
+        for name, before, now in state.changed():
+            raise self.tracer.refusal("global-state", target=name, old=before, new=now)
+        for variable, before in self.tracer.context_values.items():
+            now = variable.get(effects_of.MISSING)
+            if now is not before:
+                target = f"the context variable {variable.name!r}"
+                texts: dict[str, Any] = {"old": effects_of.describe(before), "new": effects_of.describe(now)}
+                raise self.tracer.refusal("global-state", target=target, **texts)
+
+    def _check_inputs(self, leaves: list[Any], call: tuple[Any, Any], result: Any) -> None:
+        """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
+        changed = effects_of.changed_arguments(self.inputs, leaves, call)
+        for name in changed:
+            if effects_of.is_within(call, self.inputs.arg_names, name, result):
+                self.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
+            else:
+                raise self.tracer.refusal("input-container", target=f"the argument {name}")
+
+    def fingerprint(self) -> Any:
+        """Equal for two runs that recorded the same program."""
+        return fingerprint(self.recorder, self.outputs.values), self.outputs.spec
+
+    def undo(self) -> None:
+        """Put the heap back as it was before the trace."""
+        self.tracer.journal.rollback()
+        self.tracer.heap.end()
+
+
+@contextmanager
+def traced(
+    mod: Any,
+    root: nn.Module | None,
+    inputs: FlatInputs,
+    memory: Memory = Memory.ALL,
+    earlier: Recorder | None = None,
+) -> Iterator[Run]:
+    """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
+
+    `memory` is what it takes from memory at most: less, where that much would not be exact. `earlier` is the recording
+    of the run before this one, from whose state this one starts.
+    """
+    levels = [*Memory]
+    run = Run(mod, root, inputs, memory, earlier)
+    try:
+        for less in [*levels[levels.index(memory) + 1 :], None]:
+            try:
+                run.trace()
+                break
+            except Inexact:
+                if less is None:
+                    raise
+                run.undo()
+                run = Run(mod, root, inputs, less, earlier)
+        yield run
+    finally:
+        run.undo()
+
+
+def retrace(first: Run) -> None:
+    """Trace again from the state after the first trace: a one-time initialisation does not happen again.
+
+    Raises the GraphBreak of the first pending effect if the second trace changes anything that counts, or gives
+    another program.
+    """
+    change = first.effects.pending[0]
+    try:
+        with traced(first.mod, first.root, first.inputs, first.recorder.memory, first.recorder) as second:
+            same = first.fingerprint() == second.fingerprint()
+            same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
+            again = second.effects.pending
+    except InternalError:
+        raise  # a bug of ours, not an effect of the program
+    except Exception as error:
+        raise effects_of.error(first.tracer, change) from error
+    if again or not same:
+        raise effects_of.error(first.tracer, change)
+    for effect in first.effects.pending:
+        first.tracer.note(f"{effects_of.describe_target(first.tracer, effect)} is set on the first call only")

@@ -1,0 +1,1 @@
+"""The observer of the interpreter: reads, writes, calls and branches of the traced program."""

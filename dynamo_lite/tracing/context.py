@@ -1,0 +1,86 @@
+"""What a node's metadata says about the program, answered from the interpreter's stack when the operator runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dynamo_lite.errors import UserFrame
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture import CaptureError
+    from dynamo_lite.capture.memo import Inexact
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+class TraceContext:
+    """capture.NodeContext on a tracer."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._texts: dict[tuple[int, int], str] = {}
+        self._codes: list[Any] = []  # the texts are keyed by the code's id
+        self._names: dict[tuple[str, int], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def stack_trace(self) -> str | None:
+        """The program's stack in the format of `traceback`, outermost first, with carets."""
+        texts = []
+        frame = self._tracer.vm.frame
+        while frame is not None:
+            text = self._texts.get((id(frame.code), frame.pc))
+            texts.append(self._frame_text(frame) if text is None else text)
+            frame = frame.back
+        return "".join(reversed(texts))
+
+    def _frame_text(self, frame: Any) -> str:
+        at = frame.positions
+        text = UserFrame(
+            frame.code.co_filename,
+            at.lineno or frame.code.co_firstlineno,
+            frame.code.co_name,
+            at.end_lineno,
+            at.col_offset,
+            at.end_col_offset,
+        ).format()
+        self._codes.append(frame.code)
+        self._texts[id(frame.code), frame.pc] = text
+        return text
+
+    def module_stack(self) -> dict[str, tuple[str, str]]:
+        """nn_module_stack in torch.export's final form."""
+        return dict(self._tracer.modules.current)
+
+    def source_fn_stack(self) -> list[tuple[str, Any]]:
+        """[(name, what was called)]: a module of torch.nn, else the torch function. The name is one per call."""
+        leaf = self._tracer.modules.leaf
+        if leaf is not None:
+            return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
+        fn = self._tracer.torch_function
+        name = getattr(fn, "__name__", None)
+        if name is None:
+            return []
+        source = fn if type(fn) is not _METHOD else name  # TorchDynamo names a tensor's method by its name
+        return [(self._name(name, -self._tracer.call_serial), source)]
+
+    def _name(self, base: str, serial: int) -> str:
+        known = self._names.get((base, serial))
+        if known is None:
+            count = self._counts.get(base, 0)
+            self._counts[base] = count + 1
+            known = self._names[base, serial] = f"{base}_{count}" if count else base
+        return known
+
+    def torch_fn(self) -> tuple[str, str] | None:
+        """None: the recorder sees the torch function itself."""
+        return None
+
+    def refuse(self, error: CaptureError) -> NoReturn:
+        """What capture cannot record becomes a GraphBreak that the program cannot catch."""
+        self._tracer.abort(self._tracer.refused(error))
+
+    def restart(self, error: Inexact) -> NoReturn:
+        """Stop the trace; the exporter makes it again."""
+        self._tracer.abort(error)
+
+
+_METHOD = type(list.append)

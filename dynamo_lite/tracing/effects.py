@@ -1,0 +1,223 @@
+"""From the journal to what the program must carry, may drop, or cannot do.
+
+Only changes of objects from outside count. Each is one of:
+- a registered buffer's new value: part of the program (`buffer_updates`);
+- invisible: the same value as before, or a scratch attribute that is written before it is read: dropped, with a note;
+- pending: a later call would perhaps see it. A second trace from the state after the first decides (exporter.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing.assigned_buffers import check_assigned
+from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.skipped import INVISIBLE
+from dynamo_lite.tracing.snapshots import MISSING
+from dynamo_lite.tracing.tracer import Tracer
+
+_ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
+
+
+@dataclass
+class Effects:
+    """The net effects of one run on what was there before it."""
+
+    buffer_updates: dict[str, torch.Tensor] = field(default_factory=dict)
+    dropped: list[Change] = field(default_factory=list)
+    pending: list[Change] = field(default_factory=list)
+
+
+def classify(tracer: Tracer) -> Effects:
+    """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
+    effects = Effects()
+    journal = tracer.journal
+    if not journal:
+        return effects
+    _place_instance_dicts(tracer)
+    untracked = journal.untracked - tracer.made_dicts
+    outside = tracer.heap.outside(
+        [o for o in journal.owners() if id(o) not in tracer.made_dicts], untracked, journal.held_before
+    )
+    registries = _registries(tracer.root)
+    assigned: dict[str, Change] = {}
+    for change in journal.changes():
+        if id(change.owner) not in outside or _same_value(change.old, change.new) or _place(change) in INVISIBLE:
+            continue
+        registry = registries.get(id(change.owner))
+        if registry is not None:
+            assigned[_assigned_buffer(tracer, change, *registry)] = change
+        elif _is_scratch(tracer, change):
+            effects.dropped.append(change)
+        else:
+            effects.pending.append(change)
+    check_assigned(tracer, assigned)
+    effects.buffer_updates = {name: change.new for name, change in assigned.items()}
+    return effects
+
+
+def _place(change: Change) -> str | None:
+    """Where a change of a class or of a module's globals is, as the table INVISIBLE names it."""
+    owner = change.owner
+    if isinstance(owner, type):
+        return f"{owner.__module__}:{owner.__qualname__}.{change.key}"
+    return f"{owner['__name__']}:{change.key}" if _is_globals(owner) else None
+
+
+def _place_instance_dicts(tracer: Tracer) -> None:
+    """The dict of an instance that the program made is the program's too, though the collector does not list it."""
+    tracer.heap.mark()
+    for key, owner in tracer.instance_dicts.items():
+        if tracer.heap.is_young(owner) and id(getattr(owner, "__dict__", None)) == key:
+            tracer.made_dicts.add(key)
+
+
+def _registries(root: Any) -> dict[int, tuple[str, str]]:
+    """id of each module's registry dict → (which registry, the module's path)."""
+    rows = {}
+    if isinstance(root, nn.Module):
+        for path, module in root.named_modules():
+            for registry in ("_buffers", "_parameters"):
+                rows[id(module.__dict__[registry])] = (registry, path)
+    return rows
+
+
+def _assigned_buffer(tracer: Tracer, change: Change, registry: str, path: str) -> str:
+    """The name of the buffer that a change of a registry assigns; refuses what is no such assignment."""
+    name = f"{path}.{change.key}" if path else str(change.key)
+    if registry == "_parameters":
+        raise tracer.refusal("parameter-assigned", change.mark, target=name)
+    old, new = change.old, change.new
+    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+        raise tracer.refusal("new-state-tensor", change.mark, target=f"the buffer {name!r}")
+    if (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device):
+        texts = {"old": describe(old), "new": describe(new)}
+        raise tracer.refusal("python-state", change.mark, target=f"the buffer {name!r}", **texts)
+    return name
+
+
+def _same_value(old: Any, new: Any) -> bool:
+    """Equal atoms, or tuples of them. Other objects with a new identity are changes, whatever their `==` says."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, _ATOMS):
+        return bool(old == new)
+    if type(old) is tuple:
+        return len(old) == len(new) and all(a is b or _same_value(a, b) for a, b in zip(old, new))
+    return False
+
+
+def _is_scratch(tracer: Tracer, change: Change) -> bool:
+    """Written before it was read, in a place that existed before: what it held cannot matter.
+
+    A name that did not exist is not scratch yet: the program may have asked whether it is there. The second trace,
+    where it is there, tells.
+    """
+    read = tracer.read_first
+    owner = change.owner
+    if change.old is MISSING or change.new is MISSING or change.key == "__class__" or isinstance(owner, type):
+        return False  # a class is read through its instances, which `read_first` does not relate to it
+    if change.part == "items":  # `in`, len() and loops over a dict are not seen; a module's globals have none of these
+        return _is_globals(owner) and (id(owner), change.key) not in read
+    if change.part == "cell":
+        return not any(holder == id(owner) for holder, _ in read)
+    namespace = getattr(owner, "__dict__", None)
+    keys = {(id(owner), change.key), (id(owner), "__dict__"), (id(namespace), change.key)}
+    return keys.isdisjoint(read)
+
+
+def _is_globals(owner: Any) -> bool:
+    return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
+
+
+def error(tracer: Tracer, change: Change) -> GraphBreak:
+    """The GraphBreak for an effect that stays."""
+    target = describe_target(tracer, change)
+    if isinstance(change.new, torch.Tensor):
+        return tracer.refusal("new-state-tensor", change.mark, target=target)
+    texts = {"old": describe(change.old), "new": describe(change.new)}
+    return tracer.refusal("python-state", change.mark, target=target, **texts)
+
+
+def describe_target(tracer: Tracer, change: Change) -> str:
+    """The changed place in words: self.layers[0].count, the global COUNT, the free variable n, a list."""
+    owner = change.owner
+    if change.part == "cell":
+        return "a variable of an enclosing function"
+    if isinstance(owner, nn.Module) and change.part == "attributes":
+        path = tracer.modules.path(owner)
+        prefix = "self" if path in (None, "") else f"self.{path}"
+        return f"{prefix}.{change.key}"
+    if _is_globals(owner):
+        return f"the global {change.key}"
+    if change.part == "attributes":
+        kind = f"class {owner.__qualname__}" if isinstance(owner, type) else f"a {type(owner).__qualname__}"
+        return f"the attribute {change.key} of {kind}"
+    container = f"a {type(owner).__qualname__}"
+    return container if change.key is None else f"the entry {change.key!r} of {container}"
+
+
+def describe(value: Any, limit: int = 80) -> str:
+    """A short text for an error message; never a tensor's data."""
+    if value is MISSING:
+        return "nothing"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor {value.dtype} of shape {tuple(value.shape)}"
+    if isinstance(value, (list, tuple, set, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, _ATOMS):
+        text = repr(value)
+        return text if len(text) <= limit else text[: limit - 3] + "..."
+    return f"a {type(value).__qualname__}"
+
+
+def changed_arguments(inputs: Any, leaves: list[Any], call: tuple[tuple[Any, ...], dict[str, Any]]) -> list[str]:
+    """The names of the arguments whose containers no longer hold what they held before the run.
+
+    `inputs` is the flattened call (program.FlatInputs), `leaves` its leaves as the run got them, `call` the containers
+    that it got.
+    """
+    now_leaves, now_spec = pytree.tree_flatten(call)
+    if now_spec == inputs.spec and all(a is b for a, b in zip(leaves, now_leaves)):
+        return []
+    before_args, before_kwargs = inputs.unflatten(leaves)
+    args, kwargs = call
+    names = [*range(len(args)), *kwargs]
+    changed = []
+    for name, before, now in zip(names, [*before_args, *before_kwargs.values()], [*args, *kwargs.values()]):
+        old, old_spec = pytree.tree_flatten(before)
+        new, new_spec = pytree.tree_flatten(now)
+        if old_spec != new_spec or any(a is not b for a, b in zip(old, new)):
+            changed.append(str(name) if isinstance(name, str) else inputs.arg_names[name])
+    return changed
+
+
+def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str], name: str, result: Any) -> bool:
+    """Whether the argument `name` itself (the same object) is somewhere in what the program returned."""
+    args, kwargs = call
+    argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
+    return any(value is argument for value in containers(result))
+
+
+def containers(value: Any) -> Iterator[Any]:
+    """`value` and the containers in it, through lists, tuples, dicts and the attributes of objects."""
+    todo, seen = [value], set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or isinstance(value, (torch.Tensor, *_ATOMS)):
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, dict):
+            todo.extend(value.values())
+        elif isinstance(value, (list, tuple, set)):
+            todo.extend(value)
+        if hasattr(value, "__dict__") and not isinstance(value, type):
+            todo.extend(vars(value).values())

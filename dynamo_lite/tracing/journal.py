@@ -1,0 +1,128 @@
+"""The journal: what each object held before the program first changed it.
+
+Writes happen for real, so that opaque code sees them. Before the first change of an object the journal keeps a
+shallow snapshot of it; afterwards the snapshots give the net effects (old against new) and put the heap back.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from types import CellType
+from typing import Any, NamedTuple
+
+from dynamo_lite.tracing import snapshots
+from dynamo_lite.tracing.snapshots import MISSING, Snapshot
+
+
+class Change(NamedTuple):
+    """One net effect: `owner` held `old` under `key` and now holds `new` (MISSING where there is nothing).
+
+    `mark` is what the journal was told of the place of the first write.
+    """
+
+    owner: Any
+    part: str
+    key: Any
+    old: Any
+    new: Any
+    mark: Any
+
+
+class Journal:
+    """Snapshots by object, in the order of first change."""
+
+    def __init__(self, where: Callable[[], Any]) -> None:
+        self._where = where
+        self._snapshots: dict[tuple[int, str], tuple[Snapshot, Any]] = {}
+        self.untracked: set[int] = set()  # ids of owners that the garbage collector did not track when first touched
+        self._sites: dict[tuple[int, str, Any], Any] = {}
+        self._undo: list[Callable[[], None]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._snapshots)
+
+    def touch(self, owner: Any, part: str) -> None:
+        """`part` ("items", "attributes" or "cell") of `owner` is about to change."""
+        key = (id(owner), part)
+        if key in self._snapshots:
+            return
+        if part == "cell" and isinstance(owner, CellType):
+            snapshot: Snapshot | None = snapshots.cell(owner)
+        elif part == "items":
+            snapshot = snapshots.container(owner)
+        else:
+            snapshot = snapshots.attributes(owner)
+        if snapshot is not None:
+            if not gc.is_tracked(owner):
+                self.untracked.add(id(owner))
+            self._snapshots[key] = (snapshot, self._where())
+
+    def site(self, owner: Any, part: str, key: Any) -> None:
+        """Remember the line that first writes `key`, where the key is a name or an index."""
+        if type(key) is str or type(key) is int:
+            row = (id(owner), part, key)
+            if row not in self._sites and (id(owner), part) in self._snapshots:
+                self._sites[row] = self._where()
+
+    def on_rollback(self, undo: Callable[[], None]) -> None:
+        """A change that no snapshot shows (a context variable, a file-wide switch) and how to undo it."""
+        self._undo.append(undo)
+
+    def owners(self) -> list[Any]:
+        """The objects that were touched, in order."""
+        return [snapshot.owner for snapshot, _ in self._snapshots.values()]
+
+    def held_before(self, owners: set[int], ids: set[int]) -> set[int]:
+        """Which of the objects with these ids some touched object, of those with the ids `owners`, held at first."""
+        found: set[int] = set()
+        for snapshot, _ in self._snapshots.values():
+            if id(snapshot.owner) not in owners:
+                continue
+            contents = snapshot.contents
+            values = contents.values() if isinstance(contents, dict) else contents
+            if not isinstance(values, bytes):
+                found.update(id(v) for v in values if id(v) in ids)
+        return found
+
+    def changes(self) -> Iterator[Change]:
+        """The net effects, by identity: an entry whose value is the same object as before is none."""
+        for snapshot, mark in self._snapshots.values():
+            old, new = snapshot.contents, snapshot.current()
+            if isinstance(old, dict):
+                for key, before, after in _entry_changes(old, new):
+                    at = self._sites.get((id(snapshot.owner), snapshot.part, key)) if type(key) in (str, int) else None
+                    yield Change(snapshot.owner, snapshot.part, key, before, after, at or mark)
+            elif not _same_items(old, new):
+                yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
+
+    def rollback(self) -> None:
+        """Put everything back, last touched first."""
+        while self._undo:
+            self._undo.pop()()
+        for snapshot, _ in reversed(self._snapshots.values()):
+            if not _is_as_before(snapshot.contents, snapshot.current()):
+                snapshot.restore(snapshot.contents)
+        self._snapshots.clear()
+        self._sites.clear()
+
+
+def _entry_changes(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for key in [*old, *(k for k in new if k not in old)]:
+        before, after = old.get(key, MISSING), new.get(key, MISSING)
+        if before is not after:
+            yield key, before, after
+
+
+def _same_items(old: Any, new: Any) -> bool:
+    if isinstance(old, list):
+        return len(old) == len(new) and all(a is b for a, b in zip(old, new))
+    if isinstance(old, set):
+        return {id(x) for x in old} == {id(x) for x in new}
+    return bool(old == new)
+
+
+def _is_as_before(old: Any, new: Any) -> bool:
+    if isinstance(old, dict):
+        return len(old) == len(new) and all(a is b and old[a] is new[b] for a, b in zip(old, new))
+    return _same_items(old, new)

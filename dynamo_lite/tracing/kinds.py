@@ -1,0 +1,22 @@
+"""What a value of the program is, asked without running any of the program.
+
+`isinstance(x, C)` reads `x.__class__` when the type of x is no subclass of C, and so may run a `__getattribute__` that
+the program defines.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+
+def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
+    """A tensor, real or a stand-in."""
+    return issubclass(type(value), torch.Tensor)
+
+
+def is_fake(value: Any) -> TypeGuard[FakeTensor]:
+    """A stand-in: a tensor without data."""
+    return issubclass(type(value), FakeTensor)

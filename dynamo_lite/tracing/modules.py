@@ -1,0 +1,70 @@
+"""Which modules the program is in: the stack that becomes `nn_module_stack` in a node's metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from torch import nn
+
+
+class Leaf(NamedTuple):
+    """The innermost call of one of torch.nn's own modules: a number of its own, and the module's class."""
+
+    serial: int
+    cls: type
+
+
+class ModuleStack:
+    """The modules being called, outermost first, named by their path from the root.
+
+    `current` is in torch.export's form: key → (path, "package.Class"), outermost first. The dict is shared until the
+    stack changes: copy it before changing it.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.current: dict[str, tuple[str, str]] = {}
+        self.leaf: Leaf | None = None
+        self._serial = 0
+        self._paths: dict[int, str] = {}
+        self._calls: dict[str, int] = {}
+        self._alive: list[nn.Module] = []
+        if isinstance(root, nn.Module):
+            for path, module in root.named_modules():
+                self._paths[id(module)] = path
+
+    def path(self, module: nn.Module) -> str | None:
+        """The first path of `module` from the root; None for a module that the root does not hold."""
+        return self._paths.get(id(module))
+
+    @contextmanager
+    def entered(self, module: nn.Module) -> Iterator[None]:
+        """While `module` is being called."""
+        outer, outer_leaf = self.current, self.leaf
+        path = self._paths.get(id(module))
+        if path is None:
+            path = self._paths[id(module)] = self._path_of_stranger(module)
+        cls = type(module)
+        key = f"L__self__{path}"
+        calls = self._calls.get(key, 0)
+        self._calls[key] = calls + 1
+        if calls:
+            key = f"{key}@{calls}"
+        self.current = {**outer, key: (path, f"{cls.__module__}.{cls.__qualname__}")}
+        if cls.__module__.startswith("torch.nn.modules."):
+            self._serial += 1
+            self.leaf = Leaf(self._serial, cls)
+        else:
+            self.leaf = None
+        try:
+            yield
+        finally:
+            self.current, self.leaf = outer, outer_leaf
+
+    def _path_of_stranger(self, module: nn.Module) -> str:
+        """A name for a module that is not below the root: its class, below whoever calls it."""
+        self._alive.append(module)
+        prefix = next(reversed(self.current.values()))[0] if self.current else ""
+        name = f"{type(module).__name__}_{len(self._alive)}"
+        return f"{prefix}.{name}" if prefix else name

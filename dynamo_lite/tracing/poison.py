@@ -1,0 +1,61 @@
+"""A value that differs from call to call: harmless while nobody uses it.
+
+`random.random()` or `time.time()` in forward is fine as long as its value does not matter (a layer-drop that is off in
+eval mode, a timing that is only logged). The tracer gives the program an `Unrecordable` in place of the number;
+arithmetic on it gives another, and any use that would let the value into the program is refused at that line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+
+class Unrecordable:
+    """Stands for the result of `function`; `refuse(function)` raises."""
+
+    __slots__ = ("_function", "_refuse")
+
+    def __init__(self, function: str, refuse: Callable[[str], NoReturn]) -> None:
+        object.__setattr__(self, "_function", function)
+        object.__setattr__(self, "_refuse", refuse)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # protocol probes (hasattr(x, "__array__")) are not uses of the value
+            raise AttributeError(name)
+        return _used(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _used(self)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """torch asks this when an operator is given an `Unrecordable`."""
+        for value in (*args, *(kwargs or {}).values()):
+            for item in value if isinstance(value, (list, tuple)) else (value,):
+                if type(item) is cls:
+                    return _used(item)
+        return NotImplemented
+
+
+def _used(self: Any, *args: Any) -> Any:
+    self._refuse(self._function)
+
+
+def _another(self: Any, *args: Any) -> Any:
+    return Unrecordable(self._function, self._refuse)
+
+
+_ARITHMETIC = "add sub mul truediv floordiv mod pow"
+_PROPAGATES = f"{_ARITHMETIC} {' '.join('r' + name for name in _ARITHMETIC.split())} neg pos abs round".split()
+_USES = "bool int float index complex str repr format hash len iter contains getitem eq ne lt le gt ge array"
+
+for _name in _PROPAGATES:
+    setattr(Unrecordable, f"__{_name}__", _another)
+for _name in _USES.split():
+    setattr(Unrecordable, f"__{_name}__", _used)
+
+
+def unrecordable_function(value: Unrecordable) -> str:
+    """The function whose result `value` stands for."""
+    return str(object.__getattribute__(value, "_function"))

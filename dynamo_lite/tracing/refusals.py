@@ -1,0 +1,174 @@
+"""What a trace refuses: id → the error's class, what happened, what to write instead.
+
+The texts are templates; the place that refuses fills in the names. One row a refusal, so that documentation and
+tests can walk the table.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dynamo_lite import errors
+
+
+class Refusal(NamedTuple):
+    error: type[errors.GraphBreak]
+    what: str
+    instead: str
+
+
+REFUSALS: dict[str, Refusal] = {
+    "data-dependent-branch": Refusal(
+        errors.DataDependent,
+        "A branch depends on the data of a tensor, which is not known during export.",
+        "compute both sides and pick with torch.where, use torch.cond, or move the decision out of the module.",
+    ),
+    "data-dependent-value": Refusal(
+        errors.DataDependent,
+        "{what} needs the data of a tensor, which is not known during export.",
+        "keep the value as a tensor (a 0-d tensor works with most operators), or pass it in as a Python argument.",
+    ),
+    "data-dependent-shape": Refusal(
+        errors.DataDependent,
+        "The size of the result of {operator} depends on the data of a tensor.",
+        "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding.",
+    ),
+    "no-meta-kernel": Refusal(
+        errors.UnsupportedOperator,
+        "The operator {operator} cannot be run on tensors without data: {reason}",
+        "register a fake kernel for it (torch.library.register_fake), or use another operator.",
+    ),
+    "unrecordable-id": Refusal(
+        errors.UnrecordableValue,
+        "{function}() of an object gives its address, which differs from run to run.",
+        "compare with `is`, or key the table by something that the object holds (a name, an index).",
+    ),
+    "unrecordable-value": Refusal(
+        errors.UnrecordableValue,
+        "The program uses the result of {function}(), which differs from call to call and cannot be written down.",
+        "use torch's random operators (torch.rand, torch.randint), or pass the value in as an argument.",
+    ),
+    "tensor-repr": Refusal(
+        errors.DataDependent,
+        "The text of a tensor shows its data, which is not known during export.",
+        "format its shape or dtype instead, or return the tensor and print it outside.",
+    ),
+    "higher-order-operator": Refusal(
+        errors.UnsupportedCall,
+        "The higher-order operator {function} is not captured yet.",
+        "torch.where for a choice between values; a Python loop for a loop whose length is known.",
+    ),
+    "opaque-transform": Refusal(
+        errors.UnsupportedCall,
+        "{function} compiles or transforms the function that it is given, which a trace cannot look into.",
+        "call the plain function in forward; compile the exported program instead.",
+    ),
+    "outside-iterator": Refusal(
+        errors.UnsupportedEffect,
+        "The program advances {what}, an iterator that lives on from call to call; the exported program would "
+        "replay the value it gave at export.",
+        "make the iterator inside of forward, or pass the value in as an argument.",
+    ),
+    "outside-object": Refusal(
+        errors.UnsupportedEffect,
+        "The program uses {what}, an object from outside whose state a trace can neither record nor put back.",
+        "read it in __init__ and keep the result.",
+    ),
+    "global-rng": Refusal(
+        errors.UnsupportedEffect,
+        "{function} changes the state of a random number generator outside of the program.",
+        "seed before calling the program.",
+    ),
+    "tensor-attribute": Refusal(
+        errors.UnsupportedEffect,
+        "The program uses the attribute {name!r} of a tensor that comes from outside; the exported program cannot "
+        "carry that.",
+        "return the value from forward, or keep it in a variable of forward.",
+    ),
+    "tensor-data-assigned": Refusal(
+        errors.UnsupportedEffect,
+        "The program replaces the storage of a tensor from outside ({name}).",
+        "write into it with copy_(), which the exported program carries.",
+    ),
+    "python-state": Refusal(
+        errors.UnsupportedEffect,
+        "The program changes {target} from {old} to {new}, and a later call would see it; the exported program "
+        "cannot carry that.",
+        "keep it as a tensor in a registered buffer (register_buffer) and update that, or return it from forward.",
+    ),
+    "new-state-tensor": Refusal(
+        errors.UnsupportedEffect,
+        "The program stores a tensor in {target}, which a later call would see; the exported program cannot carry it.",
+        "register a buffer of that shape in __init__ (register_buffer) and copy_() into it, or return the tensor.",
+    ),
+    "parameter-assigned": Refusal(
+        errors.UnsupportedEffect,
+        "The program replaces the parameter {target}.",
+        "update it in place (copy_(), under torch.no_grad()), or make it a buffer.",
+    ),
+    "constant-mutated": Refusal(
+        errors.UnsupportedEffect,
+        "The program changes {target}, a tensor that is neither an input nor a registered buffer, in place.",
+        "register it as a buffer (register_buffer), or clone() it first.",
+    ),
+    "input-container": Refusal(
+        errors.UnsupportedEffect,
+        "The program changes {target}, a container that was passed in; the caller's own would stay as it was.",
+        "return the new container, or work on a copy of it.",
+    ),
+    "global-state": Refusal(
+        errors.UnsupportedEffect,
+        "After forward {target} is {new}; before it was {old}. The exported program cannot carry that.",
+        "restore it before forward returns (use it as a context manager).",
+    ),
+    "process-state": Refusal(
+        errors.UnsupportedEffect,
+        "{function} changes a setting of the whole process; the exported program cannot carry that.",
+        "set it outside of forward; give factories their dtype and device explicitly.",
+    ),
+    "foreign-tensor": Refusal(
+        errors.UnsupportedEffect,
+        "The program reads a tensor that an earlier call of it left behind.",
+        "register a buffer in __init__ (register_buffer) and copy_() into it, or compute the tensor in each call.",
+    ),
+    "input-identity": Refusal(
+        errors.UnrecordableValue,
+        "The program asks whether two tensors inside of its arguments, {left} and {right}, are the same object.",
+        "pass the tensors as arguments of their own, or pass a flag that says it.",
+    ),
+    "tensor-subclass": Refusal(
+        errors.UnsupportedCall,
+        "A tensor is made into a {name}, a subclass of torch.Tensor, which a trace cannot do.",
+        "use plain tensors in forward.",
+    ),
+    "unknown-tensor": Refusal(
+        errors.UnsupportedCall,
+        "The program made a tensor in a way that no operator shows.",
+        "make it with an operator (clone(), detach(), torch.empty_like, ...).",
+    ),
+    "generator-argument": Refusal(
+        errors.UnsupportedCall,
+        "An operator is given a torch.Generator, whose state the exported program cannot carry.",
+        "leave `generator` out: the program then draws from the default generator.",
+    ),
+    "shared-buffer-assigned": Refusal(
+        errors.UnsupportedEffect,
+        "The program assigns the buffer {target}, whose memory another name shares; after that they would differ.",
+        "write into it with copy_(), or register two buffers.",
+    ),
+    "buffer-becomes-shared": Refusal(
+        errors.UnsupportedEffect,
+        "After forward the buffer {target} shares its memory with another tensor of the model; a program would copy.",
+        "assign a clone(), or write into the buffer with copy_().",
+    ),
+    "unsupported-opcode": Refusal(
+        errors.UnsupportedCall,
+        "The interpreter does not know how to run this: {reason}",
+        "write it another way, and please report it.",
+    ),
+    "async-forward": Refusal(
+        errors.UnsupportedCall,
+        "{function} is asynchronous; what it returns is not a tensor but something to await.",
+        "make it an ordinary function.",
+    ),
+}

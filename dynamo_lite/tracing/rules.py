@@ -1,0 +1,319 @@
+"""Calls that the tracer answers itself: callable → rule.
+
+A rule is `(tracer, fn, args, kwargs) -> value or NOT_HANDLED`. The table is keyed by id(callable), since a callable of
+the program may have a `__hash__` of its own; the callables in it live as long as the process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import copy
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from types import MethodDescriptorType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import skipped
+from dynamo_lite.tracing.kinds import is_fake, is_tensor
+from dynamo_lite.tracing.lru import LruCacheWrapper
+from dynamo_lite.tracing.poison import Unrecordable
+from dynamo_lite.tracing.snapshots import MISSING
+from dynamo_lite.tracing.trusted import is_trusted_module
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+
+
+def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
+    rows = {}
+    for name in names:
+        module, _, path = name.partition(":")
+        found: Any = sys.modules.get(module)
+        for part in path.split(".") if found is not None else ():
+            found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)
+        if isinstance(found, (staticmethod, classmethod)) and hasattr(found, "__func__"):
+            found = found.__func__
+        if found is not None:
+            rows[id(found)] = rows[id(_unbound(found))] = rule(f"{module}.{path}")
+    return rows
+
+
+def _unbound(fn: Any) -> Any:
+    """The method of the type behind a bound built-in method (numpy.random.rand): what the interpreter reports."""
+    owner = getattr(fn, "__self__", None)
+    if owner is None or isinstance(owner, (type, ModuleType)):
+        return fn
+    for cls in type(owner).__mro__:
+        if fn.__name__ in cls.__dict__:
+            return cls.__dict__[fn.__name__]
+    return fn
+
+
+def run_native(fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Call `fn` as CPython does; what it raises is the program's (Tracer._stop_if_ours knows this function)."""
+    return fn(*args, **kwargs)
+
+
+def _skip(name: str) -> Rule:
+    is_warning = name.startswith(("warnings", "_warnings"))
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if is_warning and any(row[0] == "error" for row in warnings.filters):
+            return NOT_HANDLED  # a filter may make it an exception, which the program may catch
+        tracer.note(f"{name} was skipped")
+        return None
+
+    return rule
+
+
+def _unrecordable(name: str) -> Rule:
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if tracer.in_library():
+            return NOT_HANDLED
+        return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function))
+
+    return rule
+
+
+def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
+    """Refuse the call; one that a library makes for its own ends only if `libraries`."""
+
+    def for_name(name: str) -> Rule:
+        def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+            if tracer.in_library() and not libraries:
+                return NOT_HANDLED
+            tracer.refuse(id, function=name, what=f"{name}()")
+
+        return rule
+
+    return for_name
+
+
+def _true(name: str) -> Rule:
+    """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
+    note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if not tracer.in_library():
+            tracer.note(note)
+        return True
+
+    return rule
+
+
+def real_type(value: Any) -> type:
+    """The type that the program would see if the trace did not stand in for `value`."""
+    return torch.Tensor if is_fake(value) else type(value)
+
+
+def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """type(x): a FakeTensor says torch.Tensor."""
+    if len(args) == 1 and not kwargs and is_fake(args[0]):
+        return real_type(args[0])
+    return NOT_HANDLED
+
+
+def call_id(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """id(x) in the program's own code; libraries use it as a key, which is harmless."""
+    if tracer.in_library():
+        return NOT_HANDLED
+    tracer.refuse("unrecordable-id", function="id")
+
+
+def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """hash(x), when the hash is the address."""
+    if len(args) == 1 and not tracer.in_library():
+        hasher = getattr(type(args[0]), "__hash__", None)
+        if hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__):
+            tracer.refuse("unrecordable-id", function="hash")
+    return NOT_HANDLED
+
+
+def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """nn.Module.__call__: keeps the module stack; without hooks a call is `forward` (saves some 60 instructions)."""
+    module, vm = args[0], tracer.vm
+    with tracer.modules.entered(module):
+        if _has_hooks(module):
+            return vm.call(nn.Module._call_impl, args, kwargs)
+        return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    everywhere = nn.modules.module
+    return bool(
+        module._backward_hooks
+        or module._backward_pre_hooks
+        or module._forward_hooks
+        or module._forward_pre_hooks
+        or everywhere._global_backward_pre_hooks
+        or everywhere._global_backward_hooks
+        or everywhere._global_forward_hooks
+        or everywhere._global_forward_pre_hooks
+    )
+
+
+def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
+    own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    tracer.note("torch.utils.checkpoint was captured as a plain call")
+    return tracer.vm.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in own})
+
+
+def call_lru_cache(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A function cached by functools.lru_cache: see lru.py."""
+    return tracer.lru_caches.call(fn, args, kwargs, tracer.vm.call)
+
+
+def call_cache_statistics(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
+    if id(args[0]) in tracer.made_caches:
+        return NOT_HANDLED
+    tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
+
+
+def call_stateful(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A method of an object whose state no snapshot shows."""
+    tracer.heap.mark()
+    if args and not tracer.heap.is_young(args[0]):
+        tracer.refuse("outside-object", what=f"{fn.__name__}() of a {type(args[0]).__name__}")
+    return NOT_HANDLED
+
+
+def call_import(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """An import runs natively and outside of the trace: what a module makes at import outlives it."""
+    if _is_loaded(*args, **kwargs):
+        return run_native(fn, args, kwargs)
+    with tracer.outside():
+        return run_native(fn, args, kwargs)
+
+
+def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> bool:
+    """Whether an import only looks up what is there. (`globals` is the package name for import_module.)"""
+    module = sys.modules.get(name)
+    if module is None or level or isinstance(globals, str):
+        return False
+    return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
+
+
+def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """ContextVar.set: undone at the end of the trace, which must find the variable as it was."""
+    variable = args[0]
+    tracer.context_values.setdefault(variable, variable.get(MISSING))
+    token = run_native(fn, args, kwargs)
+
+    def undo() -> None:
+        try:
+            variable.reset(token)
+        except RuntimeError:
+            return  # the program used the token itself
+
+    tracer.journal.on_rollback(undo)
+    return token
+
+
+def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
+    tensor = args[0]
+    wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+    if is_tensor(tensor) and tensor.requires_grad != wanted:
+        if not is_fake(tensor) or tracer.recorder.is_input(tensor):
+            tracer.refuse("tensor-attribute", name="requires_grad")
+        tracer.note("requires_grad_() on a tensor of the program: the exported program's gradients may differ")
+    return NOT_HANDLED
+
+
+def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.as_subclass: a stand-in is of a subclass already."""
+    cls = args[1] if len(args) > 1 else kwargs.get("cls")
+    tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
+
+
+def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
+    if not args or not is_tensor(args[0]):
+        return NOT_HANDLED
+    return args[0].detach().requires_grad_(args[0].requires_grad)
+
+
+def call_autograd_function(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """autograd.Function.apply: its forward is in the program, its backward is not."""
+    tracer.note(f"the backward of {args[0].__qualname__} is not part of the program; its gradients are the operators'")
+    return NOT_HANDLED
+
+
+def dynamo_wrapper_globals() -> Any:
+    """The globals of the functions that torch.compile and torch.compiler.disable wrap others in; None if not loaded."""
+    module = sys.modules.get("torch._dynamo.eval_frame")
+    return None if module is None else module.__dict__
+
+
+def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A function wrapped by torch.compile or torch.compiler.disable: the program is that of the function itself."""
+    original = fn.__dict__.get("_torchdynamo_orig_callable")
+    if original is None:
+        return NOT_HANDLED
+    if fn.__dict__.get("_torchdynamo_disable") and is_trusted_module(str(getattr(original, "__module__", ""))):
+        return NOT_HANDLED  # torch's own: disabled for TorchDynamo, which is not here
+    name = getattr(original, "__qualname__", str(original))
+    tracer.note(f"torch.compile or torch.compiler.disable around {name} was ignored")
+    return tracer.vm.call(original, args, kwargs)
+
+
+def call_compiled(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A module that torch.compile wrapped: the module itself is what is exported."""
+    return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
+
+
+def _functions() -> dict[int, Rule]:
+    rows: dict[int, Rule] = {
+        id(type): call_type,
+        id(builtins.id): call_id,
+        id(builtins.hash): call_hash,
+        id(builtins.__import__): call_import,
+        id(importlib.import_module): call_import,
+        id(copy.copy): call_copy,
+        id(torch.autograd.Function.__dict__["apply"].__func__): call_autograd_function,
+        id(torch._C.TensorBase.as_subclass): call_as_subclass,
+        id(nn.Module._wrapped_call_impl): call_module,
+        id(contextvars.ContextVar.__dict__["set"]): call_context_var,
+        id(torch._C.TensorBase.requires_grad_): call_requires_grad,
+    }
+    for name in ("cache_info", "cache_clear"):
+        rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
+    for cls in (getattr(sys.modules["io"], name.partition(":")[2]) for name in skipped.STATEFUL):
+        rows |= {id(m): call_stateful for m in cls.__dict__.values() if type(m) is MethodDescriptorType}
+    checkpoint = sys.modules.get("torch.utils.checkpoint")
+    if checkpoint is not None:
+        rows[id(checkpoint.checkpoint)] = call_checkpoint
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    if frames is not None:
+        rows[id(frames.OptimizedModule.__call__)] = call_compiled
+    return rows
+
+
+def table() -> dict[int, Rule]:
+    """id(callable) → rule, for everything that is loaded now."""
+    rows = _from_table(skipped.SKIPPED, _skip)
+    rows |= _from_table(skipped.UNRECORDABLE, _unrecordable)
+    rows |= _from_table(skipped.GLOBAL_RNG, _refusal("global-rng"))
+    rows |= _from_table(skipped.PROCESS_STATE, _refusal("process-state", libraries=True))
+    rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
+    rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
+    return rows | _functions()
+
+
+def in_library(module_name: str) -> bool:
+    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
+    package = module_name.partition(".")[0]
+    return package == "torch" or package in sys.stdlib_module_names or is_trusted_module(module_name)

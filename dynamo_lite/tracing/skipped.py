@@ -1,0 +1,188 @@
+"""Calls with a rule of their own: what to skip, what to refuse, what may not matter.
+
+Data only; tracing/rules.py reads it. Functions are named by "module:qualified.name" so that nothing is imported that
+the program has not imported itself: a module that is not loaded cannot be called.
+"""
+
+from __future__ import annotations
+
+# Bookkeeping of torch's own whose changes no program can see: dropped. "module:Class.attribute", or "module:name" for
+# a global.
+INVISIBLE: frozenset[str] = frozenset(
+    {
+        "torch.utils.hooks:RemovableHandle.next_id",
+        "torch.nn.utils.parametrize:_cache",
+        "torch.nn.utils.parametrize:_cache_enabled",
+    }
+)
+
+# C types with a position of their own: a method of one that is from outside reads or moves what no snapshot shows.
+STATEFUL: tuple[str, ...] = (
+    "io:StringIO",
+    "io:BytesIO",
+    "io:FileIO",
+    "io:TextIOWrapper",
+    "io:BufferedReader",
+    "io:BufferedWriter",
+    "io:BufferedRandom",
+)
+
+# Talks to the outside and returns nothing that the program could use: skipped, with a note.
+SKIPPED: tuple[str, ...] = (
+    "builtins:print",
+    "warnings:warn",
+    "warnings:warn_explicit",
+    "_warnings:warn",
+    "_warnings:warn_explicit",
+    "logging:Logger.debug",
+    "logging:Logger.info",
+    "logging:Logger.warning",
+    "logging:Logger.warn",
+    "logging:Logger.error",
+    "logging:Logger.exception",
+    "logging:Logger.critical",
+    "logging:Logger.log",
+    "logging:Logger._log",
+    "logging:LoggerAdapter.debug",
+    "logging:LoggerAdapter.info",
+    "logging:LoggerAdapter.warning",
+    "logging:LoggerAdapter.error",
+    "logging:LoggerAdapter.log",
+    "logging:debug",
+    "logging:info",
+    "logging:warning",
+    "logging:error",
+    "logging:critical",
+    "logging:log",
+    "torch:_C._log_api_usage_once",
+    "torch._C:_log_api_usage_once",
+)
+
+# Differs from call to call: gives an Unrecordable (poison.py), refused where it is used.
+UNRECORDABLE: tuple[str, ...] = (
+    "time:time",
+    "time:time_ns",
+    "time:perf_counter",
+    "time:perf_counter_ns",
+    "time:monotonic",
+    "time:monotonic_ns",
+    "time:process_time",
+    "time:process_time_ns",
+    "time:localtime",
+    "time:gmtime",
+    "time:ctime",
+    "time:strftime",
+    "datetime:datetime.now",
+    "datetime:datetime.utcnow",
+    "datetime:datetime.today",
+    "datetime:date.today",
+    "os:urandom",
+    "posix:urandom",
+    "os:getpid",
+    "uuid:uuid1",
+    "uuid:uuid4",
+    "secrets:token_bytes",
+    "secrets:token_hex",
+    "secrets:randbelow",
+    "random:Random.random",
+    "_random:Random.random",
+    "_random:Random.getrandbits",
+    "random:Random.uniform",
+    "random:Random.randint",
+    "random:Random.randrange",
+    "random:Random.choice",
+    "random:Random.choices",
+    "random:Random.sample",
+    "random:Random.gauss",
+    "random:Random.normalvariate",
+    "random:Random.betavariate",
+    "random:Random.expovariate",
+    "random:Random.triangular",
+    "numpy.random:rand",
+    "numpy.random:randn",
+    "numpy.random:random",
+    "numpy.random:randint",
+    "numpy.random:uniform",
+    "numpy.random:normal",
+    "numpy.random:choice",
+    "numpy.random:permutation",
+    "numpy.random:random_sample",
+    "numpy.random:standard_normal",
+    "torch:initial_seed",
+    "torch:seed",
+)
+
+# Changes a generator's state outside of the program.
+GLOBAL_RNG: tuple[str, ...] = (
+    "random:Random.seed",
+    "random:Random.shuffle",
+    "random:Random.setstate",
+    "numpy.random:seed",
+    "numpy.random:shuffle",
+    "torch:manual_seed",
+    "torch.random:fork_rng",
+    "torch:random.manual_seed",
+    "torch:set_rng_state",
+    "torch:random.set_rng_state",
+    "torch.cuda:manual_seed",
+    "torch.cuda:manual_seed_all",
+    "torch._C:Generator.manual_seed",
+    "torch._C:Generator.seed",
+    "torch._C:Generator.set_state",
+)
+
+# Changes settings of the process that a later call, or the operators themselves, would see.
+PROCESS_STATE: tuple[str, ...] = (
+    "os:_Environ.__setitem__",
+    "os:_Environ.__delitem__",
+    "os:putenv",
+    "os:unsetenv",
+    "os:chdir",
+    "torch:set_default_dtype",
+    "torch:set_default_device",
+    "torch:set_default_tensor_type",
+    "torch:set_num_threads",
+    "torch:set_float32_matmul_precision",
+    "torch:set_printoptions",
+    "sys:setrecursionlimit",
+)
+
+# Looks at a tensor's data or address without going through an operator.
+READS_DATA: tuple[str, ...] = (
+    "torch._C:TensorBase.tolist",
+    "torch._C:TensorBase.numpy",
+    "torch._C:TensorBase.data_ptr",
+    "torch._C:TensorBase.__array__",
+    "torch:Tensor.__array__",
+    "torch:Tensor.storage",
+    "torch:Tensor.__reduce_ex__",
+    "torch._C:TensorBase.untyped_storage",
+    "torch:Tensor.share_memory_",
+    "torch:Tensor.__dlpack__",
+    "torch._C:TensorBase._to_dlpack",
+)
+
+# torch's own questions "am I being exported?": yes.
+TRUE_WHILE_TRACING: tuple[str, ...] = (
+    "torch.compiler:is_compiling",
+    "torch.compiler:is_exporting",
+    "torch.compiler:is_dynamo_compiling",
+    "torch._dynamo.external_utils:is_compiling",
+    "torch._dynamo:is_compiling",
+    "torch._utils:is_compiling",
+)
+
+# Operators that take functions; captured in a later version.
+HIGHER_ORDER: tuple[str, ...] = (
+    "torch:cond",
+    "torch:while_loop",
+    "torch._higher_order_ops.cond:cond",
+    "torch._higher_order_ops.map:map",
+    "torch._higher_order_ops.while_loop:while_loop",
+    "torch._higher_order_ops.scan:scan",
+    "torch._higher_order_ops.associative_scan:associative_scan",
+    "torch.nn.attention.flex_attention:flex_attention",
+    "torch.autograd:grad",
+    "torch.autograd:backward",
+    "torch:Tensor.backward",
+)

@@ -1,0 +1,83 @@
+"""torch's process-wide switches: what they are before the run, whether the run left them so, and putting them back.
+
+Checked against torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+class Switch(NamedTuple):
+    """One global setting: its name for people, how to read it, how to set it."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], Any]
+
+
+def _autocast(device: str) -> list[Switch]:
+    return [
+        Switch(
+            f"autocast for {device}",
+            lambda: torch.is_autocast_enabled(device),
+            lambda v: torch.set_autocast_enabled(device, v),
+        ),
+        Switch(
+            f"the autocast dtype for {device}",
+            lambda: torch.get_autocast_dtype(device),
+            lambda v: torch.set_autocast_dtype(device, v),
+        ),
+    ]
+
+
+SWITCHES: tuple[Switch, ...] = (
+    Switch("grad mode", torch.is_grad_enabled, torch._C._set_grad_enabled),
+    Switch("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    *_autocast("cpu"),
+    *_autocast("cuda"),
+    Switch("the autocast cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    Switch(
+        "deterministic algorithms",
+        torch.are_deterministic_algorithms_enabled,
+        lambda v: torch._C._set_deterministic_algorithms(
+            v, warn_only=torch.is_deterministic_algorithms_warn_only_enabled()
+        ),
+    ),
+    Switch("anomaly mode", torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+)
+
+
+class TorchState:
+    """The switches and the random number generators as they were when this was made."""
+
+    def __init__(self) -> None:
+        self._before = [switch.read() for switch in SWITCHES]
+        self._rng = torch.get_rng_state()
+        self._python_rng = random.getstate()
+
+    def changed(self) -> list[tuple[str, Any, Any]]:
+        """(name, before, now) for each switch that differs now."""
+        rows = zip(SWITCHES, self._before)
+        return [(switch.name, before, now) for switch, before in rows if (now := switch.read()) != before]
+
+    def restore(self) -> None:
+        """Put the switches and the generators back."""
+        for switch, before in zip(SWITCHES, self._before):
+            if switch.read() != before:
+                switch.write(before)
+        torch.set_rng_state(self._rng)
+        random.setstate(self._python_rng)
+
+
+@contextmanager
+def modes_off() -> Iterator[None]:
+    """No dispatch or function mode is active: what runs here makes real tensors and is not recorded."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
+        yield

@@ -1,0 +1,312 @@
+"""The tracer: watches one run of the program in the interpreter.
+
+It answers calls that have a rule (rules.py), keeps the journal of writes (journal.py) and the stacks that nodes are
+labelled with, and turns what cannot be captured into a GraphBreak at the program's line.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CellType, FunctionType
+from typing import Any, NoReturn
+
+import torch
+
+from dynamo_lite.capture import CaptureError
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
+from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.interpreter.observer import NOT_HANDLED, Observer
+from dynamo_lite.tracing import lru, mutators, rules
+from dynamo_lite.tracing.heap import Heap
+from dynamo_lite.tracing.iterators import ITERATORS
+from dynamo_lite.tracing.journal import Journal
+from dynamo_lite.tracing.kinds import is_fake, is_tensor
+from dynamo_lite.tracing.lru import LruCaches
+from dynamo_lite.tracing.modules import ModuleStack
+from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.torch_state import modes_off
+from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
+
+_MUTATORS = mutators.table()
+_OWN_FILES = frozenset(m.__file__ for m in (rules, lru, sys.modules[__name__]))
+_PART = {"attr": "attributes", "cell": "cell"}
+_MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
+
+
+Mark = tuple[tuple[Any, Any, int], ...]
+"""The program's stack, innermost frame first: code object, decoded code, index of the next instruction."""
+
+
+def frames_at(mark: Mark) -> tuple[UserFrame, ...]:
+    """The stack that a mark stands for, outermost first."""
+    frames = []
+    for code, info, pc in reversed(mark):
+        at = info.positions_at(code, max(pc - 1, 0))
+        lineno = at.lineno or code.co_firstlineno
+        frames.append(
+            UserFrame(code.co_filename, lineno, code.co_name, at.end_lineno, at.col_offset, at.end_col_offset)
+        )
+    return tuple(frames)
+
+
+class Abort(BaseException):
+    """Carries a GraphBreak through the program: not an Exception, so that its handlers let it pass."""
+
+    def __init__(self, error: DynamoLiteError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Tracer(Observer):
+    """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
+
+    def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
+        self.root = root
+        self.inputs = inputs
+        self.guards: list[str] = []
+        self.recorder = recorder
+        self._notes: dict[str, Mark] = {}
+        self.broken: DynamoLiteError | None = None
+        self.journal = Journal(self.mark)
+        self.heap = Heap()
+        self.modules = ModuleStack(root)
+        self.lru_caches = LruCaches()
+        self.made_caches: set[int] = set()  # ids of the lru_cache wrappers that the program itself made
+        self.context_values: dict[Any, Any] = {}
+        self.instance_dicts: dict[int, Any] = {}  # id of an instance's dict of atoms → the instance
+        self.read_first: set[tuple[int, Any]] = set()
+        self.written_first: set[tuple[int, Any]] = set()
+        self.torch_function: Any = None
+        self.call_serial = 0
+        self._rules = rules.table()
+        self._dynamo_wrappers = rules.dynamo_wrapper_globals()
+        self.vm = Interpreter(self)
+        self.made_dicts: set[int] = set()
+        self.vm.made_dicts = self.made_dicts
+
+    # ---- where the program is
+
+    def where(self) -> tuple[UserFrame, ...]:
+        """The program's stack, outermost first."""
+        return frames_at(self.mark())
+
+    def mark(self) -> Mark:
+        """Where the program is: cheap enough for each write, made into frames (`frames_at`) when somebody asks."""
+        marks = []
+        frame = self.vm.frame
+        while frame is not None:
+            marks.append((frame.code, frame.info, frame.pc))
+            frame = frame.back
+        return tuple(marks)
+
+    def in_library(self) -> bool:
+        """Whether the innermost frame is the standard library's or trusted code."""
+        frame = self.vm.frame
+        return frame is not None and rules.in_library(str(frame.globals.get("__name__", "")))
+
+    @property
+    def notes(self) -> dict[str, tuple[UserFrame, ...]]:
+        """What the report tells: text → where it first happened."""
+        return {text: frames_at(mark) for text, mark in self._notes.items()}
+
+    # ---- refusing and noting
+
+    def note(self, text: str) -> None:
+        """Remember something that the report tells (once a text, with the line of the first time)."""
+        if text not in self._notes:
+            self._notes[text] = self.mark()
+
+    def refuse(self, id: str, **names: Any) -> NoReturn:
+        """Stop the trace with the refusal `id` at the program's line."""
+        self.abort(self.refusal(id, **names))
+
+    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
+        """The error of refusal `id`, at `mark` or where the program is."""
+        row = REFUSALS[id]
+        where = frames_at(self.mark() if mark is None else mark)
+        return row.error(id, row.what.format_map(names), row.instead.format_map(names), where)
+
+    def refused(self, error: CaptureError) -> DynamoLiteError:
+        """The error for what capture cannot record."""
+        if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
+            return InternalError(f"{error.what}\n{error.instead}")
+        id = error.id
+        if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
+            id = "data-dependent-branch"
+        if id in REFUSALS:
+            names: dict[str, Any] = dict(error.names)
+            return self.refusal(id, **names)
+        return UnsupportedCall(error.id, error.what, error.instead, self.where())
+
+    def abort(self, error: DynamoLiteError) -> NoReturn:
+        """Stop the trace. The first error counts, even if the program swallows what is raised here."""
+        if self.broken is None:
+            self.broken = error
+        raise Abort(self.broken)
+
+    def _stop_if_ours(self, error: Exception) -> None:
+        """An error of a rule's own code must not reach the program, which might catch it and go another way."""
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        code = at.tb_frame.f_code if at is not None else None
+        if code is not None and code.co_filename in _OWN_FILES and code is not rules.run_native.__code__:
+            raise Abort(self._internal(error))
+
+    def _internal(self, error: Exception) -> DynamoLiteError:
+        if self.broken is None:
+            text = "".join(traceback.format_exception(error))
+            self.broken = InternalError(f"the tracer itself failed; please report this program\n{text}")
+        return self.broken
+
+    # ---- the observer's methods
+
+    def runs_natively(self, fn: FunctionType) -> bool:
+        return is_trusted(fn)
+
+    def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        key = id(fn)
+        rule = self._rules.get(key)
+        if rule is not None:
+            try:
+                return rule(self, fn, args, kwargs)
+            except Exception as error:
+                self._stop_if_ours(error)
+                raise
+        mutated = _MUTATORS.get(key)
+        if mutated is not None and args:
+            position, part = mutated
+            if position < len(args):
+                self.journal.touch(args[position], part)
+                if part == "attributes" and len(args) > 1:
+                    self._written(args[position], part, args[1])
+        if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
+            return rules.call_dynamo_wrapper(self, fn, args, kwargs)
+        if type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
+            return rules.call_lru_cache(self, fn, args, kwargs)
+        self.torch_function = fn
+        self.call_serial += 1
+        return NOT_HANDLED
+
+    def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        self.torch_function = None
+        if type(result) is dict and id(fn) in _MAKES_DICT:
+            self.made_dicts.add(id(result))
+        elif type(result) is lru.LruCacheWrapper and getattr(fn, "__name__", "") == "__new__":
+            self.made_caches.add(id(result))
+        return result
+
+    def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
+        if kind == "attr":
+            if is_tensor(owner):
+                return self._read_tensor_attribute(owner, key, value)
+            if key == "__dict__" and type(value) is dict and not gc.is_tracked(value):
+                self.instance_dicts[id(value)] = owner
+            self._first_read(owner, key)
+        elif kind != "builtin":
+            self._first_read(owner, key)
+        if type(value) in ITERATORS:
+            self._read_iterator(kind, owner, key, value)
+        return value
+
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        if kind == "attr" and is_tensor(owner):
+            self._write_tensor_attribute(owner, key, value)
+            return
+        if kind == "attr" and key == "__dict__":
+            self.instance_dicts.pop(id(value), None)
+        part = _PART.get(kind, "items")
+        self.journal.touch(owner, part)
+        self._written(owner, part, key)
+
+    def enters_by_door(self, fn: FunctionType) -> bool:
+        """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""
+        if str(fn.__globals__.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names:
+            return True
+        caller = sys._getframe(3)  # through the door and its trampoline
+        return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
+
+    def on_identity(self, left: Any, right: Any) -> bool:
+        """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
+        if not (is_fake(left) and is_fake(right)) or self.in_library():
+            return False  # torch.nn asks only to save work
+        numbers = [self.recorder.input_number(t) for t in (left, right)]
+        if None in numbers:
+            return False
+        return self.inputs_are_one(*numbers)
+
+    # ---- reads
+
+    def _first_read(self, owner: Any, key: Any) -> None:
+        """Remember that `key` was read before the program wrote it, unless it cannot be hashed (a slice)."""
+        if type(key) is str or type(key) is int:
+            place = (id(owner), key)
+            if place not in self.written_first and place not in self.read_first:
+                if key == "__dict__" and self.in_library():
+                    return  # nn.Module's own attribute protocol looks into every instance's dict
+                self.read_first.add(place)
+
+    def _written(self, owner: Any, part: str, key: Any) -> None:
+        """Remember where `key` was first written, and whether that was before the program read it."""
+        if type(key) is str or type(key) is int:
+            place = (id(owner), key)
+            if place not in self.read_first:
+                self.written_first.add(place)
+            self.journal.site(owner, part, "contents" if type(owner) is CellType else key)
+
+    def _read_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> Any:
+        if key == "__class__":
+            return rules.real_type(owner) if is_fake(owner) else value
+        if key == "grad" and value is not None:
+            self.refuse("tensor-attribute", name="grad")
+        return value
+
+    def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        """An iterator that lives on from call to call would be replayed from its state at export."""
+        self.heap.mark()
+        if self.heap.is_young(value) or self.heap.is_young(owner):
+            return
+        touched = {id(o) for o in self.journal.owners()}
+        if id(owner) not in touched or self.journal.held_before({id(owner)}, {id(value)}):
+            self.refuse("outside-iterator", what=f"the {type(value).__name__} in {key!r}")
+
+    def inputs_are_one(self, left: int, right: int) -> bool:
+        """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
+        names = [self.inputs.names[n] for n in (left, right)]
+        if any(name not in self.inputs.arg_names for name in names):
+            self.refuse("input-identity", left=names[0], right=names[1])
+        same = self.inputs.leaves[left] is self.inputs.leaves[right]
+        guard = f"L[{names[0]!r}] {'is' if same else 'is not'} L[{names[1]!r}]"
+        if guard not in self.guards:
+            self.guards.append(guard)
+        return same
+
+    # ---- writes to tensors
+
+    def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
+        outside = not is_fake(owner) or self.recorder.is_input(owner)
+        if key == "requires_grad" and value == owner.requires_grad:
+            return
+        if key == "grad" or (outside and key != "data"):
+            self.refuse("tensor-attribute", name=key)
+        if key == "requires_grad":
+            self.note("requires_grad was set on a tensor; the program's gradients may differ")
+        elif key == "data" and outside:
+            self.refuse("tensor-data-assigned", name="data")
+
+    # ---- stepping out of the trace
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Run something natively that is not part of the program (an import): nothing is recorded or interpreted."""
+        doors = self.vm.doors
+        was_open, doors.open = doors.open, False
+        try:
+            with modes_off():
+                yield
+        finally:
+            doors.open = was_open

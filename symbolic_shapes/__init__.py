@@ -1,0 +1,30 @@
+"""Symbolic shapes: integer expressions, facts about them, and proofs.
+
+    >>> from symbolic_shapes import ShapeEnv
+    >>> env = ShapeEnv()
+    >>> n = env.backed(16, lo=1)
+    >>> env.decide(((n + 7) // 8) * 8 >= n).verdict
+    True
+"""
+
+from symbolic_shapes.decide import PROVED, REFUTED, UNKNOWN, Answer
+from symbolic_shapes.division import ceildiv, floordiv
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue
+from symbolic_shapes.expr import Int, Node, Symbol, as_int, symbols_of
+from symbolic_shapes.facts import Fact, Origin
+from symbolic_shapes.float_relations import compare as compare_floats
+from symbolic_shapes.floats import Float, as_float, float_const, float_symbol, int_truediv, to_float
+from symbolic_shapes.lattice import bool_to_int, ite, ite_bool, maximum, minimum, power, round_float, round_int
+from symbolic_shapes.printer import to_python
+from symbolic_shapes.relations import FALSE, TRUE, Bool, and_, as_bool, eq, ge, gt, le, lt, ne, not_, or_
+from symbolic_shapes.semantics import evaluate, register_function
+
+__all__ = [
+    "FALSE", "PROVED", "REFUTED", "TRUE", "UNKNOWN", "Answer", "Bool", "ContradictoryFacts",
+    "DataDependentQuestion", "Fact", "Float", "Int", "Node", "Origin", "ShapeEnv", "ShapeError", "Symbol",
+    "UnknownValue", "and_", "as_bool", "as_float", "as_int", "bool_to_int", "ceildiv", "compare_floats", "eq",
+    "evaluate", "float_const", "float_symbol", "floordiv", "ge", "gt", "int_truediv", "ite", "ite_bool", "le",
+    "lt", "maximum", "minimum", "ne", "not_", "or_", "power", "register_function", "round_float", "round_int",
+    "symbols_of", "to_float", "to_python",
+]

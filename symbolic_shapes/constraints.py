@@ -1,0 +1,190 @@
+"""Do the guards of a trace let every input dimension do what its spec says? Each violation in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from symbolic_shapes.bounds import Interval
+from symbolic_shapes.codegen import guards_as_code
+from symbolic_shapes.dim_specs import Auto, DimSpec, Dynamic, Named
+from symbolic_shapes.dims import DimTable
+from symbolic_shapes.errors import ShapeError
+from symbolic_shapes.expr import Int, Symbol, symbols_of
+from symbolic_shapes.facts import Fact
+from symbolic_shapes.guard_set import Guard, GuardSet
+from symbolic_shapes.relations import Bool
+from symbolic_shapes.simplify import simplify
+from symbolic_shapes.suggestions import Suggestion, suggest
+
+RANKS = {Auto: 1, Dynamic: 2, Named: 3}
+"""Of two dimensions that an equality relates, the one with the lower rank follows the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """A dimension that cannot do what its spec says.
+
+    `kind` is "specialised", "range", "related" (follows another dimension), "divisibility" or "other".
+    """
+
+    kind: str
+    symbol: Symbol
+    guards: tuple[Guard, ...]
+    message: str
+    origins: tuple[Fact, ...]
+
+    def __str__(self) -> str:
+        because = [f"      because of {fact.origin}" for fact in self.origins]
+        return "\n".join([self.message, *dict.fromkeys(because)])
+
+
+class ConstraintsViolated(ShapeError):
+    """The program does not admit all the sizes that the Dim specs say. Lists every violation, with its lines of the
+    program, and a fix that was seen to solve them."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        super().__init__(solution.report())
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The guards of a trace, against the specs of its input dimensions."""
+
+    table: DimTable
+    guard_set: GuardSet
+    violations: tuple[Violation, ...]
+    _suggestion: list[Suggestion | None] = field(default_factory=list, repr=False)
+
+    @property
+    def ranges(self) -> dict[Symbol, Interval]:
+        """The range of each symbol that is left."""
+        return {s: self.guard_set.range_of(s.as_int()) for s in self.guard_set.kept_symbols}
+
+    @property
+    def sizes(self) -> tuple[Int, ...]:
+        """The size of each input dimension in the symbols that are left."""
+        return tuple(self.guard_set.size_of(size) for size in self.table.sizes)
+
+    @property
+    def suggestion(self) -> Suggestion | None:
+        """New specs that were seen to solve; None if there is no violation, or no fix was found."""
+        if not self._suggestion:
+            self._suggestion.append(suggest(self) if self.violations else None)
+        return self._suggestion[0]
+
+    def guards_as_code(self) -> list[str]:
+        """Python expressions over the inputs, to be tried in order: all are true exactly where the program is right.
+        Symbols that no spec made (the caller's own, with a source) are written by their source."""
+        sources = {s: str(s.source) for s in self.guard_set.symbols if s.source is not None} | self.table.sources()
+        integers = self.table.integers()
+        return [*self.table.structure(), *guards_as_code(self.guard_set, sources, integers=integers)]
+
+    def raise_if_violated(self) -> None:
+        """ConstraintsViolated if some dimension cannot do what its spec says."""
+        if self.violations:
+            raise ConstraintsViolated(self)
+
+    def report(self) -> str:
+        """The violations and the fix, for people (and for torch's refine_dynamic_shapes_from_suggested_fixes)."""
+        if not self.violations:
+            return "Every dimension does what its spec says."
+        lines = ["The program does not admit all the sizes that its dynamic_shapes promise:"]
+        lines += [f"  - {violation}" for violation in self.violations]
+        fix = self.suggestion
+        if fix is None:
+            return "\n".join([*lines, "No change of the specs was found that the program admits."])
+        return "\n".join([*lines, "Suggested fixes:", *(f"  {line}" for line in fix.lines)])
+
+
+def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
+    """Simplify the facts about the inputs and hold them against the specs. Facts about unbacked symbols are left out:
+    see runtime_asserts. ContradictoryFacts if the facts cannot hold together."""
+    ranks = {s: RANKS[type(table.spec_of(s))] for s in table.symbols()}
+    about_inputs = [f for f in facts if not any(s.unbacked for s in symbols_of(f.relation))]
+    guard_set = simplify(about_inputs, table.symbols(), rank=lambda s: ranks.get(s, 0))
+    return Solution(table, guard_set, tuple(_Check(table, guard_set).violations()))
+
+
+class _Check:
+    """Holds a guard set against the specs."""
+
+    def __init__(self, table: DimTable, guard_set: GuardSet) -> None:
+        self.table, self.guard_set = table, guard_set
+        self.specs: dict[Symbol, DimSpec] = {s: table.spec_of(s) for s in table.symbols()}
+        self.strict = {s for s, spec in self.specs.items() if isinstance(spec, Named)}
+
+    def violations(self) -> list[Violation]:
+        found = []
+        for symbol, spec in self.specs.items():
+            if isinstance(spec, Named | Dynamic):
+                image = self.guard_set.images.get(symbol)
+                if image is not None:
+                    found += self._replaced(symbol, image)
+                elif isinstance(spec, Named):
+                    found += self._restricted(symbol, spec)
+        return found
+
+    def _replaced(self, symbol: Symbol, image: Int) -> list[Violation]:
+        """A symbol that an equality does away with."""
+        guards = [g for g in self.guard_set.guards if g.kind == "equality" and g.symbol is symbol]
+        name, spec = self._name(symbol), self.specs[symbol]
+        if not image.terms:
+            return [self._violation("specialised", symbol, guards, f"{name}: the program only works for {image.const}")]
+        linear = as_linear(image)
+        if linear is None or not isinstance(spec, Named):
+            return []  # a relation of more dimensions: a guard, as between the others
+        a, other, b = linear
+        if other in self.strict:
+            text = f"{name}: must always be {self._words(image)}, with {self._name(other)}"
+            return [self._violation("related", symbol, guards, text)]
+        if abs(a) > 1:
+            text = f"{name}: {self._label(symbol)} % {abs(a)} == {b % abs(a)} must hold"
+            return [self._violation("divisibility", symbol, guards, text)]
+        return []
+
+    def _restricted(self, symbol: Symbol, spec: Named) -> list[Violation]:
+        """A named dimension of its own: are all values of its range admitted?"""
+        own = [g for g in self.guard_set.guards if symbols_of(g.relation) == {symbol}]
+        found = []
+        bounds = [g for g in own if g.kind == "range"]
+        if bounds:
+            lo, hi = self.guard_set.own_range(symbol)
+            text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
+            found.append(self._violation("range", symbol, bounds, text))
+        for guard in own:
+            if guard.kind != "range":
+                kind = "divisibility" if guard.kind == "divisibility" else "other"
+                text = f"{self._name(symbol)}: {self._words(guard.relation)} must hold"
+                found.append(self._violation(kind, symbol, [guard], text))
+        return found
+
+    def _violation(self, kind: str, symbol: Symbol, guards: list[Guard], message: str) -> Violation:
+        origins = dict.fromkeys(f for g in guards for f in self.guard_set.origins(g))
+        return Violation(kind, symbol, tuple(guards), message, tuple(origins))
+
+    def _words(self, node: Int | Bool) -> str:
+        return self.table.in_words(node)
+
+    def _label(self, symbol: Symbol) -> str:
+        return self.table.labels()[symbol]
+
+    def _name(self, symbol: Symbol) -> str:
+        spec = self.specs[symbol]
+        return f"{self._label(symbol)} ({spec.to_python()})"
+
+
+def as_linear(image: Int) -> tuple[int, Symbol, int] | None:
+    """(a, s, b) if an expression is a*s + b."""
+    if len(image.terms) != 1:
+        return None
+    (mono, a), = image.terms.items()
+    return (a, mono[0], image.const) if len(mono) == 1 and isinstance(mono[0], Symbol) else None
+
+
+def bounds_words(label: str, lo: object, hi: object, spec: Named) -> str:
+    """`x.shape[0] >= 4`: the ends that are not the spec's."""
+    parts = [f"{label} >= {lo}"] if lo != spec.lo else []
+    parts += [f"{label} <= {hi}"] if hi != spec.hi else []
+    return " and ".join(parts)

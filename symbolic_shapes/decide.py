@@ -1,0 +1,131 @@
+"""decide: what follows from the facts. A ladder from cheap to strong; each rung can only add answers.
+
+| rung         | what it does                                                                        |
+|--------------|-------------------------------------------------------------------------------------|
+| normal form  | the canonical form, after known equalities and laws, is True or False               |
+| direct       | known truths, bounds of forms, interval arithmetic, residues                        |
+| refutation   | chains of differences; assume the opposite, derive, eliminate, split cases          |
+| enumeration  | few enough assignments in the ranges: try each                                      |
+| z3           | optional, with a resource limit and a seed, never a clock                           |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from symbolic_shapes.certificates import ENUMERATION_LIMIT, Certificate, all_hold
+from symbolic_shapes.expr import Symbol, symbols_of
+from symbolic_shapes.facts import Fact
+from symbolic_shapes.knowledge import Knowledge
+from symbolic_shapes.proof import Step, facts_used
+from symbolic_shapes.refutation import prove
+from symbolic_shapes.relations import Bool, Opaque, Truth, not_
+from symbolic_shapes.samples import seen_truths
+
+PROVED: Final = True
+REFUTED: Final = False
+UNKNOWN: Final = None
+MAX_FILTERS = 32
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`verdict` is PROVED (True), REFUTED (False) or UNKNOWN (None); `rung` is the step of the ladder that answered.
+
+    `relation` is the question, `step` the proof of it (or of its negation); z3's answers have none.
+    """
+
+    verdict: bool | None
+    rung: str
+    relation: Bool
+    step: Step | None = None
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that the answer rests on."""
+        return facts_used(self.step) if self.step else ()
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The proof, for `certificates.verify`; None if unknown (or from z3)."""
+        if self.step is None:
+            return None
+        conclusion = self.relation if self.verdict else not_(self.relation)
+        return Certificate(conclusion, self.step, self.facts)
+
+
+def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, use_z3: bool = False) -> Answer:
+    """The verdict on a relation. `model` is its truth in some assignment that satisfies the facts, if one is at
+    hand: the other verdict is then not looked for."""
+    found = known.quick(relation)
+    if found:
+        return Answer(found[0], "direct", relation, found[1])
+    atoms, images, steps = known.rewriter.changes(relation)
+    simple = known.simplify(relation) if atoms else relation
+    if simple is not relation:
+        found = known.quick(simple)
+    rung = "normal form" if isinstance(simple, Truth) else "direct"
+    if not found:
+        found, rung = _search(known, simple, model)
+    if found:
+        truth, step = found
+        if simple is not relation:
+            goal = relation if truth else not_(relation)
+            step = Step("rewrite", (*steps, step), (goal, tuple(atoms), tuple(images)))
+        return Answer(truth, rung, relation, step)
+    if use_z3:
+        from symbolic_shapes.z3_backend import ask
+
+        truth_z3 = ask(known.facts, relation)
+        if truth_z3 is not None:
+            return Answer(truth_z3, "z3", relation)
+    return Answer(UNKNOWN, "none", relation)
+
+
+def _answer(known: Knowledge, relation: Bool, rung: str, truth: bool, step: Step) -> Answer:
+    return Answer(truth, rung, relation, step)
+
+
+def _search(known: Knowledge, relation: Bool, model: bool | None) -> tuple[tuple[bool, Step] | None, str]:
+    if isinstance(relation, Opaque):
+        return None, "none"
+    seen = seen_truths(known, relation) if model is None else {model}
+    for truth in (True, False):
+        if (not truth) in seen:  # a model in which it is the other way
+            continue
+        goal = relation if truth else not_(relation)
+        step = prove(known, goal)
+        if step:
+            return (truth, step), "refutation"
+        step = _enumerated(known, goal)
+        if step:
+            return (truth, step), "enumeration"
+    return None, "none"
+
+
+def _enumerated(known: Knowledge, goal: Bool) -> Step | None:
+    """A step that tries every assignment of the symbols within their ranges, if they are few."""
+    symbols = tuple(sorted(symbols_of(goal), key=lambda s: s.id))
+    size = 1
+    for symbol in symbols:
+        lo, hi = known.range(symbol)
+        if isinstance(lo, float) or isinstance(hi, float):
+            return None
+        size *= hi - lo + 1
+        if size > ENUMERATION_LIMIT:
+            return None
+    known.steps += size
+    filters = _facts_within(known, frozenset(symbols))
+    if not all_hold(goal, symbols, [f.relation for f in filters], known.range):
+        return None
+    shown = [Step("fact", (), (f.index, f)) for f in filters]
+    bounds = [s for symbol in symbols for s in known.bound_premises(symbol.as_int())]
+    return Step("enumerate", (*shown, *bounds), (goal, symbols, len(filters)))
+
+
+def _facts_within(known: Knowledge, symbols: frozenset[Symbol]) -> list[Fact]:
+    """The facts about no other symbols."""
+    near = dict.fromkeys(f for s in symbols for f in islice(known.facts_of.get(s, ()), MAX_FILTERS))
+    return [f for f in near if symbols_of(f.relation) <= symbols][:MAX_FILTERS]

@@ -1,0 +1,75 @@
+"""What a shape environment refuses, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symbolic_shapes.expr import INF, Extended, Node, Symbol, symbols_of
+from symbolic_shapes.facts import Fact, Origin
+from symbolic_shapes.relations import Bool, not_
+
+
+class ShapeError(Exception):
+    """Base of the errors of this package."""
+
+
+class ContradictoryFacts(ShapeError):
+    """A relation was asserted that cannot hold together with what is known. `facts` are the ones that clash with it."""
+
+    def __init__(self, relation: Bool, origin: Origin, facts: Sequence[Fact]) -> None:
+        self.relation, self.origin, self.facts = relation, origin, tuple(facts)
+        lines = [f"{relation} cannot hold ({origin})."]
+        if facts:
+            lines += ["It contradicts:", *(f"  - {fact}" for fact in facts)]
+        else:
+            lines.append("It is false for every value that its symbols can take:")
+            lines += [f"  - {describe_symbol(s, (s.lo, s.hi))}" for s in sorted_symbols(relation)]
+        super().__init__("\n".join(lines))
+
+
+class DataDependentQuestion(ShapeError):
+    """The answer depends on a value that is only known at run time, and the facts do not settle it.
+
+    `relation` is the question, `symbols` its symbols with their known ranges, `suggestions` the Python
+    lines each of which would settle it (true, then false).
+    """
+
+    def __init__(self, relation: Bool, origin: Origin, ranges: dict[Symbol, tuple[Extended, Extended]]) -> None:
+        self.relation, self.origin, self.ranges = relation, origin, ranges
+        self.suggestions = (f"torch._check({relation})", f"torch._check({not_(relation)})")
+        lines = [f"Whether {relation} cannot be known before the program runs, and {origin} needs to know it."]
+        lines += [f"  {describe_symbol(s, r)}" for s, r in ranges.items()]
+        lines += ["Say which one holds, before that line, where the sizes are made:",
+                  f"  {self.suggestions[0]}    # it is true", f"  {self.suggestions[1]}    # it is false"]
+        super().__init__("\n".join(lines))
+
+
+class UnknownValue(ShapeError):
+    """A concrete value was needed of an expression that has none (an unbacked symbol is in it)."""
+
+    def __init__(self, node: Node, origin: Origin, ranges: dict[Symbol, tuple[Extended, Extended]]) -> None:
+        self.node, self.origin, self.ranges = node, origin, ranges
+        lines = [f"The value of {node} is not known before the program runs, and {origin} needs it."]
+        lines += [f"  {describe_symbol(s, r)}" for s, r in ranges.items()]
+        super().__init__("\n".join(lines))
+
+
+class StaleSnapshot(ShapeError):
+    """A rollback to a snapshot that was itself rolled back."""
+
+
+def sorted_symbols(node: Node) -> list[Symbol]:
+    """Symbols of an expression, oldest first."""
+    return sorted(symbols_of(node), key=lambda s: s.id)
+
+
+def describe_symbol(symbol: Symbol, known: tuple[Extended, Extended]) -> str:
+    """`u0: an integer from run time in [0, inf), from x.item() (user line ...)`"""
+    lo, hi = known
+    left = f"[{lo}" if lo != -INF else "(-inf"
+    right = f"{hi}]" if hi != INF else "inf)"
+    nature = "known at run time only" if symbol.unbacked else f"{symbol.hint} in the example"
+    text = f"{symbol.name}: {nature}, range {left}, {right}"
+    if symbol.source is not None:
+        text += f", is {symbol.source}"
+    return f"{text}, from {symbol.origin}" if symbol.origin is not None else text

@@ -1,0 +1,558 @@
+"""What is known: the log of facts, and what was derived from them, each with the proof step that shows it.
+
+A *form* is a polynomial without constant whose leading coefficient is positive. Derived are, per form: an upper and a
+lower bound, a residue, values that it does not take; per atom: what it equals (solved equations). Bounds of atoms are
+propagated through the forms that contain them, with a budget. Every change goes through a trail, so that a
+rollback (or the end of a trial assumption) undoes exactly what was done.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, NamedTuple
+
+from symbolic_shapes.bounds import Interval, declared_atom, interval, of_apply
+from symbolic_shapes.congruences import NOTHING, Residue, meet, residue
+from symbolic_shapes.expr import Apply, Atom, Extended, Int, Symbol, make_int, split, symbols_of
+from symbolic_shapes.facts import Fact, Origin
+from symbolic_shapes.proof import Step
+from symbolic_shapes.relations import FALSE, Bool, Junction, Opaque, Rel, eq_zero, le_zero, ne_zero, or_
+from symbolic_shapes.rewriter import Rewriter
+
+PROPAGATION_BUDGET = 20
+"""How many bounds one assertion may tighten elsewhere: keeps a session linear, and x < y < x from counting for ever."""
+NEAR = 16
+"""How many forms of one atom are looked at."""
+WIDE = 8
+"""Forms with more terms than this are not propagated through."""
+
+
+class Clash(Exception):
+    """What was asserted contradicts what is known; `step` concludes FALSE."""
+
+    def __init__(self, step: Step) -> None:
+        super().__init__("the facts contradict each other")
+        self.step = step
+
+
+class Bound(NamedTuple):
+    """`step` shows form <= value (an upper bound) or form >= value (a lower one)."""
+
+    value: int
+    step: Step
+
+
+class Known(NamedTuple):
+    """`step` shows form - r ≡ 0 (mod m)."""
+
+    residue: Residue
+    step: Step
+
+
+class Mark(NamedTuple):
+    """A point to go back to."""
+
+    trail: int
+    facts: int
+    last: Fact | None
+
+
+_ABSENT: Any = object()
+
+
+class Knowledge:
+    """The state. `steps` counts the elementary inferences done so far: what the cost tests measure."""
+
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.version = 0
+        self.steps = 0
+        self.limit: int | None = None
+        self.upper: dict[Int, Bound] = {}
+        self.lower: dict[Int, Bound] = {}
+        self.residues: dict[Int, Known] = {}
+        self.excluded: dict[Int, dict[int, Step]] = {}
+        self.truths: dict[Bool, Step] = {}
+        self.solved: dict[Atom, tuple[Int, Step]] = {}
+        self.forms_of: dict[Atom, dict[Int, None]] = {}
+        self.clauses_of: dict[Atom, dict[Bool, None]] = {}
+        self.facts_of: dict[Symbol, dict[Fact, None]] = {}
+        self._trail: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._queue: list[tuple[Bool, Step]] = []
+        self._ranges: dict[Atom, Interval] = {}
+        self._ranges_version = -1
+        self.rewriter = Rewriter(self)
+        self._focus: dict[Atom, None] | None = None
+
+    # -- learning -----------------------------------------------------------------------------------------
+    def learn(self, relation: Bool, origin: Origin, kind: str) -> Fact:
+        """Append a fact and derive what follows. Clash (and nothing learned) if it contradicts the others."""
+        mark = self.snapshot()
+        fact = Fact(len(self.facts), relation, origin, kind)
+        self.facts.append(fact)
+        for symbol in symbols_of(relation):
+            self._set_in(self.facts_of, symbol, fact)
+        try:
+            self.derive(relation, Step("fact", (), (fact.index, fact)))
+        except Clash:
+            self.rollback(mark)
+            raise
+        return fact
+
+    def derive(self, relation: Bool, step: Step) -> None:
+        """Derive what follows from a relation that `step` shows. Clash if that is a contradiction."""
+        self._queue = [(relation, step)]
+        self.version += 1
+        budget = [PROPAGATION_BUDGET]
+        while self._queue:
+            self._assert_one(*self._queue.pop(), budget)
+
+    def _assert_one(self, relation: Bool, step: Step, budget: list[int]) -> None:
+        self.steps += 1
+        self._set(self.truths, relation, step)
+        relation, step = self.rewriter.rewritten(relation, step)
+        if relation is FALSE:
+            raise Clash(step)
+        if self._focus is not None:
+            self._focus.update(dict.fromkeys(_atoms_of(relation)))
+        if isinstance(relation, Rel):
+            handler = {"le": self._assert_le, "eq": self._assert_eq, "ne": self._assert_ne}[relation.kind]
+            handler(relation.poly, step, budget)
+        elif isinstance(relation, Junction) and relation.kind == "and":
+            self._queue += [(part, Step("part", (step,), (part,))) for part in relation.args]  # type: ignore[misc]
+        elif isinstance(relation, Junction):
+            self._assert_clause(relation, step)
+        elif isinstance(relation, Opaque):
+            self._set(self.truths, relation, step)
+
+    def _assert_clause(self, clause: Junction, step: Step) -> None:
+        shown = [(part, self.quick(part)) for part in clause.args]  # type: ignore[arg-type]
+        negations = [found[1] for _, found in shown if found is not None and not found[0]]
+        if negations:
+            left = [part for part, found in shown if found is None or found[0]]
+            self._queue.append((or_(*left), Step("remaining", (step, *negations))))  # type: ignore[arg-type]
+            return
+        self._set(self.truths, clause, step)
+        for atom in _all_atoms(clause):
+            self._set_in(self.clauses_of, atom, clause)
+
+    # -- inequalities ---------------------------------------------------------------------------------------
+    def _assert_le(self, p: Int, step: Step, budget: list[int]) -> None:
+        form, sign = split(p)
+        modulus, r = self.residue_of(form) if self.residues else NOTHING
+        if modulus > 1:
+            # p ≡ gap (mod m) and p <= 0 give p <= gap - m, if gap > 0
+            gap = (sign * r + p.const) % modulus
+            if gap:
+                shift = modulus - gap
+                step = Step("round up", (step, self.residue_step(p + shift, modulus)))
+                p = p + shift
+        self._register(form)
+        if sign > 0:
+            self._set_upper(form, -p.const, step, budget)
+        else:
+            self._set_lower(form, p.const, step, budget)
+
+    def _set_upper(self, form: Int, value: int, step: Step, budget: list[int]) -> None:
+        old = self.upper.get(form)
+        if old is not None and old.value <= value:
+            return
+        while value in self.excluded.get(form, ()):
+            step = Step("tighten", (step, self.excluded[form][value]))
+            value -= 1
+        self._set(self.upper, form, Bound(value, step))
+        self._meet_ends(form, budget)
+
+    def _set_lower(self, form: Int, value: int, step: Step, budget: list[int]) -> None:
+        old = self.lower.get(form)
+        if old is not None and old.value >= value:
+            return
+        while value in self.excluded.get(form, ()):
+            step = Step("tighten", (step, self.excluded[form][value]))
+            value += 1
+        self._set(self.lower, form, Bound(value, step))
+        self._meet_ends(form, budget)
+
+    def _meet_ends(self, form: Int, budget: list[int]) -> None:
+        lo, hi = self.lower.get(form), self.upper.get(form)
+        atom = form.as_atom()
+        if atom is not None:
+            a, b = self.range(atom)
+            if a > b:
+                raise Clash(Step("linear", (self._end(atom, "lo"), self._end(atom, "hi")), ((1, 1), 0)))
+            if a == b and atom not in self.solved:
+                equation = Step("both", (self._end(atom, "hi"), self._end(atom, "lo")))
+                self._queue.append((eq_zero(form - int(a)), equation))
+        elif lo and hi and lo.value >= hi.value:
+            if lo.value > hi.value:
+                raise Clash(Step("linear", (lo.step, hi.step), ((1, 1), 0)))
+            self._queue.append((eq_zero(form - hi.value), Step("both", (hi.step, lo.step))))
+        self._propagate(form, budget)
+
+    def _end(self, atom: Atom, side: str) -> Step:
+        """The step that shows one end of an atom's range."""
+        step = self.bound_step(atom, side)
+        if step is not None:
+            return step
+        if isinstance(atom, Symbol):
+            return Step("declared", (), (atom, side))
+        return Step("atom interval", self.bound_premises(atom), (atom, side))
+
+    def _propagate(self, form: Int, budget: list[int]) -> None:
+        """Bounds of the atoms in a form that was tightened, and of the forms that a tightened atom is in."""
+        atom = form.as_atom()
+        forms = self.forms_near(atom) if atom is not None else [form]
+        for other in forms:
+            if len(other.terms) > WIDE or (len(other.terms) == 1 and other is form):
+                continue
+            for mono, coef in other.terms.items():
+                if len(mono) == 1 and mono[0] is not atom and budget[0] > 0:
+                    self._propagate_to(other, mono[0], coef, budget)
+
+    def _propagate_to(self, form: Int, atom: Atom, coef: int, budget: list[int]) -> None:
+        self.steps += 1
+        x = atom.as_int()
+        rest = form - x * coef
+        if atom in rest.atoms():
+            return
+        lo, hi = interval(rest, self.range)
+        for bound, sign, end in ((self.upper.get(form), 1, lo), (self.lower.get(form), -1, hi)):
+            # upper: coef*x <= value - lo(rest);  lower: coef*x >= value - hi(rest)
+            if bound is None or isinstance(end, float):
+                continue
+            room, k = (bound.value - end) * sign, coef * sign  # k*x <= room
+            a, b = self.range(atom)
+            if (room // k >= b) if k > 0 else (-(room // -k) <= a):
+                continue
+            budget[0] -= 1
+            q = (end - rest) * sign
+            shown = le_zero(q)  # as the rule "interval" states it: divided by its content
+            if not isinstance(shown, Rel):
+                continue
+            g = q.content()
+            rest_step = Step("interval", self.bound_premises(rest), (rest * -sign,))
+            relation = le_zero((form - bound.value) * sign + shown.poly * g)
+            self.version += 1
+            self._queue.append((relation, Step("linear", (bound.step, rest_step), ((1, g), 0))))
+
+    # -- equations ------------------------------------------------------------------------------------------
+    def _assert_eq(self, p: Int, step: Step, budget: list[int]) -> None:
+        form, value = p - p.const, -p.const
+        self._register(form)
+        if value in self.excluded.get(form, ()):
+            raise Clash(Step("clash", (step, self.excluded[form][value])))
+        self._learn_residues(p, step)
+        self._solve(p, step)
+        self._set_upper(form, value, Step("linear", (step,), ((1,), 0)), budget)
+        self._set_lower(form, value, Step("linear", (step,), ((-1,), 0)), budget)
+
+    def _learn_residues(self, p: Int, step: Step) -> None:
+        """From p == 0, modulo each coefficient m: the terms that m does not divide are ≡ 0."""
+        for m in {abs(c) for c in p.terms.values() if abs(c) > 1}:
+            terms = {mono: c for mono, c in p.terms.items() if c % m}
+            if terms and len(terms) < len(p.terms):
+                self._learn_residue(make_int(terms, p.const), m, step)
+
+    def _learn_residue(self, q: Int, m: int, step: Step) -> None:
+        """q ≡ 0 (mod m), `step` shows an equation that says so."""
+        form, sign = split(q)
+        (mono, coef), *others = form.terms.items()
+        if not others and math.gcd(coef, m) == 1:
+            inverse = pow(coef, -1, m)  # coef*x ≡ c  <=>  x ≡ c * coef^-1, for coef prime to m
+            form = make_int({mono: 1}, 0)
+        else:
+            inverse = 1
+        r = -q.const * sign * inverse % m
+        new = Known((m, r), Step("congruent", (step,), (form - r, m, (sign * inverse,))))
+        old = self.residues.get(form)
+        if old is not None:
+            met = meet(old.residue, new.residue)
+            modulus = math.lcm(old.residue[0], m)
+            if met is None:
+                g = math.gcd(old.residue[0], m)
+                known = Step("congruent", (old.step,), (form - old.residue[1], g, (1,)))
+                other = Step("congruent", (new.step,), (form - r, g, (1,)))
+                raise Clash(Step("incongruent difference", (known, other)))
+            if met == old.residue:
+                return
+            # The multipliers of the Chinese remainder: k_i ≡ 1 mod m_i, k_i * m_i ≡ 0 mod lcm.
+            new = Known((modulus, met[1]), Step("chinese", (old.step, new.step), (form - met[1], modulus)))
+        self._register(form)
+        self._set(self.residues, form, new)
+        self._reassert_bounds(form)
+
+    def _reassert_bounds(self, form: Int) -> None:
+        lo, hi = self.lower.get(form), self.upper.get(form)
+        atom = form.as_atom()
+        m, r = self.residues[form].residue
+        if atom is not None:
+            a, b = self.range(atom)
+            if isinstance(a, int) and a % m != r:
+                self._queue.append((le_zero(a - form), self._end(atom, "lo")))
+            if isinstance(b, int) and b % m != r:
+                self._queue.append((le_zero(form - b), self._end(atom, "hi")))
+            return
+        if lo:
+            self._queue.append((le_zero(lo.value - form), lo.step))
+        if hi:
+            self._queue.append((le_zero(form - hi.value), hi.step))
+
+    def _solve(self, p: Int, step: Step) -> None:
+        """From p == 0 the image of an atom with coefficient ±1 that occurs nowhere else in p."""
+        best: Atom | None = None
+        for mono, coef in p.terms.items():
+            atom = mono[0]
+            if len(mono) == 1 and abs(coef) == 1 and atom not in self.solved and not _occurs(atom, p) \
+                    and (best is None or _solve_order(atom) > _solve_order(best)):
+                best = atom
+        if best is None:
+            return
+        x = best.as_int()
+        image = x - p * p.terms[(best,)]
+        if isinstance(best, Apply) and image.terms:
+            return
+        self._set(self.solved, best, (image, step))
+        self.rewriter.forget()
+        self._restate(best)
+
+    def _restate(self, solved: Atom) -> None:
+        """What was known of the forms that contain a solved atom has to be said of what they have become."""
+        if isinstance(solved, Symbol):
+            x = solved.as_int()
+            for side, end in (("lo", solved.lo), ("hi", solved.hi)):
+                if isinstance(end, int):
+                    relation = le_zero(end - x) if side == "lo" else le_zero(x - end)
+                    self._queue.append((relation, Step("declared", (), (solved, side))))
+        # A fact does this once per symbol; a trial assumption, which every question makes, only looks nearby.
+        forms = self.forms_near(solved) if self._focus is not None else list(self.forms_of.get(solved, ()))
+        for form in forms:
+            self.steps += 1
+            hi, lo, known = self.upper.get(form), self.lower.get(form), self.residues.get(form)
+            if hi:
+                self._queue.append((le_zero(form - hi.value), hi.step))
+            if lo:
+                self._queue.append((le_zero(lo.value - form), lo.step))
+            if known:
+                self._restate_residue(form, known)
+            for value, why in self.excluded.get(form, {}).items():
+                self._queue.append((ne_zero(form - value), why))
+        for clause in list(islice(self.clauses_of.get(solved, ()), NEAR)):
+            self._queue.append((clause, self.truths[clause]))
+
+    def _restate_residue(self, form: Int, known: Known) -> None:
+        m, r = known.residue
+        self._queue.append((eq_zero((form - r) % m), Step("remainder of", (known.step,), (form - r, m))))
+
+    def _assert_ne(self, p: Int, step: Step, budget: list[int]) -> None:
+        form, value = p - p.const, -p.const
+        self._register(form)
+        values = self.excluded.get(form, {})
+        if value in values:
+            return
+        self._set(self.excluded, form, {**values, value: step})
+        atom = form.as_atom()
+        if atom is not None:
+            a, b = self.range(atom)
+            if a == value:
+                self._queue.append((le_zero(value + 1 - form), Step("tighten", (self._end(atom, "lo"), step))))
+            if b == value:
+                self._queue.append((le_zero(form - value + 1), Step("tighten", (self._end(atom, "hi"), step))))
+            return
+        for bound, rel in ((self.lower.get(form), value + 1 - form), (self.upper.get(form), form - value + 1)):
+            if bound and bound.value == value:
+                self._queue.append((le_zero(rel), Step("tighten", (bound.step, step))))
+
+    # -- bookkeeping ------------------------------------------------------------------------------------------
+    def forms_near(self, atom: Atom) -> list[Int]:
+        """The known forms that an atom is in, the first NEAR of them: the cost of a question does not depend on how
+        much is known. The oldest are kept, so that learning more never makes one disappear."""
+        forms = list(islice(self.forms_of.get(atom, ()), NEAR))
+        self.steps += len(forms)
+        return forms
+
+    def _register(self, form: Int) -> None:
+        for atom in _all_atoms(form):
+            self._set_in(self.forms_of, atom, form)
+
+    def _set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
+        self._trail.append((table, key, table.get(key, _ABSENT)))
+        table[key] = value
+        self.version += 1
+
+    def _set_in(self, table: dict[Any, dict[Any, None]], key: Any, item: Any) -> None:
+        inner = table.setdefault(key, {})
+        if item not in inner:
+            self._trail.append((inner, item, _ABSENT))
+            inner[item] = None
+
+    def snapshot(self) -> Mark:
+        return Mark(len(self._trail), len(self.facts), self.facts[-1] if self.facts else None)
+
+    def is_current(self, mark: Mark) -> bool:
+        """Whether the mark's facts are all still there."""
+        return mark.facts <= len(self.facts) and (not mark.facts or self.facts[mark.facts - 1] is mark.last)
+
+    def rollback(self, mark: Mark) -> None:
+        """Undo everything since the mark."""
+        while len(self._trail) > mark.trail:
+            table, key, old = self._trail.pop()
+            if old is _ABSENT:
+                table.pop(key, None)
+            else:
+                table[key] = old
+        del self.facts[mark.facts:]
+        self.version += 1
+        self.rewriter.forget()
+
+    @contextmanager
+    def trial(self) -> Iterator[dict[Atom, None]]:
+        """Within, assertions are assumptions: undone at the end. Gives the atoms that they are about."""
+        mark, outer, version = self.snapshot(), self._focus, self.version
+        self._focus = {} if outer is None else dict(outer)
+        try:
+            yield self._focus
+        finally:
+            self._queue = []
+            self._focus = outer
+            self.rollback(mark)
+            if outer is None:
+                self.version = version
+                self._ranges_version = -1
+
+    # -- what is known of an atom or an expression ----------------------------------------------------------------
+    def range(self, atom: Atom) -> Interval:
+        """The interval of an atom."""
+        lo: Extended
+        hi: Extended
+        if isinstance(atom, Symbol):
+            lo, hi = atom.lo, atom.hi
+        else:
+            lo, hi = self._apply_range(atom)
+        form = atom._int
+        if form is not None:
+            a, b = self.lower.get(form), self.upper.get(form)
+            lo = a.value if a is not None and a.value > lo else lo
+            hi = b.value if b is not None and b.value < hi else hi
+        return lo, hi
+
+    def _apply_range(self, atom: Atom) -> Interval:
+        if self._ranges_version != self.version:
+            self._ranges, self._ranges_version = {}, self.version
+        found = self._ranges.get(atom)
+        if found is None:
+            assert isinstance(atom, Apply)
+            found = self._ranges[atom] = of_apply(atom, self.range)
+        return found
+
+    def bounds(self, p: Int) -> Interval:
+        """The interval of an expression: by its form if something is known of it, and by interval arithmetic."""
+        if not p.terms:
+            return p.const, p.const
+        p = self.rewriter.simplified(p)
+        lo, hi = interval(p, self.range)
+        if p.terms:
+            form, sign = split(p)
+            a, b = self.lower.get(form), self.upper.get(form)
+            if sign < 0:
+                a, b = b, a
+            lo = max(lo, a.value * sign + p.const) if a else lo
+            hi = min(hi, b.value * sign + p.const) if b else hi
+        return lo, hi
+
+    def bound_step(self, atom: Atom, side: str) -> Step | None:
+        """The step that shows an end of an atom's range; None if the declared range gives it (or nothing does)."""
+        form = atom._int
+        bound = (self.lower if side == "lo" else self.upper).get(form) if form is not None else None
+        end = self.range(atom)[0 if side == "lo" else 1]
+        if bound is not None and bound.value == end:
+            return bound.step
+        declared_end = declared_atom(atom)[0 if side == "lo" else 1]
+        if isinstance(atom, Apply) and not isinstance(end, float) and end != declared_end:
+            return Step("atom interval", self.bound_premises(atom), (atom, side))
+        return None
+
+    def bound_premises(self, node: Any) -> tuple[Step, ...]:
+        """The steps that the rules "interval", "atom interval" and "shift" need for an expression."""
+        steps = []
+        for atom in _atoms_of(node) if not isinstance(node, Apply) else _argument_atoms(node):
+            for side in ("lo", "hi"):
+                step = self.bound_step(atom, side)
+                if step is not None:
+                    steps.append(step)
+        return tuple(steps)
+
+    def residue_of(self, p: Int) -> Residue:
+        """The residue of an expression: what is known of its form, else by congruence arithmetic."""
+        form, sign = split(p)
+        known = self.residues.get(form)
+        if known is not None:
+            m, r = known.residue
+            return m, (sign * r + p.const) % m
+        m, r = residue(p, self._atom_residue)
+        return m, r
+
+    def _atom_residue(self, atom: Atom) -> Residue:
+        known = self.residues.get(atom._int) if atom._int is not None else None
+        return known.residue if known else NOTHING
+
+    def residue_step(self, p: Int, m: int) -> Step:
+        """The step that shows p ≡ 0 (mod m), which `residue_of` said."""
+        form, sign = split(p)
+        known = self.residues.get(form)
+        if known is not None:
+            return Step("congruent", (known.step,), (p, m, (sign,)))
+        premises = [self.residues[a._int].step for a in dict.fromkeys(p.atoms()) if a._int in self.residues]
+        return Step("residue", tuple(premises), (p, m))
+
+    def quick(self, relation: Bool) -> tuple[bool, Step] | None:
+        """(truth, step that shows the relation or its negation) if bounds, residues or a known truth decide it."""
+        from symbolic_shapes.direct import direct
+
+        return direct(self, relation)
+
+    def atom_bounds(self, atom: Atom) -> Interval:
+        return self.range(atom)
+
+    def simplify(self, node: Any) -> Any:
+        return self.rewriter.simplified(node)
+
+
+def _atoms_of(node: Any) -> Iterator[Atom]:
+    if isinstance(node, Int):
+        yield from dict.fromkeys(node.atoms())
+    elif isinstance(node, Rel):
+        yield from dict.fromkeys(node.poly.atoms())
+    else:
+        for arg in getattr(node, "args", ()):
+            yield from _atoms_of(arg)
+
+
+def _argument_atoms(atom: Apply) -> Iterator[Atom]:
+    for arg in atom.args:
+        yield from _atoms_of(arg)
+
+
+def _all_atoms(node: Any) -> Iterator[Atom]:
+    """The atoms at the top, and every symbol at any depth."""
+    yield from dict.fromkeys([*_atoms_of(node), *symbols_of(node)])
+
+
+def _occurs(atom: Atom, p: Int) -> bool:
+    """Whether an atom is in p other than as its own linear term."""
+    for mono in p.terms:
+        for other in mono:
+            if other is atom:
+                if len(mono) > 1:
+                    return True
+            elif isinstance(atom, Symbol) and atom in symbols_of(other):
+                return True
+    return False
+
+
+def _solve_order(atom: Atom) -> tuple[bool, bool, int]:
+    """Which atom an equation is solved for: a symbol rather than a compound atom, an unbacked one, the newest."""
+    return isinstance(atom, Symbol), isinstance(atom, Symbol) and atom.unbacked, atom.id
+

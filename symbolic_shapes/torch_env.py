@@ -1,0 +1,470 @@
+"""TorchShapeEnv: the face that torch expects of a shape environment, over `symbolic_shapes.ShapeEnv`.
+
+FakeTensorMode, meta kernels, decompositions and higher-order operators talk to it as to torch's own ShapeEnv
+(torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. What it answers comes from
+`core`: proved facts, else the example's values, which then become facts with the program's line.
+
+What is answered without a fact, and why that is sound:
+- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is learned there.
+- A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
+  memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
+  questions. So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1. `KERNELS` has
+  the operators for which more or less than that holds. Questions that the program itself asks are exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sympy
+import torch
+
+from symbolic_shapes._torch_private import (
+    GuardOnDataDependentSymNode,
+    RuntimeAssert,
+    ShapeEnvSettings,
+    ShapeGuard,
+    SLoc,
+    ValueRanges,
+    _ShapeEnvGuardError,
+    int_oo,
+)
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, UnknownValue
+from symbolic_shapes.expr import INF, Extended, Int, Symbol
+from symbolic_shapes.facts import Fact, Origin
+from symbolic_shapes.floats import Float, float_const, float_interval
+from symbolic_shapes.relations import Bool, as_bool, eq, ge, le, not_
+from symbolic_shapes.torch_inputs import Inputs
+from symbolic_shapes.torch_node import SymNode
+from symbolic_shapes.torch_unbacked import Unbacked
+from symbolic_shapes.torch_views import BackedValues, Ranges, runtime_asserts
+
+PROGRAM, EXACT, ORDINARY, LAYOUT_ONLY, CHOICE = range(5)
+KERNELS = {
+    # The result has another rank for a size of 1.
+    "aten::squeeze": EXACT, "aten::squeeze_": EXACT, "aten::squeeze_copy": EXACT,
+    # The result's sizes are given or follow by arithmetic: every question about 0 and 1 is about strides.
+    **dict.fromkeys((
+        "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::reshape", "aten::_reshape_alias",
+        "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::clone", "aten::to", "aten::_to_copy",
+        "aten::copy_"), LAYOUT_ONLY),
+    # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
+    **dict.fromkeys((
+        "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
+        "aten::mkldnn_convolution"), CHOICE),
+}
+"""How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
+it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and the fallback of
+`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1. What an operator calls is of its
+kind."""
+
+_SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
+
+
+def calling_line() -> Origin:
+    """The innermost Python line outside of torch and of this package. A tracer that interprets knows better."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
+        frame = frame.f_back
+    return Origin("user line", frame.f_code.co_filename, frame.f_lineno)
+
+
+class DataDependentError(GuardOnDataDependentSymNode):
+    """What torch code catches (`GuardOnDataDependentSymNode`), with the question as we ask it.
+
+    `question` is a `DataDependentQuestion` or, where a number was needed, an `UnknownValue`.
+    """
+
+    def __init__(self, cond: Any, question: DataDependentQuestion | UnknownValue) -> None:
+        super().__init__(cond, str(question))
+        self.question = question
+
+
+class TorchShapeEnv(Inputs, Unbacked):
+    """See the module's docstring.
+
+    Attributes:
+        core: the `ShapeEnv` with the facts.
+        where: gives the program's line for new facts and symbols.
+        refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
+    """
+
+    _translation_validation_enabled = False
+    should_record_events = False
+    is_recording = False
+    tracked_fakes: list[Any] | None = None
+    runtime_asserts_frozen = False
+
+    def __init__(self, core: ShapeEnv | None = None, *, where: Callable[[], Origin] | None = None,
+                 allow_scalar_outputs: bool = True, allow_dynamic_output_shape_ops: bool = True,
+                 duck_shape: bool = False, specialize_zero_one: bool = False,
+                 prefer_deferred_runtime_asserts_over_guards: bool = False) -> None:
+        settings = ShapeEnvSettings(
+            allow_scalar_outputs=allow_scalar_outputs, allow_dynamic_output_shape_ops=allow_dynamic_output_shape_ops,
+            assume_static_by_default=False, trace_asserts=False, duck_shape=duck_shape,
+            specialize_zero_one=specialize_zero_one,
+            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
+        super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
+        self.refuted: ContradictoryFacts | None = None
+        self._suppressed = 0
+        self._inside = PROGRAM
+        self._fail_on_new = False
+        self.frozen = False
+        self.fake_tensor_cache = _NoCache()
+
+    def __deepcopy__(self, memo: Any) -> TorchShapeEnv:
+        return self  # as torch's: FakeTensorMode and metadata refer to one environment
+
+    # -- settings that torch reads -------------------------------------------------------------------------------
+    @property
+    def allow_scalar_outputs(self) -> bool:
+        return self.settings.allow_scalar_outputs
+
+    @property
+    def allow_dynamic_output_shape_ops(self) -> bool:
+        return self.settings.allow_dynamic_output_shape_ops
+
+    @property
+    def duck_shape(self) -> bool:
+        return self.settings.duck_shape
+
+    @property
+    def specialize_zero_one(self) -> bool:
+        return self.settings.specialize_zero_one
+
+    @property
+    def prefer_deferred_runtime_asserts_over_guards(self) -> bool:
+        return self.settings.prefer_deferred_runtime_asserts_over_guards
+
+    # -- what torch reads of the state ----------------------------------------------------------------------------
+    @property
+    def guards(self) -> list[Any]:
+        """The answers taken from the example, as torch's ShapeGuards."""
+        guards = (f for f in self.core.facts if f.kind == "guard")
+        return [ShapeGuard(self.to_sympy(f.relation), SLoc(None, str(f.origin)), False) for f in guards]
+
+    @property
+    def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
+        """What run time asserts, by the newest unbacked symbol in it."""
+        return runtime_asserts(self)
+
+    @property
+    def num_deferred_runtime_asserts(self) -> int:
+        return sum(fact.kind == "check" for fact in self.core.facts)
+
+    @property
+    def var_to_range(self) -> Ranges:
+        return Ranges(self)
+
+    @property
+    def backed_var_to_val(self) -> BackedValues:
+        return BackedValues(self)
+
+    @property
+    def _replacements_version_counter(self) -> int:
+        return self.memo.equations()
+
+    def replace(self, expr: Any) -> Any:
+        return self.to_sympy(self.core.simplify(self.from_sympy(expr)))
+
+    def simplify(self, expr: Any, size_oblivious: bool = False) -> Any:
+        return self.replace(expr)
+
+    def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any:
+        """torch's ValueRanges of an expression."""
+        node = self.from_sympy(expr)
+        if isinstance(node, Bool):
+            truth = self.memo.decide(node)
+            return ValueRanges(sympy.false if truth is None else sympy.sympify(truth),
+                               sympy.true if truth is None else sympy.sympify(truth))
+        if isinstance(node, Float):
+            lo, hi = float_interval(node, self.core.bounds)
+            return ValueRanges(sympy.Float(lo) if lo != -INF else -sympy.oo, sympy.Float(hi) if hi != INF else sympy.oo)
+        return int_ranges(*self.core.bounds(node))
+
+    # -- hints ----------------------------------------------------------------------------------------------------
+    def guarding_hint_or_throw(self, expr: Any) -> Any:
+        node = self.from_sympy(expr)
+        value = self.hint_of(node)
+        if value is None:
+            raise self._unknown(node, self.where())
+        return value
+
+    def has_guarding_hint(self, expr: Any) -> bool:
+        return self.hint_of(self.from_sympy(expr)) is not None
+
+    def size_hint(self, expr: Any, *, allow_none: bool = False) -> Any:
+        value = self.hint_of(self.from_sympy(expr))
+        if value is None and not allow_none:
+            raise self._unknown(self.from_sympy(expr), self.where())
+        return None if value is None else sympy.sympify(value)
+
+    def optimization_hint(self, expr: Any, fallback: int | None = None) -> int:
+        """A number for heuristics; nothing may be decided by it."""
+        value = self.hint_of(self.from_sympy(expr))
+        return value if value is not None else 8192 if fallback is None else fallback
+
+    # -- questions ------------------------------------------------------------------------------------------------
+    def decide_node(self, node: SymNode) -> bool | None:
+        """What the facts say of a bool, without the example: True, False or None."""
+        return node.constant if node.constant is not None else self.memo.decide(node.core)
+
+    def evaluate_sym_node(self, sym_node: SymNode, size_oblivious: bool = False,
+                          fallback_value: bool | None = None) -> Any:
+        """The value in this run: proved, else the example's (which becomes a fact), else the fallback.
+
+        DataDependentError if there is none of them.
+        """
+        if sym_node.constant is not None:
+            return sym_node.constant
+        if sym_node.pytype is not bool:
+            return self._value(sym_node)
+        relation: Any = sym_node.core
+        verdict = self.memo.decide(relation)
+        if verdict is not None:
+            return verdict
+        value = sym_node.hint
+        if self._inside == CHOICE and value is not None and value == fallback_value:
+            return value
+        if self._indifferent(sym_node, value, size_oblivious, fallback_value):
+            answer = self.memo.decide_large(relation, self.size_like)
+            if answer is not None and value in (None, answer):
+                return answer
+        if value is not None:
+            self._record(relation if value else not_(relation), "guard")
+            return value
+        if fallback_value is not None:
+            return fallback_value
+        origin = self.where()
+        question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
+        raise DataDependentError(self.to_sympy(self.core.simplify(relation)), question)
+
+    def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
+        """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
+        if value is None:
+            # An unbacked size: torch's own rule, and layout in kernels.
+            return size_oblivious or (self._inside != PROGRAM and sym_node.layout)
+        if self._inside in (PROGRAM, EXACT):
+            return False
+        return size_oblivious or sym_node.layout or self._inside in (LAYOUT_ONLY, CHOICE) or value == fallback_value
+
+    def _value(self, sym_node: SymNode) -> Any:
+        node = sym_node.current()
+        if isinstance(node, Float):
+            value = self.hint_of(node)
+            if value is None:
+                raise self._unknown(node, self.where())
+            if node.op != "const":
+                self._record(self._float_equals(node, value), "guard")
+            return value
+        constant = node.as_constant()
+        if constant is not None:
+            return constant
+        lo, hi = self.core.bounds(node)
+        if lo == hi:
+            return int(lo)
+        value = sym_node.hint
+        if value is None:
+            raise self._unknown(node, self.where())
+        self._record(eq(node, value), "guard")
+        return value
+
+    def _float_equals(self, node: Float, value: float) -> Bool:
+        from symbolic_shapes.float_relations import compare
+
+        return compare("eq", node, float_const(value))
+
+    def _unknown(self, node: Any, origin: Origin) -> DataDependentError:
+        return DataDependentError(self.to_sympy(node), UnknownValue(node, origin, self.core.ranges_of(node)))
+
+    def evaluate_expr(self, orig_expr: Any, hint: Any = None, fx_node: Any = None, size_oblivious: bool = False,
+                      fallback_value: bool | None = None, *, forcing_spec: bool = False) -> Any:
+        node = self.node(self.from_sympy(orig_expr))
+        return sympy.sympify(self.evaluate_sym_node(node, size_oblivious, fallback_value))
+
+    def _maybe_evaluate_static(self, expr: Any, *, unbacked_only: bool = False, compute_hint: bool = False,
+                               size_oblivious: bool = False, axioms: Any = None, var_to_range: Any = None) -> Any:
+        """What is known without the example, as sympy; None if nothing is."""
+        node = self.from_sympy(expr)
+        if compute_hint:
+            value = self.hint_of(node)
+            return None if value is None else sympy.sympify(value)
+        if unbacked_only:
+            return self.to_sympy(self.core.simplify(node))
+        if isinstance(node, Bool):
+            verdict = self.memo.decide(node)
+            if verdict is None and size_oblivious:
+                verdict = self.memo.decide_large(node, self.size_like)
+            return None if verdict is None else sympy.sympify(verdict)
+        node = self.core.simplify(node)
+        if isinstance(node, Float):
+            return sympy.Float(node.value) if node.op == "const" else None
+        lo, hi = self.core.bounds(node)
+        return sympy.Integer(lo) if lo == hi else None
+
+    # -- facts ----------------------------------------------------------------------------------------------------
+    def expect_true(self, relation: Any) -> bool:
+        """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
+
+        A guard if the example decides it, else something that run time asserts.
+        """
+        verdict = self.memo.decide(relation)
+        if verdict is True:
+            return True
+        if verdict is False:
+            answer = self.core.decide(relation)
+            self.refuted = ContradictoryFacts(relation, self._checked_at(), getattr(answer, "facts", ()))
+            return False
+        value = self.hint_of(relation)
+        if value is False:
+            self._record(not_(relation), "guard")
+            return False
+        deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
+        self._record(relation, "check" if deferred else "guard", self._checked_at)
+        return True
+
+    def _checked_at(self) -> Origin:
+        line = self.where()
+        return Origin("torch._check", line.file, line.line, line.code, line.note, line.stack)
+
+    def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
+        return self.expect_true(self.from_sympy(orig_expr))
+
+    def require(self, relation: Any, error: Exception) -> None:
+        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run."""
+        if relation is not as_bool(True) and not self.expect_true(relation):
+            raise error
+
+    def require_divisor(self, divisor: Any) -> None:
+        """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""
+        if isinstance(divisor, Int):
+            self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"))
+        elif isinstance(divisor, Float) and divisor.op != "const":
+            self.require(not_(self._float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"))
+
+    def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
+        if not self._suppressed:
+            self._learn(relation, (origin or self.where)(), kind)
+
+    def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
+        if self._fail_on_new or self.frozen:
+            raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
+        return self.core.assume(relation, origin, kind)
+
+    @contextmanager
+    def suppress_guards(self) -> Iterator[None]:
+        """Within, no answer becomes a fact. Torch rebuilds known tensors so."""
+        self._suppressed += 1
+        try:
+            yield
+        finally:
+            self._suppressed -= 1
+
+    @property
+    def suppressed(self) -> bool:
+        return self._suppressed > 0
+
+    def _suppress_guards_tls(self) -> bool:
+        return self._suppressed > 0
+
+    def _suppress_guards_enter(self) -> None:
+        self._suppressed += 1
+
+    def _suppress_guards_exit(self) -> None:
+        self._suppressed -= 1
+
+    @contextmanager
+    def inside_operator(self, name: str = "") -> Iterator[None]:
+        """Within, the kernel of an operator ("aten::squeeze") asks, not the program (see the module's docstring)."""
+        before: int = self._inside
+        self._inside = KERNELS.get(name, ORDINARY if before == PROGRAM else before)
+        try:
+            yield
+        finally:
+            self._inside = before
+
+    @contextmanager
+    def error_on_new_guards(self) -> Iterator[None]:
+        before, self._fail_on_new = self._fail_on_new, True
+        try:
+            yield
+        finally:
+            self._fail_on_new = before
+
+    def freeze(self) -> None:
+        self.frozen = True
+
+    def freeze_runtime_asserts(self) -> None:
+        self.runtime_asserts_frozen = True
+
+    def cleanup(self) -> None:
+        """torch breaks reference cycles here; ours are interned nodes, which the environment owns."""
+
+    def _create_fx_call_function(self, op: Any, args: Any) -> tuple[None, bool]:
+        return None, False
+
+    def _update_version_counter(self) -> None:
+        """The core counts."""
+
+    # -- ranges that operators declare ----------------------------------------------------------------------------
+    def constrain_symbol_range(self, s: Any, compiler_min: Any, compiler_max: Any) -> None:
+        """min <= s <= max, asserted at run time. ContradictoryFacts if that cannot be."""
+        node = self.from_sympy(s)
+        for relation in range_relations(node, int_end(compiler_min), int_end(compiler_max)):
+            self._record(relation, "check", lambda: Origin("operator", note="range of its result"))
+
+    def _constrain_range(self, a: Any, min: Any, max: Any) -> None:
+        self.constrain_symbol_range(a, min, max)
+
+    def _constrain_range_for_size(self, a: Any, min: int | None = None, max: int | None = None) -> None:
+        low, high = 0 if min is None else min, int_oo if max is None else max
+        if high < low:
+            raise ValueError(f"the range [{low}, {high}] is empty")
+        self.constrain_symbol_range(a, low, high)
+        node = self.symbols.from_sympy.get(a)
+        if isinstance(node, Symbol):
+            self.size_like.add(node)
+
+    def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
+        """The torch._check before it said so already."""
+
+    def _constrain_unify(self, a: Any, b: Any) -> None:
+        if not self.expect_true(eq(self.unwrap(a), self.unwrap(b))):
+            raise ValueError(f"{a} and {b} cannot be equal")
+
+
+class _NoCache:
+    """torch's own cache of symbolic operators would rebuild its own nodes on our symbols: this one holds nothing."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return default
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+
+def int_end(value: Any) -> Extended:
+    """An end of a torch range as ours."""
+    if value is None or value in (int_oo, sympy.oo):
+        return INF
+    return -INF if value in (-int_oo, -sympy.oo) else int(value)
+
+
+def int_ranges(lo: Extended, hi: Extended) -> Any:
+    """ValueRanges of integers."""
+    return ValueRanges(-int_oo if lo == -INF else sympy.Integer(lo), int_oo if hi == INF else sympy.Integer(hi))
+
+
+def range_relations(node: Int, lo: Extended, hi: Extended) -> list[Bool]:
+    """lo <= node <= hi, without what says nothing."""
+    relations = []
+    if lo != -INF:
+        relations.append(ge(node, int(lo)))
+    if hi != INF:
+        relations.append(le(node, int(hi)))
+    return relations

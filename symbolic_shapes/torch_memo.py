@@ -1,0 +1,113 @@
+"""Answers that stay true: facts only grow, so what was proved once is proved until a rollback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.expr import INF, Atom, Int, Symbol, children, symbols_of
+from symbolic_shapes.facts import Fact
+from symbolic_shapes.floats import Float
+from symbolic_shapes.relations import Bool, Junction, Rel
+from symbolic_shapes.rewrite import substitute
+
+
+class Memo:
+    """Proved and refuted propositions of one environment.
+
+    `generation` counts rollbacks: what was derived before one may rest on facts that are gone.
+    """
+
+    def __init__(self, core: ShapeEnv) -> None:
+        self._core = core
+        self.generation = 0
+        self._truths: dict[Bool, bool] = {}
+        self._large: dict[Bool, bool] = {}
+        self._shifted: dict[Symbol, Int] = {}
+        self._floats: dict[Any, frozenset[Float]] = {}
+        self._version = -1
+        self._seen = 0
+        self._last: Fact | None = None
+        self._equations = 0
+
+    def _refresh(self) -> None:
+        """Look at what happened to the log since the last question."""
+        facts = self._core.facts
+        kept = len(facts) >= self._seen and (not self._seen or facts[self._seen - 1] is self._last)
+        if not kept:
+            self.generation += 1
+            self._equations += 1
+            self._truths.clear()
+            self._large.clear()
+            self._seen = 0
+        self._equations += sum(_is_equation(fact.relation) for fact in facts[self._seen:])
+        self._seen, self._last = len(facts), facts[-1] if facts else None
+        self._version = self._core.version
+
+    def equations(self) -> int:
+        """Changes when an equation is learned or facts are rolled back: expressions may now simplify differently."""
+        if self._version != self._core.version:
+            self._refresh()
+        return self._equations
+
+    def epoch(self) -> tuple[int, int]:
+        """(rollbacks, equations) so far: results of operators hold within one epoch."""
+        equations = self.equations()
+        return self.generation, equations
+
+    def decide(self, relation: Bool) -> bool | None:
+        """As `ShapeEnv.decide(relation).verdict`."""
+        if self._version != self._core.version:
+            self._refresh()
+        found = self._truths.get(relation)
+        if found is None:
+            verdict = self._core.decide(relation).verdict
+            if verdict is not None:
+                self._truths[relation] = verdict
+            return verdict
+        return found
+
+    def decide_large(self, relation: Bool, sizes: Iterable[Symbol]) -> bool | None:
+        """The answer, if it is one for all values >= 2 of the symbols in `sizes` (a question about 0 and 1)."""
+        if self._version != self._core.version:
+            self._refresh()
+        found = self._large.get(relation)
+        if found is not None:
+            return found
+        mapping: dict[Atom, Int] = {}
+        current = self._core.simplify(relation)
+        for symbol in symbols_of(current):
+            lo, hi = self._core.bounds(symbol.as_int())
+            if symbol in sizes and lo < 2 <= hi:
+                mapping[symbol] = self._shifted_symbol(symbol)
+        if not mapping:
+            return None
+        verdict = self._core.decide(substitute(current, mapping)).verdict
+        if verdict is not None:
+            self._large[relation] = verdict
+        return verdict
+
+    def _shifted_symbol(self, symbol: Symbol) -> Int:
+        # s = 2 + t with t >= 0: what holds for every t holds for every s >= 2.
+        found = self._shifted.get(symbol)
+        if found is None:
+            high = symbol.hi - 2 if symbol.hi != INF else INF
+            found = self._shifted[symbol] = Symbol(f"{symbol.name}_less_2", 0, max(high, 0)).as_int() + 2
+        return found
+
+    def float_symbols(self, node: Any) -> frozenset[Float]:
+        """The float symbols in an expression."""
+        if isinstance(node, Float) and node.op == "symbol":
+            return frozenset((node,))
+        found = self._floats.get(node)
+        if found is None:
+            found = frozenset().union(*(self.float_symbols(child) for child in children(node)))
+            self._floats[node] = found
+        return found
+
+
+def _is_equation(relation: Bool) -> bool:
+    if isinstance(relation, Rel):
+        return relation.kind == "eq"
+    return isinstance(relation, Junction) and relation.kind == "and" and any(map(_is_equation, relation.args))  # type: ignore[arg-type]

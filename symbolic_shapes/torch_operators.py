@@ -1,0 +1,98 @@
+"""What each method of a SymNode means on our expressions: rows of `BINARY` and `UNARY`, named as torch's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from symbolic_shapes.float_relations import compare
+from symbolic_shapes.floats import Float, apply_float, as_float, int_truediv
+from symbolic_shapes.lattice import function, maximum, minimum, power, round_float, shift_left, shift_right
+from symbolic_shapes.relations import Bool, and_, eq, not_, or_
+
+Meaning = Callable[..., Any]
+
+
+def _floats(a: Any, b: Any) -> bool:
+    return isinstance(a, Float) or isinstance(b, Float)
+
+
+def _arithmetic(of_ints: Meaning, of_floats: Meaning) -> Meaning:
+    return lambda a, b: of_floats(as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b)
+
+
+def _comparison(op: str, of_ints: Meaning) -> Meaning:
+    return lambda a, b: compare(op, as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    if isinstance(a, Bool) or isinstance(b, Bool):
+        return or_(and_(a, b), and_(not_(a), not_(b)))
+    return compare("eq", as_float(a), as_float(b)) if _floats(a, b) else eq(a, b)
+
+
+def _float_op(op: str) -> Meaning:
+    return lambda a, b: apply_float(op, a, b)
+
+
+BINARY: dict[str, Meaning] = {
+    "add": _arithmetic(lambda a, b: a + b, lambda a, b: a + b),
+    "sub": _arithmetic(lambda a, b: a - b, lambda a, b: a - b),
+    "mul": _arithmetic(lambda a, b: a * b, lambda a, b: a * b),
+    "mod": _arithmetic(lambda a, b: a % b, _float_op("float_mod")),
+    "int_floordiv": _arithmetic(lambda a, b: a // b, _float_op("float_floordiv")),
+    "int_truediv": _arithmetic(int_truediv, lambda a, b: a / b),
+    "float_truediv": lambda a, b: as_float(a) / as_float(b),
+    "float_pow": lambda a, b: as_float(a) ** as_float(b),
+    "pow_by_natural": power,
+    "lshift": shift_left,
+    "rshift": shift_right,
+    "bitwise_and": lambda a, b: function("bitand", a, b),
+    "bitwise_or": lambda a, b: function("bitor", a, b),
+    "bitwise_xor": lambda a, b: function("bitxor", a, b),
+    "sym_max": _arithmetic(maximum, _float_op("float_max")),
+    "sym_min": _arithmetic(minimum, _float_op("float_min")),
+    "and_": and_,
+    "or_": or_,
+    "eq": _equal,
+    "ne": lambda a, b: not_(_equal(a, b)),
+    "le": _comparison("le", lambda a, b: a <= b),
+    "lt": _comparison("lt", lambda a, b: a < b),
+    "ge": lambda a, b: BINARY["le"](b, a),
+    "gt": lambda a, b: BINARY["lt"](b, a),
+}
+"""Method -> what it means on our expressions."""
+
+DIVISIONS = {"mod", "int_floordiv", "int_truediv", "float_truediv"}
+"""Python raises ZeroDivisionError: that the divisor is not zero is recorded when the division is performed."""
+
+SHIFTS = {"lshift", "rshift"}
+"""Python raises ValueError for a negative count."""
+
+
+def _is_integer(x: Any) -> Any:
+    return compare("eq", as_float(round_float("floor", x)), x) if isinstance(x, Float) else eq(x, x)
+
+
+def _rounding(op: str) -> Meaning:
+    return lambda x: round_float(op, x) if isinstance(x, Float) else x
+
+
+def _opaque(name: str) -> Meaning:
+    return lambda x: apply_float(name, as_float(x))
+
+
+UNARY: dict[str, Meaning] = {
+    "neg": lambda x: -x,
+    "pos": lambda x: x,
+    "abs": lambda x: apply_float("abs", x) if isinstance(x, Float) else abs(x),
+    "floor": _rounding("floor"),
+    "ceil": _rounding("ceil"),
+    "trunc": _rounding("trunc"),
+    "sym_int": _rounding("trunc"),
+    "sym_float": as_float,
+    "sym_not": not_,
+    "is_integer": _is_integer,
+    **{f"sym_{name}": _opaque(name) for name in (
+        "sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2")},
+}

@@ -1,0 +1,122 @@
+"""Results of operators taken from memory: the program must be the one that running each operator gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.export import ExportedProgram
+
+from dynamo_lite.capture import memo
+from tests.capture.modules import CASES
+from tests.capture.native import export_natively
+
+
+def looks(value: Any) -> Any:
+    """The metadata of a node's value, without identity."""
+    if isinstance(value, torch.Tensor):
+        return (value.shape, value.stride(), value.storage_offset(), value.dtype, value.device, value.requires_grad)
+    if isinstance(value, (list, tuple)):
+        return [looks(v) for v in value]
+    return value
+
+
+def rows(program: ExportedProgram) -> list[Any]:
+    nodes = program.graph.nodes
+    return [(n.op, n.name, str(n.target), str(n.args), str(n.kwargs), looks(n.meta.get("val"))) for n in nodes]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_remembered_results_make_the_same_program(name: str) -> None:
+    torch.manual_seed(0)
+    module, args, kwargs = CASES[name]()
+    exact = rows(export_natively(module, args, kwargs, memory=memo.Memory.NOTHING))
+    memo.forget()
+    assert rows(export_natively(module, args, kwargs)) == exact  # nothing remembered yet
+    assert rows(export_natively(module, args, kwargs)) == exact  # what can be, is
+    assert rows(export_natively(module, args, kwargs, memory=memo.Memory.GRADIENT_VIEWS)) == exact
+
+
+def run(fn: Any, *args: Any, memory: memo.Memory = memo.Memory.ALL) -> Any:
+    """`fn` recorded twice, the second time from memory: what it returned the second time."""
+
+    class Module(torch.nn.Module):
+        result: Any = None
+
+        def forward(self, *values: Any) -> Any:
+            Module.result = fn(*values)
+            return values[0] + 1
+
+    memo.forget()
+    for _ in range(2):
+        export_natively(Module(), args, memory=memory)
+    return Module.result
+
+
+def test_a_view_from_memory_shares_its_base_s_memory() -> None:
+    base, view, again = run(lambda x: (x, x.t(), x.t()[1:]), torch.randn(3, 4))
+    assert view.untyped_storage()._cdata == base.untyped_storage()._cdata == again.untyped_storage()._cdata
+    assert again.storage_offset() == 1
+
+
+def test_a_result_from_memory_has_memory_of_its_own() -> None:
+    x, y, z = run(lambda x: (x, x * 2, x * 2), torch.randn(3))
+    assert len({t.untyped_storage()._cdata for t in (x, y, z)}) == 3
+
+
+def test_what_an_operator_hands_back_is_its_argument() -> None:
+    x, y = run(lambda x: (x, x.contiguous()), torch.randn(3))
+    assert y is x
+
+
+def test_a_result_that_requires_grad_is_no_leaf() -> None:
+    y, z = run(lambda x: (x * 2, (x * 2).view(-1)), torch.randn(2, 3, requires_grad=True))
+    assert y.requires_grad and not y.is_leaf
+    assert z.requires_grad and not z.is_leaf
+
+
+def test_detach_from_memory_does_not_require_grad() -> None:
+    y = run(lambda x: x.detach(), torch.randn(3, requires_grad=True))
+    assert not y.requires_grad
+
+
+def test_no_grad_is_another_question() -> None:
+    def both(x: torch.Tensor) -> Any:
+        y = x * 2
+        with torch.no_grad():
+            return y, x * 2
+
+    y, z = run(both, torch.randn(3, requires_grad=True))
+    assert (y.requires_grad, z.requires_grad) == (True, False)
+
+
+def test_the_default_dtype_is_part_of_the_question() -> None:
+    divide = torch.ops.aten.true_divide.Tensor
+    keys = set()
+    for dtype in (torch.float32, torch.float64):
+        torch.set_default_dtype(dtype)
+        try:
+            keys.add(memo.key_of(divide, (1, 2), {}))
+        finally:
+            torch.set_default_dtype(torch.float32)
+    assert len(keys) == 2 and None not in keys
+
+
+def test_an_in_place_write_through_a_view_starts_again() -> None:
+    def write(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        y = x * 1
+        y.view(-1).add_(w.view(-1))  # autograd: y requires grad from here on
+        return y
+
+    x, w = torch.randn(2, 2), torch.randn(2, 2, requires_grad=True)
+    with pytest.raises(memo.Inexact):
+        run(write, x, w)
+    assert run(write, x, w, memory=memo.Memory.GRADIENT_VIEWS).requires_grad
+    assert run(write, x, w, memory=memo.Memory.NOTHING).requires_grad
+
+
+def test_keys_tell_types_of_numbers_apart() -> None:
+    add = torch.ops.aten.add.Scalar
+    keys = {memo.key_of(add, (value,), {}) for value in (1, 1.0, True, 0.0, -0.0)}
+    assert len(keys) == 5

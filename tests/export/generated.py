@@ -1,0 +1,329 @@
+"""Random small stateful modules, written as source text: `source(seed)` and `probe(seed)`.
+
+A program is a few statements drawn from tables. Quiet ones only compute; the others read and write state: attributes,
+lists, dicts, objects, globals, closures, buffers, inputs, views. What eager does is the truth, so a statement may do
+anything that eager can do twice in the same way; export must refuse the program or get all three calls right.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+from typing import Any
+
+from .probe import Probe
+
+HEADER = """\
+import collections, copy, functools, itertools, weakref
+import torch
+from torch import nn
+
+G = {"n": 1, "xs": [1, 2]}
+COUNT = 0
+MEMO = {}
+
+
+class Box:
+    kind = 1
+
+    def __init__(self, n):
+        self.n = n
+        self.kept = None
+
+    def bump(self, by=1):
+        self.n = (self.n + by) % 7
+        return self.n
+
+
+class Sub(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.ones(3))
+        self.w = nn.Parameter(torch.full((3,), 0.5))
+        self.n = 1
+
+    def forward(self, x):
+        return x * self.w + self.b
+
+
+@functools.lru_cache(maxsize=None)
+def square(n):
+    return n * n
+
+
+def make_counter():
+    n = 0
+
+    def count():
+        nonlocal n
+        n = (n + 1) % 5
+        return n
+
+    return count
+
+
+class M(nn.Module):
+    limit = 3
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b0", torch.zeros(3))
+        self.register_buffer("b1", torch.arange(3.0), persistent=False)
+        self.register_buffer("step", torch.tensor(1))
+        self.register_buffer("none", None)
+        self.w = nn.Parameter(torch.ones(3))
+        self.sub = Sub()
+        self.same = self.sub
+        self.n, self.flag, self.memo, self.last = 1, True, None, None
+        self.xs, self.d, self.box = [1, 2], {"a": 2, "b": 1}, Box(2)
+        self.q, self.plain = collections.deque([1, 2], maxlen=3), torch.full((3,), 0.25)
+        self.count, self.tick = make_counter(), itertools.count(1)
+        self.ref = weakref.ref(self.sub)
+
+    def forward(self, x, y):
+        global COUNT
+        z, k, vs = x * 0.5, 1, [x]
+"""
+
+FOOTER = """\
+
+
+def build():
+    global COUNT
+    G.clear()
+    G.update(n=1, xs=[1, 2])
+    MEMO.clear()
+    square.cache_clear()
+    Box.kind, M.limit, COUNT = 1, 3, 0
+    return M().train(), (torch.randn(2, 3), torch.randn(2, 3))
+"""
+
+QUIET = """\
+z = torch.tanh(z + x)
+z = z * self.w + y
+k = len(self.xs) + self.n
+z = z + k
+z = self.sub(z)
+z = self.same(z) - self.b1
+vs.append(z)
+vs = [v + i for i, v in enumerate(vs)]
+z = sum(vs) * 0.5
+z = z + self.d["a"] * G["n"]
+z = z * self.step
+z = z + self.plain
+v = z.clone(); v[0] = y[1]; z = v
+v = z.clone(); v.view(-1)[::2].mul_(0.5); z = v
+box = Box(k % 5); box.bump(); z = z + box.n
+z = z.t().contiguous().t()
+z = torch.cat([z, y])[:2]
+k = max(self.xs, key=lambda i: -i) + len(self.q)
+k = square(k % 4) + self.limit
+z = z + sum(i for i in range(3) if i != k)
+z = z + (1 if self.training else 2)
+with torch.no_grad(): z = z + self.w * 2
+z = z + self.ref().n
+k = self.box.n + Box.kind
+z = functools.reduce(lambda a, b: a + b, vs, z)
+z = torch.where(z > 0, z, -0.1 * z)
+z = z.detach() + z
+d = dict(self.d); d["a"] += 1; k = d["a"]
+z = z + (self.none is None) + (self.memo is None)
+z = z + (0 if self.last is None else 1)
+a, *rest = vs; z = z + a * len(rest)
+k = {"a": 1, "b": 2}.get("ab"[k % 2], 0)
+z = torch.stack([z, y]).mean(0)
+z = z + torch.zeros(3) + self.b0
+u = z; u = u + 1; z = z * u""".splitlines()
+
+STATE = """\
+self.n = (self.n + 1) % 4
+self.n = 3
+self.n = self.n
+self.flag = not self.flag
+self.last = z
+self.last = z.shape[0]; k = self.last
+self.last = None
+self.__dict__["n"] = k % 3
+setattr(self, "n", 2)
+object.__setattr__(self, "n", (self.n * 2) % 5)
+del self.d["b"]
+self.fresh = k
+self.fresh = 1; k = self.fresh
+k = getattr(self, "fresh", 0); self.fresh = 2
+self.xs.append(k); k = len(self.xs)
+self.xs.append(k); self.xs.pop()
+self.xs[0] = (self.xs[0] + 1) % 5
+self.xs = [*self.xs, 1]
+self.xs = list(self.xs)
+self.xs.reverse()
+self.xs.sort()
+self.d["a"] = (self.d["a"] + 1) % 5
+self.d["c"] = 1
+self.d.update(a=2)
+k = self.d.setdefault("n", k)
+k = self.d.pop("n", 5)
+self.q.append(k % 4)
+self.q.rotate(1); k = self.q[0]
+self.box.bump(); z = z + self.box.n
+self.box.n = 2
+self.box.kept = z; z = self.box.kept + 1
+k = 0 if self.box.kept is None else 1; self.box.kept = z
+self.box = Box(3)
+old = self.box.n; self.box.n = 5; z = z + self.box.n; self.box.n = old
+Box.kind += 1
+Box.kind = 1
+self.limit = 4
+type(self).limit = (self.limit + 1) % 4
+G["n"] = (G["n"] + 1) % 4
+G["n"] = 1
+G["xs"].append(1); k = len(G["xs"])
+COUNT += 1; z = z + COUNT
+COUNT = 7; k = COUNT
+k = COUNT; COUNT = 3
+MEMO[k] = 1; k = len(MEMO)
+k = MEMO.setdefault("k", 4)
+k = self.count()
+k = next(self.tick) % 3
+k = square(k) + square.cache_info().misses
+self.memo = self.memo or 3; k = self.memo
+if self.memo is None: self.memo = torch.arange(3.0)
+if self.memo is None: self.memo = z.detach()
+if self.memo is not None: z = z + self.memo
+self.eval()
+self.sub.train(not self.sub.training); z = z + self.sub.training
+self.sub = Sub()
+self.sub.n += 1; z = z * self.sub.n
+self.b0.add_(z.detach().mean(0))
+self.b0 = self.b0 * 0.5 + z.detach().mean(0)
+self.b0 = self.b1
+self.b0, self.b1 = self.b1, self.b0
+self.b0 = self.b0; z = z + self.b0
+v = self.b0; self.b0 = self.b0 + 1; z = z + v
+v = self.b0; self.b0.add_(1); z = z + v
+self._buffers["b1"] = self.b1 + 1
+setattr(self, "b1", self.b1 * 0.5)
+del self.b1; self.register_buffer("b1", torch.ones(3))
+self.b1.data.mul_(0.5)
+self.b1[0] = z.detach().sum(); z = z + self.b1
+self.b1[:2].zero_()
+self.b0.copy_(self.b1)
+self.b0 = torch.zeros(3)
+self.b0 = self.b0.double()
+self.b0 = None
+self.none = torch.ones(3)
+self.step += 1; z = z / self.step
+self.step = self.step + 1
+self.sub.b = self.sub.b * 0.5
+self.same.b.add_(1); z = z + self.sub.b
+self.b0 = self.sub.b
+self.plain = self.plain * 0.5
+self.plain.mul_(0.5); z = z + self.plain
+with torch.no_grad(): self.w.mul_(0.9)
+self.w.data.sub_(0.1)
+self.w = nn.Parameter(torch.zeros(3))
+self.register_buffer("extra", torch.ones(3)); z = z + self.extra
+self.extra = torch.ones(3); z = z + self.extra
+x.add_(1); z = z + x
+x.mul_(0.5); y.add_(x)
+x[0] = z.detach()[1]; z = z * x
+x.view(-1)[0] = 2; z = z + x
+x.data.add_(1); z = z + x
+x.detach().add_(1); z = z + x
+x.data = y * 1; z = z + x
+x.tag = getattr(x, "tag", 0) + 1; z = z + x.tag
+z.data.add_(1)
+z.tag = 3; z = z + z.tag
+self.w.grad = None
+self.w.requires_grad_(False)
+hook = self.sub.register_forward_hook(lambda m, i, o: o * 2); z = self.sub(z); hook.remove()
+self.sub.register_forward_hook(lambda m, i, o: o + 1)
+try: raise ValueError(self.box.bump())
+except ValueError as e: z = z + e.args[0]
+torch.set_grad_enabled(False)
+z = z + torch.rand(3)
+self.fn = lambda v: v * 2; z = self.fn(z)
+self.__class__.limit = 3
+vars(self)["n"] = 1
+self.ref = weakref.ref(self.sub)
+self.tup = (k, 1); z = z + self.tup[0]
+z = z + float(k == 2); self.n = int(self.flag)""".splitlines()
+
+DATA = """\
+if z.sum() > 0: z = z + 1
+k = int(z.sum().item()) % 3
+z = z + z[z > 0].sum()
+k = len(str(z)) % 3
+k = id(z) % 3
+k = len(z.tolist())""".splitlines()
+
+RETURNS = """\
+return z
+return z, k
+return {"z": z, "x": x}
+return [z, z.view(-1), y]
+return z, self.b0
+return z + self.b0 + self.b1, self.n, self.flag
+return x[0], z
+return z, tuple(self.xs), dict(self.d)
+return z, self.w, len(vs)""".splitlines()
+
+TESTS = """\
+self.flag
+self.n > 1
+len(self.xs) > 2
+self.last is None
+k % 2
+G["n"] == 1
+"c" in self.d
+x.shape[0] == 2""".splitlines()
+
+
+def _pair(lines: list[str], at: int) -> list[str]:
+    """A statement with its continuation (`try` and its `except`)."""
+    if lines[at].startswith("except"):
+        at -= 1
+    return lines[at : at + 2] if lines[at].startswith("try") else [lines[at]]
+
+
+def _statement(rng: random.Random) -> list[str]:
+    table = rng.choices([QUIET, STATE, DATA], [0.62, 0.37, 0.01])[0]
+    return _pair(table, rng.randrange(len(table)))
+
+
+def _block(rng: random.Random) -> list[str]:
+    """One statement, or a branch or a loop around one or two."""
+    roll = rng.random()
+    first = _statement(rng)
+    if roll < 0.75 or any("global" in line for line in first):
+        return first
+    inner = [f"    {line}" for line in first]
+    if roll < 0.90:
+        return [f"if {rng.choice(TESTS)}:", *inner, "else:", *(f"    {line}" for line in _statement(rng))]
+    if roll < 0.96:
+        return ["for i in range(2):", *inner, "    z = z * 0.5"]
+    return ["try:", *inner, "finally:", "    z = z + 1"]
+
+
+def source(seed: int) -> str:
+    """The program of `seed`: a module with `build()`, which returns (module, args)."""
+    rng = random.Random(seed)
+    lines: list[str] = []
+    for _ in range(rng.randint(2, 6)):
+        lines += _block(rng)
+    lines.append(rng.choice(RETURNS))
+    return HEADER + "".join(f"        {line}\n" for line in lines) + FOOTER
+
+
+def body(seed: int) -> str:
+    """The part of the source that is particular to `seed`."""
+    text = source(seed)
+    return text[len(HEADER) : -len(FOOTER)]
+
+
+def probe(seed: int) -> Probe:
+    """The program of `seed` as a probe: equal, or refused with any id."""
+    text, filename = source(seed), f"<generated program {seed}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": f"tests.export.generated_{seed}", "__builtins__": __builtins__}
+    exec(compile(text, filename, "exec"), namespace)
+    return Probe(f"generated {seed}", namespace["build"], frozenset({"equal"}), any_refusal=True)

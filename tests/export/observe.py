@@ -1,0 +1,239 @@
+"""What can be seen of a call from outside, and the first difference between two of them.
+
+Seen are: the output's structure, types, constants and tensors (values, dtype, shape, strides, requires_grad); the
+exception, if any; the arguments after the call; the buffers after it; torch's switches after it; and which outputs
+share storage with, or are, which inputs, outputs, parameters and buffers.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.parameter import is_lazy
+
+from .probe import Args
+
+TOLERANCE = 1e-5
+
+
+@dataclasses.dataclass
+class Observation:
+    """One call, seen from outside. Tensors are copies; `aliases` are pairs of labels ("out0", "in1", "state:w").
+
+    `replaced` names the state that is another tensor object than before the call; names with equal `same` are one.
+    """
+
+    raised: BaseException | None
+    output: Any
+    arguments: Any
+    outputs: list[torch.Tensor]
+    inputs: list[torch.Tensor]
+    state: dict[str, torch.Tensor]
+    aliases: set[tuple[str, str, str]]
+    replaced: set[str]
+    same: dict[str, int]
+    switches: tuple[Any, ...]
+
+
+def _switches() -> tuple[Any, ...]:
+    return torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu")
+
+
+def _set_switches(values: tuple[Any, ...]) -> None:
+    torch.set_grad_enabled(values[0])
+    torch.set_default_dtype(values[1])
+    torch.set_autocast_enabled("cpu", values[2])
+
+
+def fresh_arguments(args: Args, seed: int, program: Any = None) -> Args:
+    """A copy of the arguments with other data (the same for seed 0); what they share, they still share.
+
+    Tensors that belong to the program itself are passed on as they are.
+    """
+    own = {id(value): value for value in state_of(program).values()}
+    copied = copy.deepcopy(args, dict(own))
+    if seed:
+        tensors: list[torch.Tensor] = []
+        tree(copied, tensors)
+        generator = torch.Generator().manual_seed(seed)
+        for tensor in tensors:
+            if id(tensor) not in own:
+                _refill(tensor, generator)
+    return copied
+
+
+def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
+    if tensor.device.type == "meta" or tensor.numel() < 2 or torch._debug_has_internal_overlap(tensor) == 1:
+        return
+    with torch.no_grad():
+        if tensor.is_floating_point() or tensor.is_complex():
+            tensor.copy_(torch.randn(tensor.shape, generator=generator))
+        else:  # a permutation keeps integers in the range that the program takes
+            order = torch.randperm(tensor.numel(), generator=generator)
+            tensor.copy_(tensor.flatten()[order].reshape(tensor.shape))
+
+
+def state_of(program: Any) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by name, each name of a shared one; without those that have no data yet."""
+    owner = program if isinstance(program, nn.Module) else getattr(program, "__self__", None)
+    if not isinstance(owner, nn.Module):
+        return {}
+    rows = [*owner.named_parameters(remove_duplicate=False), *owner.named_buffers(remove_duplicate=False)]
+    return {name: value for name, value in rows if not is_lazy(value)}
+
+
+def tree(value: Any, tensors: list[torch.Tensor], above: tuple[int, ...] = ()) -> Any:
+    """The structure of a value as nested tuples; its tensors are appended to `tensors`.
+
+    Classes are named, not compared by identity: each fresh program makes its own. Whether two containers are one is not
+    looked at (a pytree cannot tell); whether two tensors are is (see `_aliases`). `above` holds the ids around it.
+    """
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, torch.dtype, torch.device)):
+        return (type(value).__qualname__, repr(value))
+    if id(value) in above:
+        return ("cycle", above.index(id(value)))
+    above = (*above, id(value))
+    kind = "tuple" if type(value) is torch.Size else type(value).__qualname__
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return (kind, len(tensors) - 1)
+    if isinstance(value, Mapping):
+        parts: Any = [(tree(k, tensors, above), tree(v, tensors, above)) for k, v in value.items()]
+    elif isinstance(value, (list, tuple)):
+        parts = [tree(item, tensors, above) for item in value]
+    elif isinstance(value, (set, frozenset)):
+        parts = sorted(repr(item) for item in value)
+    elif isinstance(value, (slice, range)):
+        parts = repr(value)
+    elif callable(value):
+        parts = kind
+    else:
+        slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ()) if hasattr(value, name)]
+        held = {**{name: getattr(value, name) for name in slots}, **getattr(value, "__dict__", {})}
+        parts = [(k, tree(v, tensors, above)) for k, v in held.items()]
+    return (kind, parts)
+
+
+def observe(program: Callable[..., Any], args: Args, seed: int, owner: Any = None) -> Observation:
+    """Call `program` on `args` (which it may change), both generators seeded. `owner` holds the state (else `program`).
+
+    torch's switches are as before afterwards; what the call left is in the observation.
+    """
+    torch.manual_seed(seed)
+    random.seed(seed)
+    raised, result = None, None
+    before: list[torch.Tensor] = []
+    tree(args, before)
+    holder = program if owner is None else owner
+    state_before, switches_before = state_of(holder), _switches()
+    try:
+        result = program(*args[0], **args[1])
+    except Exception as error:
+        raised = error
+    outputs: list[torch.Tensor] = []
+    inputs: list[torch.Tensor] = []
+    output, arguments = tree(result, outputs), tree(args, inputs)
+    switches = _switches()
+    _set_switches(switches_before)
+    state = state_of(holder)
+    copies = {name: value.detach().clone() for name, value in state.items()}
+    replaced = {name for name, value in state.items() if state_before.get(name) is not value}
+    same = {name: id(value) for name, value in state.items()}
+    aliases = _aliases(outputs, before, state)
+    return Observation(
+        raised, output, arguments, _copies(outputs), _copies(inputs), copies, aliases, replaced, same, switches
+    )
+
+
+def _copies(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [x.detach().clone().requires_grad_(x.requires_grad) for x in tensors]
+
+
+def _aliases(
+    outputs: list[torch.Tensor], inputs: list[torch.Tensor], state: dict[str, torch.Tensor]
+) -> set[tuple[str, str, str]]:
+    rows = [(f"out{i}", x) for i, x in enumerate(outputs)]
+    rows += [(f"in{i}", x) for i, x in enumerate(inputs)] + [(f"state:{name}", x) for name, x in state.items()]
+    found = set()
+    for i, (label, x) in enumerate(rows[: len(outputs)]):
+        for other, y in rows[i + 1 :]:
+            if x is y:
+                found.add((label, other, "is"))
+            elif x.numel() and y.numel() and x.untyped_storage()._cdata == y.untyped_storage()._cdata:
+                found.add((label, other, "shares storage with"))
+    return found
+
+
+def difference(
+    got: Observation, want: Observation, before: Mapping[str, torch.Tensor], arguments: bool = True
+) -> str | None:
+    """The first difference in words, or None. `before` is eager's state before the call.
+
+    `arguments`: compare them after the call.
+
+    State that the program does not name counts only if eager changed it.
+    """
+    if want.raised is not None or got.raised is not None:
+        if type(got.raised) is type(want.raised):
+            return None
+        return f"raises {got.raised!r}, eager raises {want.raised!r}"
+    if got.output != want.output:
+        return f"the output is {got.output}, eager's is {want.output}"
+    if arguments and got.arguments != want.arguments:
+        return f"the arguments are then {got.arguments}, with eager {want.arguments}"
+    if got.switches != want.switches:
+        return f"(grad mode, default dtype, autocast) are then {got.switches}, with eager {want.switches}"
+    for label, mine, theirs in (("output", got.outputs, want.outputs), ("argument", got.inputs, want.inputs)):
+        for i, (x, y) in enumerate(zip(mine, theirs) if label == "output" or arguments else ()):
+            if text := different_tensors(x, y):
+                return f"{label} tensor {i} {text}"
+    return _state_difference(got, want, before) or _alias_difference(got, want)
+
+
+def _state_difference(got: Observation, want: Observation, before: Mapping[str, torch.Tensor]) -> str | None:
+    for name, value in want.state.items():
+        mine = got.state.get(name)
+        if mine is None:
+            if any(want.same[name] == want.same[other] for other in got.state.keys() & want.state.keys()):
+                continue  # the same tensor under another name
+            old = before.get(name)
+            if old is None or different_tensors(old, value):
+                return f"eager changes {name!r}, which the program does not have"
+        elif text := different_tensors(mine, value):
+            return f"the state {name!r} {text}"
+    return None
+
+
+def _alias_difference(got: Observation, want: Observation) -> str | None:
+    """A buffer that eager replaces counts by its value only: a program copies the new value into its buffer."""
+    common = (got.state.keys() & want.state.keys()) - want.replaced
+
+    def known(row: tuple[str, str, str]) -> bool:
+        return not row[1].startswith("state:") or row[1][6:] in common
+
+    extra = sorted(filter(known, got.aliases ^ want.aliases))
+    if not extra:
+        return None
+    one, other, how = extra[0]
+    return f"{one} {how} {other} only {'in the program' if extra[0] in got.aliases else 'with eager'}"
+
+
+def different_tensors(got: torch.Tensor, want: torch.Tensor) -> str | None:
+    """How two tensors differ, in words."""
+    for name in ("dtype", "shape", "device", "requires_grad"):
+        mine, theirs = getattr(got, name), getattr(want, name)
+        if mine != theirs:
+            return f"has {name} {mine}, eager's has {theirs}"
+    if got.stride() != want.stride() and got.numel() > 1:
+        return f"has strides {got.stride()}, eager's has {want.stride()}"
+    if got.device.type == "meta" or torch.equal(got, want):
+        return None
+    if torch.allclose(got, want, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+        return None
+    return f"is {got.flatten()[:4].tolist()}, eager's is {want.flatten()[:4].tolist()}"

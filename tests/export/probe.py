@@ -1,0 +1,104 @@
+"""A probe: a small program together with the answer that export owes it.
+
+A probe is a function that builds a fresh program and its example arguments; a decorator says what is right:
+
+=====================  =========================================================================================
+`@equal`               the program equals eager: see `observe.py` for what is compared
+`@refused(id, ...)`    export raises a GraphBreak with one of these ids (the keys of dynamo_lite/tracing/refusals.py)
+`@sound(id, ...)`      either of the two is honest: equal, or refused with one of these ids (any id when none is named)
+`@raises`              eager raises on the example, and export raises the same exception
+=====================  =========================================================================================
+
+A builder returns `(program, args)`, `(program, args, kwargs)` or a `Case`. It is called anew for each run, so it also
+sets the module-level globals that its program changes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import torch
+
+Args = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass
+class Case:
+    """A program and its example arguments.
+
+    `also` holds further arguments, which the program must get right or reject. `returned` says that the containers that
+    the program changes come back as outputs, so that the caller's own may stay as they were.
+    """
+
+    program: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    also: list[Args] = field(default_factory=list)
+    returned: bool = False
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`build` makes a fresh case; `allowed` holds the answers that are right ("equal", "raises", refusal ids)."""
+
+    name: str
+    build: Callable[[], Any]
+    allowed: frozenset[str]
+    any_refusal: bool = False
+
+    def case(self) -> Case:
+        """A fresh case, always the same: torch's and Python's generators are seeded first."""
+        torch.manual_seed(0)
+        random.seed(0)
+        built = self.build()
+        return built if isinstance(built, Case) else Case(*built)
+
+    def globals(self) -> dict[str, Any]:
+        """The data among the globals of the probe's file: what its programs may change without holding it."""
+        names = self.build.__globals__
+        return {k: v for k, v in names.items() if not k.startswith("__") and not isinstance(v, (Probe, type(sys)))}
+
+
+def equal(build: Callable[[], Any]) -> Probe:
+    return _probe(build, {"equal"})
+
+
+def raises(build: Callable[[], Any]) -> Probe:
+    return _probe(build, {"raises"})
+
+
+def refused(*ids: str) -> Callable[[Callable[[], Any]], Probe]:
+    return lambda build: _probe(build, set(ids))
+
+
+def sound(*ids: str) -> Callable[[Callable[[], Any]], Probe]:
+    return lambda build: _probe(build, {"equal", *ids}, any_refusal=not ids)
+
+
+def _probe(build: Callable[[], Any], allowed: set[str], any_refusal: bool = False) -> Probe:
+    name = f"{build.__module__.rpartition('.')[2]}.{build.__name__}"
+    return Probe(name, build, frozenset(allowed), any_refusal)
+
+
+def all_probes() -> Iterator[Probe]:
+    """Every probe of every file in `probes/`, in the order of the files."""
+    package = import_module(".probes", __package__)
+    for info in iter_modules(package.__path__):
+        module = import_module(f".probes.{info.name}", __package__)
+        yield from [value for value in vars(module).values() if isinstance(value, Probe)]
+
+
+def t(*shape: int, **options: Any) -> torch.Tensor:
+    """A float tensor of random values."""
+    return torch.randn(*shape, **options)
+
+
+def ints(*shape: int, high: int = 10) -> torch.Tensor:
+    """An int64 tensor of values in [0, high)."""
+    return torch.randint(0, high, shape)

@@ -1,0 +1,1 @@
+"""The probes, one file a subject."""

@@ -1,0 +1,430 @@
+"""Python state, continued: scratch attributes, memo fields, first calls, references, callbacks."""
+
+# Programs as users write them, odd ones too.
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+from torch import nn
+
+from ..probe import equal, raises, refused, sound, t
+
+COUNT = 0
+TABLE: dict[str, object] = {}
+ITEMS: list[object] = []
+CONFIG = {"scale": 3.0, "layers": [1, 2]}
+REGISTRY = {"relu": torch.relu, "sin": torch.sin}
+
+
+class Module(nn.Module):
+    """Takes its attributes as arguments."""
+
+    def __init__(self, **attributes):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class Holder:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+@refused("python-state")
+def patched_class_method():
+    class Op:
+        def go(self, x):
+            return x + 1
+
+    def forward(x):
+        y = Op().go(x)
+        Op.go = lambda self, x: x + 2
+        return y
+
+    return forward, (t(3),)
+
+
+@equal
+def patched_and_put_back():
+    class M(Module):
+        def forward(self, x):
+            old = self.scale
+            self.scale = 10.0
+            try:
+                return self.scaled(x)
+            finally:
+                self.scale = old
+
+        def scaled(self, x):
+            return x * self.scale
+
+    return M(scale=2.0), (t(3),)
+
+
+@equal
+def list_pushed_and_popped():
+    class M(Module):
+        def forward(self, x):
+            self.stack.append(x)
+            y = self.stack[-1] * len(self.stack)
+            self.stack.pop()
+            return y
+
+    return M(stack=[1, 2]), (t(3),)
+
+
+@equal
+def scratch_attribute_number():
+    class M(Module):
+        def forward(self, x):
+            self.last = x.shape[0] + 1
+            return x * self.last
+
+    return M(last=0), (t(3),)
+
+
+@equal
+def scratch_attribute_tensor():
+    class M(Module):
+        def forward(self, x):
+            self.hidden = self.lin(x)
+            return self.hidden * 2
+
+    return M(hidden=None), (t(2, 3),)
+
+
+@equal
+def scratch_attribute_tensor_made_on_first_call():
+    class M(Module):
+        def forward(self, x):
+            self.hidden = self.lin(x)
+            return self.hidden * 2
+
+    return M(), (t(2, 3),)
+
+
+@equal
+def scratch_attribute_on_submodule():
+    class Inner(Module):
+        def forward(self, x):
+            self.attention = torch.softmax(self.lin(x), -1)
+            return self.attention @ x.t()
+
+    class M(Module):
+        def forward(self, x):
+            y = self.inner(x)
+            return y, self.inner.attention
+
+    return M(inner=Inner()), (t(2, 3),)
+
+
+@equal
+def same_value_is_written():
+    class M(Module):
+        def forward(self, x):
+            self.size = x.shape[-1]
+            return x * self.size
+
+    return M(size=3), (t(2, 3),)
+
+
+@equal
+def memo_of_a_number():
+    class M(Module):
+        def forward(self, x):
+            if self.scale is None:
+                self.scale = 2.0 * x.shape[-1]
+            return x * self.scale
+
+    return M(scale=None), (t(2, 3),)
+
+
+@equal
+def memo_by_hasattr():
+    class M(Module):
+        def forward(self, x):
+            if not hasattr(self, "made"):
+                self.made = (1.0, 2.0)
+            return x * self.made[1]
+
+    return M(), (t(3),)
+
+
+@sound()
+def memo_of_a_tensor():
+    class M(Module):
+        def forward(self, x):
+            if self.mask is None:
+                self.mask = torch.tril(torch.ones(3, 3))
+            return self.lin(x) @ self.mask
+
+    return M(mask=None), (t(2, 3),)
+
+
+@refused("new-state-tensor", "python-state", "foreign-tensor")
+def memo_of_a_tensor_that_depends_on_the_input():
+    class M(Module):
+        def forward(self, x):
+            if self.first is None:
+                self.first = x * 1
+            return x + self.first
+
+    return M(first=None), (t(3),)
+
+
+@refused("python-state", "new-state-tensor", "foreign-tensor")
+def previous_input_is_used():
+    class M(Module):
+        def forward(self, x):
+            y = x if self.previous is None else x - self.previous
+            self.previous = x
+            return y
+
+    return M(previous=None), (t(3),)
+
+
+@refused("python-state")
+def first_call_is_different():
+    class M(Module):
+        def forward(self, x):
+            first, self.first = self.first, False
+            return x * 10 if first else x
+
+    return M(first=True), (t(3),)
+
+
+@refused("python-state")
+def third_call_is_different():
+    class M(Module):
+        def forward(self, x):
+            self.n = min(self.n + 1, 5)
+            return x * 10 if self.n > 2 else x
+
+    return M(n=0), (t(3),)
+
+
+@equal
+def hooks_installed_on_first_call():
+    class M(Module):
+        def forward(self, x):
+            if not self.ready:
+                self.ready = True
+                self.lin.register_forward_hook(lambda m, args, out: out * 2)
+            return self.lin(x)
+
+    return M(ready=False), (t(2, 3),)
+
+
+@equal
+def lazily_built_python_table():
+    class M(Module):
+        def forward(self, x):
+            table = self.table
+            if not table:
+                for i in range(3):
+                    table[i] = i * 2.0
+            return x * table[2]
+
+    return M(table={}), (t(3),)
+
+
+@equal
+def globals_read():
+    def forward(x):
+        return REGISTRY["sin"](x) * CONFIG["scale"] + len(CONFIG["layers"])
+
+    return forward, (t(3),)
+
+
+@equal
+def young_objects_may_change():
+    def forward(x):
+        box = Holder(n=0, parts=[])
+        for i in range(3):
+            box.n += i
+            box.parts.append(x * box.n)
+        cache = {}
+        cache.setdefault("k", []).append(x)
+        return sum(box.parts) + cache["k"][0]
+
+    return forward, (t(3),)
+
+
+@equal
+def weak_references_from_outside():
+    class M(Module):
+        def __init__(self, **kw):
+            super().__init__(**kw)
+            self.__dict__["ref"] = weakref.ref(self.lin)
+
+        def forward(self, x):
+            return self.ref()(x)
+
+    return M(), (t(2, 3),)
+
+
+@sound("python-state", "new-state-tensor")
+def weak_reference_is_kept():
+    class Box:
+        pass
+
+    class M(Module):
+        def forward(self, x):
+            alive = self.ref is not None and self.ref() is not None
+            box = Box()
+            self.ref = weakref.ref(box)
+            return x * 2 if alive else x
+
+    return M(ref=None), (t(3),)
+
+
+@refused("python-state")
+def observer_list_outside():
+    seen = []
+
+    def forward(x):
+        seen.append(x.shape)
+        return x * 2
+
+    return forward, (t(3),)
+
+
+@refused("python-state")
+def callback_changes_state():
+    log = []
+
+    def key(i):
+        log.append(i)
+        return -i
+
+    def forward(x):
+        order = sorted([1, 2, 3], key=key)
+        return x * order[0] + len(log)
+
+    return forward, (t(3),)
+
+
+@refused("python-state")
+def dunder_changes_state():
+    class Meter:
+        def __init__(self):
+            self.n = 0
+
+        def __len__(self):
+            self.n += 1
+            return self.n
+
+    meter = Meter()
+
+    def forward(x):
+        return x * len(meter)
+
+    return forward, (t(3),)
+
+
+@refused("python-state")
+def state_changes_before_an_error_is_caught():
+    class M(Module):
+        def forward(self, x):
+            try:
+                self.n += 1
+                raise ValueError
+            except ValueError:
+                return x * self.n
+
+    return M(n=0), (t(3),)
+
+
+@raises
+def state_changes_before_an_error():
+    class M(Module):
+        def forward(self, x):
+            self.n += 1
+            TABLE["error"] = self.n
+            ITEMS.append(x)
+            raise ValueError("after changing things")
+
+    TABLE.clear()
+    ITEMS.clear()
+    return M(n=0), (t(3),)
+
+
+@refused("data-dependent-branch", "data-dependent-value")
+def state_changes_before_a_graph_break():
+    class M(Module):
+        def forward(self, x):
+            self.n += 1
+            self.seen.append(x)
+            if x.sum() > 0:
+                return x
+            return -x
+
+    return M(n=0, seen=[]), (t(3),)
+
+
+@sound("python-state")
+def object_in_a_list_is_replaced_by_an_equal_one():
+    class M(Module):
+        def forward(self, x):
+            self.conf = dict(self.conf)
+            return x * self.conf["k"]
+
+    return M(conf={"k": 2}), (t(3),)
+
+
+@refused("python-state")
+def finalizer_counts():
+    class Tracked:
+        alive = 0
+
+        def __del__(self):
+            Tracked.alive += 1
+
+    def forward(x):
+        made = Tracked()
+        del made
+        return x * Tracked.alive
+
+    return forward, (t(3),)
+
+
+@sound()
+def parameter_list_is_made_on_first_call():
+    class M(Module):
+        def forward(self, x):
+            if "extra" not in self._modules:
+                self.extra = nn.Identity()
+            return self.extra(x)
+
+    return M(), (t(3),)
+
+
+@refused("python-state", "process-state")
+def environment_variable_counts():
+    import os
+
+    os.environ["PROBE_COUNT"] = "0"
+
+    def forward(x):
+        os.environ["PROBE_COUNT"] = str(int(os.environ["PROBE_COUNT"]) + 1)
+        return x * int(os.environ["PROBE_COUNT"])
+
+    return forward, (t(3),)
+
+
+@refused("python-state")
+def class_attribute_rebound_and_read_through_an_instance():
+    class Op:
+        scale = 1.0
+
+    op = Op()
+
+    def forward(x):
+        y = x * op.scale
+        Op.scale = 3.0
+        return y
+
+    return forward, (t(3),)

@@ -1,0 +1,541 @@
+"""Inputs changed in place, views, aliases, detach and .data."""
+
+# Programs as users write them, odd ones too.
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from ..probe import Case, equal, ints, raises, refused, sound, t
+
+
+@equal
+def input_changed_in_place():
+    def forward(x, y):
+        x.add_(y)
+        return x * 2
+
+    return forward, (t(3), t(3))
+
+
+@equal
+def input_changed_and_returned():
+    def forward(x):
+        x.mul_(2)
+        return x
+
+    return forward, (t(3),)
+
+
+@equal
+def input_changed_after_its_use():
+    def forward(x):
+        y = x * 2
+        x.zero_()
+        return y
+
+    return forward, (t(3),)
+
+
+@equal
+def input_changed_through_a_view():
+    def forward(x):
+        x[0].fill_(3)
+        x.view(-1)[1:3].mul_(2)
+        x.t()[1] = 7
+        return x.sum()
+
+    return forward, (t(3, 3),)
+
+
+@equal
+def input_item_assigned():
+    def forward(x, i):
+        x[0, 1] = 5
+        x[i] = -1.0
+        x[..., -1] += 2
+        return x * 1
+
+    return forward, (t(4, 3), torch.tensor([2, 3]))
+
+
+@equal
+def input_changed_in_nested_containers():
+    def forward(batch):
+        batch["a"][0].add_(1)
+        return batch["a"][0] + batch["b"][1]
+
+    return forward, ({"a": [t(3)], "b": (1, t(3))},)
+
+
+@equal
+def input_changed_through_detach():
+    def forward(x):
+        x.detach().add_(1)
+        return x * 2
+
+    return forward, (t(3),)
+
+
+@equal
+def input_changed_through_data():
+    def forward(x):
+        x.data[0] = 3
+        x.data.mul_(2)
+        return x * 2
+
+    return forward, (t(3),)
+
+
+@sound("tensor-data-assigned")
+def input_data_assigned():
+    def forward(x):
+        x.data = x * 2
+        return x + 1
+
+    return forward, (t(3),)
+
+
+@sound("tensor-data-assigned", "constant-mutated", "tensor-attribute")
+def input_set():
+    def forward(x, y):
+        x.set_(y)
+        return x + 1
+
+    return forward, (t(3), t(3))
+
+
+@equal
+def intermediate_data_assigned():
+    def forward(x):
+        y = x * 2
+        y.data.add_(1)
+        return y
+
+    return forward, (t(3),)
+
+
+@sound("tensor-data-assigned", "tensor-attribute")
+def intermediate_data_replaced():
+    def forward(x):
+        y = x * 2
+        y.data = x * 5
+        return y + 1
+
+    return forward, (t(3),)
+
+
+@equal
+def data_of_a_tensor_that_needs_gradients():
+    def forward(x):
+        y = x * 2
+        z = y.data * 3
+        return y, z, z.requires_grad
+
+    return forward, (t(3, requires_grad=True),)
+
+
+@equal
+def output_is_the_input():
+    def forward(x, y):
+        return x, y + 1, x
+
+    return forward, (t(3), t(3))
+
+
+@equal
+def output_is_a_view_of_the_input():
+    def forward(x):
+        return x.view(-1), x[0], x.t(), x.expand(2, 2, 3)
+
+    return forward, (t(2, 3),)
+
+
+@equal
+def output_views_of_each_other():
+    def forward(x):
+        y = x * 2
+        return y, y[0], y.view(-1), y
+
+    return forward, (t(2, 3),)
+
+
+@equal
+def outputs_that_look_like_views_but_are_copies():
+    def forward(x):
+        return x.contiguous(), x.reshape(-1), x.t().contiguous(), x.clone(), x.to(torch.float32), x.flatten()
+
+    return forward, (t(2, 3),)
+
+
+@equal
+def detached_output_shares_storage():
+    def forward(x):
+        y = x * 2
+        return y, y.detach(), x.detach()
+
+    return forward, (t(3, requires_grad=True),)
+
+
+@equal
+def parameter_and_buffer_as_outputs():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(3))
+            self.register_buffer("b", torch.zeros(3))
+
+        def forward(self, x):
+            return self.w, self.b, self.w.view(1, 3), x + 1
+
+    return M(), (t(3),)
+
+
+@equal
+def output_with_no_operator():
+    def forward(x):
+        return x
+
+    return forward, (t(3),)
+
+
+@equal
+def only_constants_as_outputs():
+    def forward(x):
+        return 1, "two", None, 3.5, True
+
+    return forward, (t(3),)
+
+
+@equal
+def no_output():
+    def forward(x):
+        x.add_(1)
+
+    return forward, (t(3),)
+
+
+@equal
+def same_tensor_twice():
+    def forward(x, y):
+        return x * 2 + y
+
+    x = t(3)
+    return Case(forward, (x, x), also=[((t(3), t(3)), {})])
+
+
+@equal
+def same_tensor_twice_one_changed():
+    def forward(x, y):
+        x.add_(1)
+        return x * y
+
+    x = t(3)
+    return Case(forward, (x, x), also=[((t(3), t(3)), {})])
+
+
+@sound()
+def same_tensor_twice_compared_by_identity():
+    def forward(x, y):
+        return x * 2 if x is y else x * 3
+
+    x = t(3)
+    return Case(forward, (x, x), also=[((t(3), t(3)), {})])
+
+
+@sound()
+def different_tensors_compared_by_identity():
+    def forward(x, y):
+        return x * 2 if x is y else x * 3
+
+    same = t(3)
+    return Case(forward, (t(3), t(3)), also=[((same, same), {})])
+
+
+@equal
+def different_tensors_then_the_same_one_changed():
+    def forward(x, y):
+        x.add_(1)
+        return x * y
+
+    same = t(3)
+    return Case(forward, (t(3), t(3)), also=[((same, same), {})])
+
+
+@equal
+def inputs_that_share_storage():
+    def forward(x, y):
+        x.add_(1)
+        y.mul_(2)
+        return x * 1, y * 1
+
+    base = t(2, 3)
+    return forward, (base, base.view(-1)[2:5])
+
+
+@equal
+def input_is_a_parameter_of_the_module():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(3))
+
+        def forward(self, x, w):
+            return x * self.w + w
+
+    m = M()
+    return m, (t(3), m.w)
+
+
+@equal
+def input_is_a_buffer_that_is_changed():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.ones(3))
+
+        def forward(self, x, b):
+            self.b.add_(x)
+            return b * 2
+
+    m = M()
+    return m, (t(3), m.b)
+
+
+@equal
+def identity_of_tensors_inside():
+    def forward(x):
+        y = x.contiguous()
+        z = x.clone()
+        return y is x, z is x, x.to(torch.float32) is x, x + 0 if y is x else x + 1
+
+    return forward, (t(3),)
+
+
+@equal
+def tensor_in_list_by_identity():
+    def forward(x, y):
+        return any(v is x for v in [y, x]), x + 1
+
+    return forward, (t(3), t(3))
+
+
+@equal
+def strides_and_contiguity():
+    def forward(x):
+        y = x.t()
+        facts = y.is_contiguous(), y.stride(), x.storage_offset(), y.contiguous().stride(), x._is_view()
+        return y * 2, facts
+
+    return forward, (t(2, 3),)
+
+
+@equal
+def channels_last_input():
+    def forward(x):
+        return x * 2, x.is_contiguous(memory_format=torch.channels_last), x.stride()
+
+    return forward, (t(2, 3, 4, 4).to(memory_format=torch.channels_last),)
+
+
+@equal
+def transposed_input():
+    def forward(x):
+        return x.reshape(-1), x + 1
+
+    return forward, (t(3, 2).t(),)
+
+
+@equal
+def expanded_input():
+    def forward(x):
+        return x * 2, x.stride()
+
+    return forward, (t(1, 3).expand(4, 3),)
+
+
+@equal
+def zero_dimensional_and_empty_inputs():
+    def forward(x, e):
+        return x * 2, e + 1, e.numel(), torch.cat([e, e])
+
+    return forward, (torch.tensor(2.0), torch.empty(0, 3))
+
+
+@equal
+def inputs_of_many_dtypes():
+    def forward(a, b, c, d, e):
+        return a + 1, ~b, c * 2j, d.float(), e // 2, a.dtype, c.is_complex()
+
+    dtypes = torch.randn(3, dtype=torch.complex64), t(3).half(), ints(3).to(torch.uint8)
+    return forward, (t(3).double(), torch.tensor([True, False]), *dtypes)
+
+
+@equal
+def chained_in_place_on_intermediates():
+    def forward(x):
+        y = x.clone()
+        z = y[0]
+        y.add_(1).mul_(z.clone())
+        z.zero_()
+        y[:, 1] = y[:, 0]
+        return y, z
+
+    return forward, (t(2, 2),)
+
+
+@equal
+def in_place_on_expanded_copy_and_scatter():
+    def forward(x, i):
+        out = torch.zeros(4, 3)
+        out.index_add_(0, i, x)
+        out.scatter_(1, i[:2].unsqueeze(1) % 3, 9.0)
+        out.masked_fill_(out > 5, 0)
+        return out
+
+    return forward, (t(3, 3), ints(3, high=4))
+
+
+@equal
+def unbind_split_and_change_parts():
+    def forward(x):
+        a, b = x.clone().chunk(2)
+        a.add_(1)
+        first, *_ = b.unbind(0)
+        first.zero_()
+        return a, b
+
+    return forward, (t(4, 2),)
+
+
+@equal
+def tensor_iteration_and_unpacking():
+    def forward(x):
+        a, b, c = x
+        total = sum(row * i for i, row in enumerate(x))
+        return a + b + c, total, len(x), [r.shape for r in x]
+
+    return forward, (t(3, 2),)
+
+
+@equal
+def indexing_of_all_kinds():
+    def forward(x, i, m):
+        return x[1], x[:, 1:], x[None, ..., 0], x[i], x[-1, [0, 2]], torch.where(m, x, -x), x[i, 0]
+
+    return forward, (t(3, 4), torch.tensor([0, 2]), t(3, 4) > 0)
+
+
+@equal
+def tensor_constructors():
+    def forward(x):
+        made = [
+            torch.zeros(2, 3), torch.arange(3), torch.full((3,), 2.5), torch.eye(2), torch.linspace(0, 1, 3),
+            torch.tensor([1.0, 2.0]), x.new_zeros(2), torch.empty_like(x).fill_(1), torch.ones(3, dtype=torch.int32),
+            torch.tensor(3), x.new_tensor([4.0]), torch.as_tensor([1, 2]), torch.tensor([[True]]),
+        ]  # fmt: skip
+        return [m + 1 for m in made]
+
+    return forward, (t(3),)
+
+
+@equal
+def literal_tensor_changed_in_place():
+    def forward(x):
+        c = torch.tensor([1.0, 2.0, 3.0])
+        c.add_(x)
+        c[0] = 0
+        return c
+
+    return forward, (t(3),)
+
+
+@equal
+def tensor_built_from_a_list_of_python_numbers():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales = [1.0, 2.0, 3.0]
+
+        def forward(self, x):
+            return x * torch.tensor(self.scales, dtype=x.dtype)
+
+    return M(), (t(3),)
+
+
+@equal
+def gradients_do_not_flow_through_detach():
+    def forward(x):
+        y = (x * 2).detach()
+        z = (x * 3).requires_grad_()
+        return y, x * y, z
+
+    return forward, (t(3, requires_grad=True),)
+
+
+@equal
+def requires_grad_input_and_leaf_facts():
+    def forward(x, y):
+        z = x * y
+        return z, x.requires_grad, y.requires_grad, z.requires_grad, z.is_leaf, x.is_leaf, z.grad_fn is None
+
+    return forward, (t(3, requires_grad=True), t(3))
+
+
+@sound("higher-order-operator")
+def gradient_inside_forward():
+    def forward(x):
+        y = (x**2).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        return g + 1
+
+    return forward, (t(3, requires_grad=True),)
+
+
+@raises
+def change_of_a_leaf_that_needs_gradients():
+    def forward(x):
+        x.add_(1)
+        return x
+
+    return forward, (t(3, requires_grad=True),)
+
+
+@equal
+def tensor_subscript_type_error_is_caught():
+    def forward(x):
+        try:
+            x["a"]
+        except (IndexError, TypeError):
+            return x * 2
+        return x
+
+    return forward, (t(3),)
+
+
+@refused("tensor-attribute", "python-state", "new-state-tensor")
+def attribute_on_an_input_tensor():
+    def forward(x):
+        x.tag = getattr(x, "tag", 0) + 1
+        return x * x.tag
+
+    return forward, (t(3),)
+
+
+@equal
+def attribute_on_an_intermediate_tensor():
+    def forward(x):
+        y = x * 2
+        y.tag = 5
+        return y * y.tag
+
+    return forward, (t(3),)
+
+
+@equal
+def resize_and_as_strided():
+    def forward(x):
+        return x.as_strided((2, 2), (1, 1)), torch.as_strided(x.clone(), (2,), (2,))
+
+    return forward, (t(4),)

@@ -1,0 +1,129 @@
+"""Judge one export of one probe: equal, refused, raises, or one of the answers that are never right.
+
+`Verdict.kind` is one of
+
+- "equal": the program equals eager in every call;
+- a refusal's id: export raised a GraphBreak or another of the errors that it raises on purpose;
+- "raises": eager raises on the example, and export raised the same;
+- "wrong": the program runs and differs from eager;
+- "fails": the program raises where eager does not;
+- "internal": export raised something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from dynamo_lite.errors import DynamoLiteError, InternalError
+
+from .observe import Observation, difference, fresh_arguments, observe, state_of
+from .probe import Args, Case, Probe
+from .snapshot import Snapshot
+
+CALLS = 3
+
+Exporter = Callable[[Any, tuple[Any, ...], dict[str, Any]], Callable[..., Any]]
+"""(program, args, kwargs) → the exported program as a callable (a Module holding the state, if any)."""
+
+
+def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """dynamo_lite.export."""
+    import dynamo_lite
+
+    return dynamo_lite.export(program, args, kwargs).module()
+
+
+def itself(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """The perfect exporter: eager. Every probe must find it equal, or the probe is wrong."""
+    return program
+
+
+@dataclass
+class Verdict:
+    """`changed` tells what export changed of the user's objects; `leaked` where it left FakeTensors in them."""
+
+    kind: str
+    text: str = ""
+    error: BaseException | None = None
+    changed: str | None = None
+    leaked: str | None = None
+
+    def complaint(self, probe: Probe) -> str | None:
+        """What is not right about this verdict, in words, or None."""
+        if self.changed:
+            return f"export changed the user's objects: {self.changed}"
+        if self.leaked:
+            return f"FakeTensors are left in the user's objects: {self.leaked}"
+        honest = probe.any_refusal and isinstance(self.error, DynamoLiteError)
+        if self.kind in probe.allowed or honest:
+            return None
+        return f"{self.kind}, not {' or '.join(sorted(probe.allowed))}: {self.text}"
+
+
+@dataclass
+class Reference:
+    """What eager does in each call, and its state before each."""
+
+    arguments: list[Args]
+    seen: list[Observation]
+    before: list[dict[str, Any]]
+
+
+def eager(case: Case) -> Reference:
+    """Run eager on the example, on fresh data of the same shapes, and on `also`, one call after the other."""
+    arguments = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
+    arguments += [fresh_arguments(args, 0, case.program) for args in case.also]
+    seen, before = [], []
+    for i, args in enumerate(arguments):
+        before.append({name: value.detach().clone() for name, value in state_of(case.program).items()})
+        seen.append(observe(case.program, args, seed=i))
+        seen[i].replaced |= seen[i - 1].replaced  # what was ever replaced counts by its value from then on
+    return Reference(arguments, seen, before)
+
+
+def judge(probe: Probe, export: Exporter = ours, watch: bool = True) -> Verdict:
+    """Run eager on one fresh case and export another; compare. `watch` also takes the snapshots."""
+    want = eager(probe.case())
+    case = probe.case()
+    spare = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
+    spare += [fresh_arguments(args, 0, case.program) for args in case.also]
+    snapshot = Snapshot([case.program, case.args, case.kwargs, probe.globals()]) if watch else None
+    verdict, program = _exported(case, export, want.seen[0].raised)
+    if snapshot is not None:
+        verdict.changed = snapshot.changes()
+        leaked = Snapshot([case.program, case.args, case.kwargs, probe.globals()]).fakes
+        verdict.leaked = ", ".join(path for path in leaked if path not in snapshot.fakes) or None
+    if program is not None:
+        _compare(verdict, program, case, spare, want)
+    return verdict
+
+
+def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tuple[Verdict, Callable[..., Any] | None]:
+    try:
+        return Verdict("equal"), export(case.program, case.args, case.kwargs)
+    except InternalError as error:
+        return Verdict("internal", str(error), error), None
+    except DynamoLiteError as error:
+        return Verdict(error.id, str(error), error), None
+    except Exception as error:
+        same = raised is not None and type(error) is type(raised)
+        return Verdict("raises" if same else "internal", f"{type(error).__qualname__}: {error}", error), None
+
+
+def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, arguments: list[Args], want: Reference) -> None:
+    owner = program if isinstance(program, nn.Module) else case.program
+    for i, args in enumerate(arguments):
+        got = observe(program, args, seed=i, owner=owner)
+        if got.raised is not None and want.seen[i].raised is None:
+            if i >= CALLS:
+                continue  # arguments of another kind than the example's may be rejected
+            verdict.kind, verdict.error = "fails", got.raised
+            verdict.text = f"in call {i}: {type(got.raised).__qualname__}: {got.raised}"
+            return
+        if text := difference(got, want.seen[i], want.before[i], not case.returned):
+            verdict.kind, verdict.text = "wrong", f"in call {i}, {text}"
+            return

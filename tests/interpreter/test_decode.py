@@ -1,0 +1,112 @@
+"""Decoding, against `dis` and the `bytecode` library, and the set of opcodes against the running Python's."""
+
+from __future__ import annotations
+
+import argparse
+import dis
+import enum
+import inspect
+import opcode
+import types
+import typing
+from collections.abc import Iterator
+
+import pytest
+from bytecode import ConcreteBytecode
+
+from dynamo_lite.interpreter.decode import exception_table, info_of, instructions
+from dynamo_lite.interpreter.handler_table import HANDLERS
+from dynamo_lite.interpreter.normal_form import DROPPED, known_opcodes, normal_opcodes
+
+
+def code_objects(*modules: types.ModuleType) -> Iterator[types.CodeType]:
+    """The code objects of modules, with those nested in them."""
+    todo = [compile(inspect.getsource(module), str(module.__file__), "exec") for module in modules]
+    while todo:
+        code = todo.pop()
+        yield code
+        todo += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+
+
+CODES = list(code_objects(argparse, dis, enum, typing))
+
+
+def is_instrumented_or_pseudo(name: str, number: int) -> bool:
+    """Put in by CPython at run time (sys.monitoring, traces), or used by the compiler only (above 255)."""
+    return name.startswith("INSTRUMENTED_") or number > 255 or (name.startswith("<") and name.endswith(">"))
+
+
+def test_every_opcode_of_this_python_is_known() -> None:
+    here = {name for name, number in opcode.opmap.items() if not is_instrumented_or_pseudo(name, number)}
+    assert here - known_opcodes() == set()
+
+
+def test_every_normal_instruction_has_a_handler_and_no_handler_is_unused() -> None:
+    assert set(HANDLERS) == normal_opcodes()
+
+
+def test_a_handler_is_named_after_its_instruction() -> None:
+    assert all(handler.__name__ == name for name, handler in HANDLERS.items())
+
+
+def test_instructions_are_those_of_dis() -> None:
+    for code in CODES:
+        expected = [
+            (i.opname, i.arg or 0)
+            for i in dis.get_instructions(code)
+            if i.opname not in ("EXTENDED_ARG", "CACHE")
+        ]
+        found = [(raw.name, raw.arg if raw.name in _WITH_ARG else 0) for _, raw in instructions(code)]
+        assert found == [(name, arg if name in _WITH_ARG else 0) for name, arg in expected]
+
+
+_WITH_ARG = {name for name, number in opcode.opmap.items() if number >= dis.HAVE_ARGUMENT}
+
+
+def test_jump_targets_are_those_of_dis() -> None:
+    for code in CODES:
+        expected = [i.argval for i in dis.get_instructions(code) if i.opcode in dis.hasjrel]
+        found = [raw.target for _, raw in instructions(code) if opcode.opmap[raw.name] in dis.hasjrel]
+        assert found == expected
+
+
+def test_exception_table_is_that_of_the_bytecode_library() -> None:
+    for code in CODES:
+        # bytecode counts in code units, and its ends are inclusive
+        expected = [
+            (2 * e.start_offset, 2 * e.stop_offset + 2, 2 * e.target, e.stack_depth, e.push_lasti)
+            for e in ConcreteBytecode.from_code(code, extended_arg=True).exception_table
+        ]
+        assert list(exception_table(code)) == expected
+
+
+def test_jumps_lead_to_instructions_and_offsets_ascend() -> None:
+    for code in CODES:
+        info = info_of(code)
+        assert list(info.offsets) == sorted(info.offsets)
+        for handler, arg in info.ops:
+            if handler.__name__.startswith(("JUMP", "POP_JUMP", "FOR_ITER")):
+                assert 0 <= arg < len(info.ops)
+
+
+def test_a_code_object_is_decoded_once_and_not_kept_alive() -> None:
+    import gc
+    import weakref
+
+    code = compile("1 + 1", "<once>", "eval")
+    assert info_of(code) is info_of(code)
+    gone = weakref.ref(code)
+    del code
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_unknown_opcode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynamo_lite.interpreter.normal_form import Raw, expand
+
+    with pytest.raises(NotImplementedError, match="FLY_TO_MOON"):
+        expand(Raw("FLY_TO_MOON", 0, 0, False), compile("0", "", "eval"))
+
+
+def test_dropped_instructions_are_in_no_other_table() -> None:
+    assert DROPPED & normal_opcodes() == set()

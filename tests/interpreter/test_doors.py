@@ -1,0 +1,170 @@
+"""Doors: functions handed to C code are armed for the run and have their own code again afterwards."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from dynamo_lite.interpreter import Interpreter, Observer, interpret
+from dynamo_lite.interpreter.doors import _active, is_door, original_code
+
+
+class Entered(Observer):
+    """Notes the code names of interpreted frames."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def on_enter(self, frame: Any) -> None:
+        self.names.append(frame.code.co_name)
+
+
+def _every_kind(a: int, /, b: int = 2, *rest: int, c: int, d: int = 4, **more: int) -> Any:
+    return a, b, rest, c, d, more
+
+
+def test_a_door_keeps_the_signature_and_passes_every_kind_of_argument() -> None:
+    vm = Interpreter(observer := Entered())
+    signature = inspect.signature(_every_kind)
+    vm.doors.arm(_every_kind)
+    assert is_door(_every_kind.__code__)
+    assert original_code(_every_kind.__code__).co_name == "_every_kind"
+    assert inspect.signature(_every_kind) == signature
+    expected = (1, 5, (6,), 7, 4, {"e": 8})
+    assert _every_kind(1, 5, 6, c=7, e=8) == expected  # doors closed: natively, by its own code
+    assert observer.names == []
+    vm.doors.open = True
+    assert _every_kind(1, 5, 6, c=7, e=8) == expected
+    vm.doors.open = False
+    vm.doors.release()
+    assert observer.names == ["_every_kind"]
+    assert not is_door(_every_kind.__code__)
+
+
+def test_functions_get_their_code_back_when_the_program_raises() -> None:
+    def key(x: int) -> int:
+        raise ValueError(x)
+
+    code = key.__code__
+    try:
+        interpret(sorted, [1], key=key)
+    except ValueError as error:
+        assert str(error) == "1"
+    assert key.__code__ is code
+
+
+def test_generator_functions_can_be_armed() -> None:
+    class Lazy:
+        def __iter__(self) -> Iterator[int]:
+            yield from (1, 2)
+
+    observer = Entered()
+    assert Interpreter(observer).enter(list, (Lazy(),), {}) == [1, 2]
+    assert "__iter__" in observer.names
+    assert inspect.isgeneratorfunction(Lazy.__iter__)
+
+
+def test_a_nested_run_leaves_the_outer_one_armed() -> None:
+    calls: list[str] = []
+
+    def key(x: int) -> int:
+        calls.append("door" if is_door(key.__code__) else "own")
+        return x
+
+    def outer(x: int) -> int:
+        interpret(sorted, [2, 1], key=key)
+        return key(x)
+
+    observer = Entered()
+    assert Interpreter(observer).enter(sorted, ([2, 1],), {"key": outer}) == [1, 2]
+    assert observer.names.count("outer") == 2
+    assert not is_door(key.__code__)
+    assert not is_door(outer.__code__)
+
+
+def test_another_thread_calls_an_armed_function_natively() -> None:
+    seen: list[bool] = []
+
+    def work() -> None:
+        seen.append(True)
+
+    vm = Interpreter()
+    vm.doors.arm(work)
+    vm.doors.open = True
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    vm.doors.release()
+    assert seen == [True]
+
+
+def test_armed_functions_and_seen_classes_are_not_kept_alive() -> None:
+    def run() -> Any:
+        class Local:
+            def __lt__(self, other: Any) -> bool:
+                return True
+
+        sorted([Local(), Local()])
+        return weakref.ref(Local), weakref.ref(Local.__lt__)
+
+    references = interpret(run)
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+
+
+def test_a_trusted_function_is_not_armed() -> None:
+    class Trusts(Entered):
+        def runs_natively(self, fn: Any) -> bool:
+            return fn.__name__ == "trusted"
+
+    def trusted(x: int) -> int:
+        assert not is_door(trusted.__code__)
+        return -x
+
+    observer = Trusts()
+    assert Interpreter(observer).enter(sorted, ([1, 2],), {"key": trusted}) == [2, 1]
+    assert observer.names == []
+
+
+def _later(x: int) -> int:
+    return -x
+
+
+def test_a_generator_resumed_after_its_run_leaves_no_door() -> None:
+    """Found by test_contextlib_async on 3.13: IsolatedAsyncioTestCase.asyncSetUp was no coroutine function any more."""
+
+    def squares() -> Iterator[list[int]]:
+        yield []
+        yield sorted([1, 2], key=_later)
+
+    vm = Interpreter(observer := Entered())
+    generator = vm.enter(squares, (), {})
+    assert [*generator] == [[], [2, 1]]
+    assert observer.names.count("_later") == 2
+    assert not is_door(_later.__code__)
+    assert vm.doors not in [doors for running in _active.values() for doors in running]
+
+
+def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> None:
+    """3.13 warns when code of another kind replaces that of a generator; a door has no such flags (test_funcattrs)."""
+
+    def generates() -> Iterator[int]:
+        yield 1
+
+    def plain() -> int:
+        return 2
+
+    def program() -> tuple[int, Any]:
+        sorted([generates], key=id)  # arms it
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            generates.__code__ = plain.__code__
+        return len(caught), generates()
+
+    assert interpret(program) == (int(sys.version_info >= (3, 13)), 2)

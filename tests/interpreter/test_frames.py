@@ -1,0 +1,242 @@
+"""Frames and tracebacks: what they show, what they keep alive, and bugs that were found there."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import traceback
+import types
+import weakref
+from typing import Any
+
+import pytest
+
+from dynamo_lite.interpreter import Interpreter, Observer, interpret
+
+from .differential import value_of
+
+
+def fail(x: int) -> float:
+    return 1 / x
+
+
+def calls_fail() -> float:
+    return fail(0)
+
+
+def entries(exc: BaseException) -> list[str]:
+    return [entry.name for entry in traceback.extract_tb(exc.__traceback__)]
+
+
+def test_a_traceback_has_the_programs_frames_only() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        interpret(calls_fail)
+    names = entries(caught.value)
+    assert names[-2:] == ["calls_fail", "fail"]
+    assert "run" not in names and "unwind" not in names and "CALL" not in names
+
+
+def test_frames_of_a_traceback_have_file_line_and_globals() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        interpret(calls_fail)
+    last = list(traceback.walk_tb(caught.value.__traceback__))[-1]
+    frame, lineno = last
+    assert isinstance(frame, types.FrameType)
+    assert lineno == frame.f_lineno == fail.__code__.co_firstlineno + 1
+    assert frame.f_code.co_filename == __file__
+    assert frame.f_globals is globals()
+    assert frame.f_back is None
+
+
+@pytest.mark.parametrize("how", ["returned", "raised", "generator"])
+def test_a_finished_frame_keeps_its_variables_no_longer(how: str) -> None:
+    class Held:
+        pass
+
+    def body(held: Any) -> Any:
+        if how == "raised":
+            raise KeyError
+        yield 1
+
+    def plain(held: Any) -> Any:
+        if how == "raised":
+            raise KeyError
+
+    def program() -> Any:
+        held = Held()
+        ref = weakref.ref(held)
+        try:
+            list(body(held)) if how == "generator" else plain(held)
+        except KeyError:
+            pass
+        held = None  # type: ignore[assignment]
+        return ref() is None
+
+    gc.disable()
+    try:
+        assert interpret(program)
+    finally:
+        gc.enable()
+
+
+def test_the_interpreter_keeps_nothing_after_the_run() -> None:
+    class Held:
+        pass
+
+    refs = []
+
+    def program() -> None:
+        held = Held()
+        refs.append(weakref.ref(held))
+        try:
+            raise ValueError(held)
+        except ValueError:
+            pass
+
+    vm = Interpreter()
+    vm.enter(program, (), {})
+    assert refs[0]() is None
+    assert vm.frame is None and vm.depth == 0
+
+
+def test_under_a_tracer_the_stubs_do_not_crash() -> None:
+    """CPython 3.11 wrote out of bounds when a line table did not fit its code."""
+
+    def program() -> list[Any]:
+        def f(a: int, *, b: int = 1) -> int:
+            if a:
+                raise KeyError
+            return b
+
+        out: list[Any] = []
+        for a in (0, 1, 0, 1):
+            try:
+                out.append(f(a, b=3))
+            except KeyError as error:
+                assert error.__traceback__ is not None
+                out.append(error.__traceback__.tb_next is not None)
+        return out
+
+    before = sys.gettrace()
+    sys.settrace(lambda *args: None)
+    try:
+        result = interpret(program)
+    finally:
+        sys.settrace(before)
+    assert result == [3, True, 3, True]
+
+
+def test_the_recursion_limit_is_put_back_and_is_the_programs() -> None:
+    before = sys.getrecursionlimit()
+
+    def program() -> Any:
+        inside = sys.getrecursionlimit()
+        depths = []
+
+        def down(n: int) -> None:
+            depths.append(n)
+            down(n + 1)
+
+        try:
+            down(0)
+        except RecursionError:
+            pass
+        return inside, depths[-1]
+
+    inside, deepest = interpret(program)
+    assert inside == before == sys.getrecursionlimit()
+    assert before - 20 < deepest < before
+
+
+def test_threads_have_interpreters_of_their_own_and_one_host_limit() -> None:
+    before = sys.getrecursionlimit()
+
+    def program() -> Any:
+        out: list[int] = []
+        threads = [threading.Thread(target=lambda i=i: out.append(i * i)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return sorted(out), sys.getrecursionlimit()
+
+    assert interpret(program) == ([0, 1, 4, 9], before)
+    assert sys.getrecursionlimit() == before
+
+
+def test_the_outer_exception_is_the_context() -> None:
+    """What is being handled where interpret() is called is handled for the program too."""
+
+    def program() -> Any:
+        try:
+            raise KeyError("inner")
+        except KeyError as error:
+            return sys.exc_info()[1] is error, repr(error.__context__)
+
+    try:
+        raise ValueError("outer")
+    except ValueError:
+        assert interpret(program) == program() == (True, "ValueError('outer')")
+
+
+def test_an_exception_that_propagates_is_not_chained_again() -> None:
+    assert value_of("""
+        import contextlib
+        def case():
+            class Mine(Exception): pass
+            @contextlib.contextmanager
+            def manager():
+                try: yield
+                except BaseException:
+                    exc = Mine()
+                    try: raise exc
+                    finally: exc.__context__ = None
+            try:
+                with manager(): raise IndexError
+            except Mine as e: return e.__context__
+    """) == "None"
+
+
+def test_modules_imported_by_interpreted_importlib() -> None:
+    """Once importlib's own functions were interpreted, the interpreter's imports ran in the interpreter, for ever."""
+
+    def program() -> Any:
+        import importlib
+
+        sys.modules.pop("colorsys", None)
+        return importlib.import_module("colorsys").__name__
+
+    assert interpret(program) == "colorsys"
+
+
+def test_no_sentinel_of_the_interpreter_is_shown_by_the_collector() -> None:
+    """A loop over gc.get_objects() once met the mark of an unbound variable and found its own variable unbound."""
+
+    def program() -> int:
+        count = 0
+        for found in gc.get_objects():
+            count += type(found) is not None
+        return count
+
+    assert interpret(program) > 0
+
+
+def test_an_exception_that_is_no_Exception_passes_through_generators() -> None:
+    class Abort(BaseException):
+        pass
+
+    class Stop(Observer):
+        def before_call(self, fn: Any, args: Any, kwargs: Any) -> Any:
+            if fn is len:
+                raise Abort
+            return super().before_call(fn, args, kwargs)
+
+    def gen() -> Any:
+        try:
+            yield len("x")
+        except Exception:
+            yield "caught"
+
+    with pytest.raises(Abort):
+        Interpreter(Stop()).enter(lambda: list(gen()), (), {})

@@ -1,0 +1,245 @@
+"""Export every model and say which work: one table, with times beside torch.export's.
+
+    make models                                  the core and the long list
+    python -m tests.models.report --only bert,vit --exporters dynamo-lite
+    python -m tests.models.report --write        keep the table in benchmarks/results/models.md
+    python -m tests.models.report --log FILE     append each outcome to FILE as it comes, and skip those already there
+
+Every model is built afresh for every exporter and exported once, cold. Workers are processes of their own: one that
+dies or hangs is a result for the model it was at, and another takes the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import math
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import date
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from benchmarks.exporters import EXPORTERS, NON_STRICT, OURS, STRICT, first_line, machine, progress, timed
+
+from .compare import disagreement
+from .registry import CORE, LONG, Model, load
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "models.md"
+SECONDS_PER_EXPORT = 120
+MODELS_PER_WORKER = 25
+
+
+@dataclass
+class Outcome:
+    """What one model gave: seconds of each export (NaN where it failed) and the reason of each failure."""
+
+    name: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def passed(self, exporter: str) -> bool:
+        return exporter in self.seconds and exporter not in self.problems
+
+
+class TimedOut(Exception):
+    """An export took longer than `SECONDS_PER_EXPORT`."""
+
+
+def _alarm(signum: int, frame: FrameType | None) -> None:
+    raise TimedOut(f"longer than {SECONDS_PER_EXPORT} s")
+
+
+def attempt(model: Model, exporter: str, outcome: Outcome) -> None:
+    """Export one model with one exporter and hold the program against eager; the result goes into `outcome`."""
+    case, eager = model.case(), model.case()
+    timing = timed(exporter, case.module, case.inputs(0))
+    outcome.seconds[exporter] = timing.seconds
+    if timing.program is None:
+        outcome.problems[exporter] = timing.refusal
+        return
+    problem = disagreement(timing.program.module(), eager.module, case.inputs, (0, 1), case.tolerance)
+    if problem:
+        outcome.problems[exporter] = f"WRONG: {problem}"
+
+
+def work(names: list[str], exporters: list[str]) -> None:
+    """A worker: one JSON line per model on standard output, after a line that announces it."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGALRM, _alarm)
+    models = load(CORE, LONG)
+    for name in names:
+        print(json.dumps({"started": name}), flush=True)
+        outcome = Outcome(name)
+        for exporter in exporters:
+            signal.alarm(SECONDS_PER_EXPORT)
+            try:
+                attempt(models[name], exporter, outcome)
+            except Exception as error:  # a failure of any kind is this report's subject
+                outcome.problems[exporter] = first_line(error)
+            finally:
+                signal.alarm(0)
+        print(json.dumps(asdict(outcome)), flush=True)
+
+
+def _run_worker(names: list[str], exporters: list[str]) -> Iterator[Outcome]:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.models.report", "--worker", ",".join(names)]
+    command += ["--exporters", ",".join(exporters)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        started = ""
+        for line in process.stdout:
+            if not line.startswith("{"):
+                continue  # a library's own print
+            data = json.loads(line)
+            if "started" in data:
+                started = data["started"]
+                continue
+            started = ""
+            yield Outcome(**data)
+    if started:
+        reason = f"the process died (exit status {process.returncode})"
+        yield Outcome(started, {}, dict.fromkeys(exporters, reason))
+
+
+def outcomes(names: list[str], exporters: list[str]) -> Iterator[Outcome]:
+    """Run `names` in workers, one after the other; a worker that dies is followed by one for what is left."""
+    left = list(names)
+    while left:
+        done: set[str] = set()
+        for outcome in _run_worker(left[:MODELS_PER_WORKER], exporters):
+            done.add(outcome.name)
+            yield outcome
+        if not done:
+            raise RuntimeError(f"a worker ended before {left[0]} without a word")
+        left = [name for name in left if name not in done]
+
+
+def read_log(path: Path | None) -> dict[str, Outcome]:
+    """The outcomes of an earlier run, by name; the last one of a name counts."""
+    if path is None or not path.exists():
+        return {}
+    found = (Outcome(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines())
+    return {outcome.name: outcome for outcome in found}
+
+
+def gather(names: list[str], exporters: list[str], workers: int, log: Path | None) -> list[Outcome]:
+    """All outcomes, in the order of `names`; those that `log` has are not measured again."""
+    found = {name: outcome for name, outcome in read_log(log).items() if name in names}
+    left = [name for name in names if name not in found]
+
+    def share(index: int) -> None:
+        for outcome in outcomes(left[index::workers], exporters):
+            found[outcome.name] = outcome
+            if log is not None:
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(outcome)) + "\n")
+            progress(f"{len(found)} of {len(names)}: {outcome.name}")
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(share, range(workers)))
+    progress("")
+    return [found[name] for name in names]
+
+
+def _cell(outcome: Outcome, exporter: str) -> str:
+    if outcome.passed(exporter):
+        return f"{outcome.seconds[exporter]:.2f}"
+    return "WRONG" if outcome.problems.get(exporter, "").startswith("WRONG") else "fails"
+
+
+def summary(results: list[Outcome], exporters: list[str]) -> str:
+    """How many pass with each exporter, and the geometric means of their times over ours."""
+    lines = ["| exporter | passes and equals eager | wrong | fails | median s | time over ours, geometric mean |"]
+    lines.append("|---|---:|---:|---:|---:|---:|")
+    for exporter in exporters:
+        passed = [outcome for outcome in results if outcome.passed(exporter)]
+        wrong = sum(outcome.problems.get(exporter, "").startswith("WRONG") for outcome in results)
+        both = [o.seconds[exporter] / o.seconds[OURS] for o in passed if o.passed(OURS)]
+        mean = f"{math.exp(statistics.fmean(map(math.log, both))):.1f}×" if both else "–"
+        median = f"{statistics.median(o.seconds[exporter] for o in passed):.2f}" if passed else "–"
+        failed = len(results) - len(passed) - wrong
+        lines.append(
+            f"| {exporter} | {len(passed)} of {len(results)} ({100 * len(passed) / max(1, len(results)):.1f} %) "
+            f"| {wrong} | {failed} | {median} | {mean} |"
+        )
+    return "\n".join(lines)
+
+
+def cause(problem: str) -> str:
+    """What a problem is counted under: a refusal's id, WRONG, or the type of any other error."""
+    kind, _, text = problem.partition(": ")
+    refusal = re.match(r"\[([a-z-]+)\]", text)
+    return f"refused: {refusal[1]}" if refusal else f"failed: {kind}"
+
+
+def causes(results: list[Outcome], exporter: str) -> str:
+    """The models that `exporter` does not pass, by cause, the most frequent one first."""
+    found: dict[str, list[str]] = {}
+    for outcome in results:
+        if exporter in outcome.problems:
+            found.setdefault(cause(outcome.problems[exporter]), []).append(outcome.name)
+    lines = ["| cause | models | which |", "|---|---:|---|"]
+    for name, models in sorted(found.items(), key=lambda row: (-len(row[1]), row[0])):
+        lines.append(f"| {name} | {len(models)} | {', '.join(models)} |")
+    return "\n".join(lines) if found else "None."
+
+
+def table(results: list[Outcome], exporters: list[str]) -> str:
+    """One line per model; the reason is ours where we fail, else the first other exporter's."""
+    lines = [f"| model | {' | '.join(exporters)} | why |", "|---|" + "---:|" * len(exporters) + "---|"]
+    for outcome in results:
+        why = next((f"{e}: {outcome.problems[e]}" for e in exporters if e in outcome.problems), "")
+        cells = [outcome.name, *(_cell(outcome, exporter) for exporter in exporters), why.replace("|", "\\|")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", default="", help="comma-separated names (default: all)")
+    parser.add_argument("--exporters", default=",".join((OURS, STRICT, NON_STRICT)), help="comma-separated")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--log", type=Path, help="keep outcomes here as they come; go on from what is there")
+    parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    exporters = options.exporters.split(",")
+    if unknown := set(exporters) - set(EXPORTERS):
+        parser.error(f"unknown exporters {sorted(unknown)}; there are {list(EXPORTERS)}")
+    if options.worker:
+        work(options.worker.split(","), exporters)
+        return
+    models = load(CORE, LONG)
+    names = options.only.split(",") if options.only else list(models)
+    if missing := set(names) - set(models):
+        parser.error(f"no models {sorted(missing)}")
+    results = gather(names, exporters, options.workers, options.log)
+    command = " ".join(["python -m tests.models.report", *sys.argv[1:]])
+    text = "\n".join([
+        "# Models", "", f"Command: `{command}`, {options.workers} workers; {date.today()}; {machine()}.",
+        "Seconds of the first export of each model; each program is held against eager on two inputs.",
+        "", summary(results, exporters), "", f"What {exporters[0]} does not pass, by cause:",
+        "", causes(results, exporters[0]), "", table(results, exporters), "",
+    ])  # fmt: skip
+    print(text)
+    if options.write:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What the guards of a run admit, against what the run asked: point by point around the example."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from symbolic_shapes import Origin, ShapeEnv, as_int
+from symbolic_shapes.constraints import solve
+from symbolic_shapes.dim_specs import Constant, Derived, DimSpec, Hint, Named, Static
+from symbolic_shapes.dims import declare
+from symbolic_shapes.relations import TRUE
+from tests.symbolic_shapes.dim_cases import Questions, input_dims, trace
+from tests.symbolic_shapes.guard_cases import cases
+from tests.symbolic_shapes.test_guards_codegen import admitted
+from tests.symbolic_shapes.test_simplify import QUIET, simplify
+from tests.symbolic_shapes.test_suggestions import runs
+
+
+def says(spec: DimSpec, hint: int, size: int) -> bool:
+    """Whether a spec admits a size, by its definition."""
+    if isinstance(spec, Static | Constant):
+        return size == hint
+    if isinstance(spec, Derived):
+        root, remainder = divmod(size - spec.b, spec.a)
+        return remainder == 0 and spec.root.lo <= root <= spec.root.hi
+    assert isinstance(spec, Named | Hint)
+    return spec.lo <= size <= spec.hi
+
+
+@given(runs())
+@QUIET
+def test_the_code_admits_the_sizes_for_which_every_question_has_the_examples_answer(
+        run: tuple[list[int], list[Any], Questions]) -> None:
+    hints, specs, questions = run
+    code = trace(hints, specs, questions).guards_as_code()
+    for sizes in itertools.product(*(range(max(0, h - 3), h + 4) for h in hints)):
+        expected = all(map(says, specs, hints, sizes)) and all(q is TRUE for q in questions(*map(as_int, sizes)))
+        inputs = {f"x{i}": SimpleNamespace(size=lambda n=n: (n,)) for i, n in enumerate(sizes)}
+        assert admitted(code, inputs) == expected, (sizes, code)
+
+
+def test_shared_and_derived_dims_are_checked() -> None:
+    b = Named("b", 1, 9)
+    code = trace([4, 4, 9], [b, b, Derived(b, 2, 1)], lambda x, y, z: []).guards_as_code()
+    for sizes, expected in {(4, 4, 9): True, (5, 5, 11): True, (4, 5, 9): False, (4, 4, 11): False, (10, 10, 21): False,
+                            (0, 0, 1): False}.items():
+        inputs = {f"x{i}": SimpleNamespace(size=lambda n=n: (n,)) for i, n in enumerate(sizes)}
+        assert admitted(code, inputs) is expected, sizes
+
+
+def test_a_symbol_of_the_callers_own_is_a_guard_by_its_source() -> None:
+    env = ShapeEnv()
+    table = declare(env, input_dims([8], [Named("b")]))
+    flag = env.backed(3, source="L['flag']")
+    for relation in (flag <= table.sizes[0], flag >= 2):
+        env.evaluate(relation, Origin("user line"))
+    assert solve(table, env.facts).guards_as_code() == ["L['flag'] >= 2", "L['flag'] <= L['x0'].size()[0]"]
+
+
+def test_facts_about_unbacked_symbols_are_left_to_run_time() -> None:
+    env = ShapeEnv()
+    table = declare(env, input_dims([8], [Named("b")]))
+    env.assume(env.unbacked() <= table.sizes[0])
+    assert solve(table, env.facts).guards_as_code() == []
+
+
+@given(cases())
+@QUIET
+def test_z3_has_no_counterexample(case: Any) -> None:
+    """Bounded by z3's resource limit: it may give up, but never disagree (`verify` would raise)."""
+    pytest.importorskip("z3")
+    symbols = case.symbols()
+    assert simplify(case.facts(symbols), symbols.values()).verify(use_z3=True).equivalent in (True, None)
