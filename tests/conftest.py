@@ -1,4 +1,4 @@
-"""What every test session shares: which files a Python without torch skips, and one thread per worker."""
+"""What every test session shares: files to skip without torch, one thread per worker, hypothesis' profile."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import importlib.util
 import os
 from pathlib import Path
 
+from hypothesis import settings
+
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_PARTS = ("capture", "export", "exporter", "program", "tracing")
 NEEDS_TORCH = ("torch", "transformers", *(f"dynamo_lite.{part}" for part in TORCH_PARTS))
+
+# On CI the same examples on each run, so that a change alone decides; elsewhere new ones each time, which is how a
+# property test earns its keep. No deadline: two workers share two cores, and a slow example is not a wrong one.
+settings.register_profile("dynamo-lite", deadline=None, print_blob=True)
+settings.register_profile("dynamo-lite-ci", settings.get_profile("dynamo-lite"), derandomize=True, database=None)
+settings.load_profile("dynamo-lite-ci" if os.environ.get("CI", "").lower() in ("1", "true") else "dynamo-lite")
 
 
 def _imports(path: Path) -> set[str]:
