@@ -1,8 +1,19 @@
 """Every error that dynamo-lite raises on purpose.
 
-`GraphBreak` is the family of "this Python cannot be captured as it stands". Each has an `id` (the key of the
-refusals table, tracing/refusals.py), the program's stack in Python's own format with carets, what happened
-and what to write instead. Nothing here imports torch, so that tools can catch these without paying for it.
+    DynamoLiteError
+        InternalError          a bug of ours
+        InvalidArguments       the call of `export` makes no sense              (ValueError)
+        ConstraintViolation    dynamic_shapes promises what the program does not keep
+        UnsupportedValue       an input or output is no tree of tensors         (TypeError; program/errors.py)
+        InputMismatch          a program is called with other inputs            (RuntimeError; program/errors.py)
+        GraphBreak             this Python cannot be captured as it stands
+            DataDependent, UnrecordableValue, UnsupportedEffect, UnsupportedCall, UnsupportedOperator
+
+Each has a stable `id`; a GraphBreak also has the program's stack in Python's own format with carets, what happened and
+what to write instead. The text of each ends with the case of ExportDB that shows the error and the rewrite.
+
+Code that catches torch's classes catches these too: torch_errors.py makes each a subclass of its counterpart as soon as
+an error leaves `export`. Nothing here imports torch, so that tools can catch these without paying for it.
 """
 
 from __future__ import annotations
@@ -10,6 +21,9 @@ from __future__ import annotations
 import linecache
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from dynamo_lite.exportdb.lookup import case_for
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,25 @@ class DynamoLiteError(Exception):
 
     id = "error"
 
+    def __init__(self, *args: Any) -> None:
+        # Not super(): torch_errors.py puts torch's classes among the bases, whose constructors want other arguments.
+        Exception.__init__(self, *args)
+
+    @property
+    def exportdb(self) -> str | None:
+        """The name of the ExportDB case that shows this error and what to write instead; None if it has none."""
+        return case_for(self.id)
+
+    @property
+    def msg(self) -> str:
+        """The whole text, under the name that torch's errors have for it."""
+        return str(self)
+
+    def __str__(self) -> str:
+        text = Exception.__str__(self)
+        case = self.exportdb
+        return text if case is None else f"{text}\n\nexportdb: {case}   (python -m dynamo_lite.exportdb show {case})"
+
 
 class InternalError(DynamoLiteError):
     """A promise between our own layers was broken. Please report it with the program that shows it."""
@@ -61,6 +94,12 @@ class InvalidArguments(DynamoLiteError, ValueError):
     """`export` was called with arguments that it cannot take (the message says which)."""
 
     id = "invalid-arguments"
+
+
+class ConstraintViolation(DynamoLiteError):
+    """`dynamic_shapes` promises sizes that the program does not keep. The message lists each of them, and fixes."""
+
+    id = "constraint-violation"
 
 
 class GraphBreak(DynamoLiteError):
@@ -78,6 +117,9 @@ class GraphBreak(DynamoLiteError):
         self.instead = instead
         self.frames = tuple(frames)
         super().__init__(self._text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.id, self.what, self.instead, self.frames), dict(self.__dict__)
 
     @property
     def frame(self) -> UserFrame | None:

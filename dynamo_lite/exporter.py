@@ -16,9 +16,11 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program import build_program, flatten_inputs
 from dynamo_lite.run import retrace, traced
+from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.torch_state import TorchState
 
 
+@catchable_as_torch
 def export(
     mod: Callable[..., Any],
     args: tuple[Any, ...] = (),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamo_lite.errors import DynamoLiteError
 
 
@@ -17,6 +19,9 @@ class UnsupportedValue(DynamoLiteError, TypeError):
         super().__init__(f"{path}: {what}")
         self.path = path
         self.what = what
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.what)
 
 
 class InputMismatch(DynamoLiteError, RuntimeError):

@@ -1,0 +1,168 @@
+"""One case of ExportDB: a file of `cases/`, read.
+
+The docstring's first line is the title, the rest the description. The file then says in plain Python:
+
+=========================================  =========================================================================
+`TAGS`                                     what it is about, for search and the index
+`ERROR`                                    the id of the error; without it the module must export and equal eager
+`Module`, or a function `program`          what is exported
+`Rewrite`, or a function `rewrite`         with ERROR: what to write instead
+`inputs()`, `kwargs()`                     the example call (`kwargs` is optional)
+`rewrite_inputs()`, `rewrite_kwargs()`     the rewrite's example call, where it takes other arguments
+`other_inputs()`                           further positional arguments for which the program must equal eager
+`wrong_inputs()`                           positional arguments that the exported program rejects with ERROR
+`dynamic_shapes()`                         as for `export`; `rewrite_dynamic_shapes()` if the rewrite needs others
+`export(module)`, `rewrite_export(module)` the call of export, where that is what the case is about
+`SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes are compared
+`# stops here`                             at the end of the line that the error points at
+=========================================  =========================================================================
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MARK = "# stops here"
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. `file` is the imported file; `name` is its name without `.py`."""
+
+    name: str
+    file: ModuleType
+
+    @property
+    def title(self) -> str:
+        return inspect.cleandoc(self.file.__doc__ or "").partition("\n")[0]
+
+    @property
+    def description(self) -> str:
+        return inspect.cleandoc(self.file.__doc__ or "").partition("\n")[2].strip()
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(self.file.TAGS)
+
+    @property
+    def error(self) -> str | None:
+        """The id of the error that the module is refused with; None if it works."""
+        return self._optional("ERROR")
+
+    @property
+    def same_values(self) -> bool:
+        """Whether the rewrite returns what the module returns (it does, but for random numbers)."""
+        return bool(self._optional("SAME_VALUES", True))
+
+    @property
+    def path(self) -> Path:
+        assert self.file.__file__ is not None
+        return Path(self.file.__file__)
+
+    @cached_property
+    def source(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @property
+    def marked_line(self) -> int | None:
+        """The number of the line that the error points at."""
+        lines = [number for number, line in enumerate(self.source.splitlines(), 1) if line.rstrip().endswith(MARK)]
+        return lines[0] if lines else None
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the program exports and the error comes when it is called with `wrong_inputs()`."""
+        return hasattr(self.file, "wrong_inputs")
+
+    # ---- what to run; each call makes it anew
+
+    def module(self) -> Callable[..., Any]:
+        """The module that works or is refused."""
+        return _make(self.file, "Module", "program")
+
+    @property
+    def has_rewrite(self) -> bool:
+        return hasattr(self.file, "Rewrite") or hasattr(self.file, "rewrite")
+
+    def rewrite(self) -> Callable[..., Any]:
+        """What to write instead."""
+        return _make(self.file, "Rewrite", "rewrite")
+
+    def inputs(self) -> Call:
+        return Call(self.file.inputs(), self._called("kwargs", {}))
+
+    def rewrite_inputs(self) -> Call:
+        return Call(
+            self._called("rewrite_inputs", self.file.inputs()),
+            self._called("rewrite_kwargs", self._called("kwargs", {})),
+        )
+
+    def other_inputs(self) -> list[Call]:
+        return [Call(args, self._called("kwargs", {})) for args in self._called("other_inputs", [])]
+
+    def wrong_inputs(self) -> Call:
+        return Call(self.file.wrong_inputs(), self._called("kwargs", {}))
+
+    def dynamic_shapes(self) -> Any:
+        return self._called("dynamic_shapes", None)
+
+    def rewrite_dynamic_shapes(self) -> Any:
+        return self._called("rewrite_dynamic_shapes", self.dynamic_shapes())
+
+    def export(self) -> Any:
+        """Export the module, as the case says. Raises what export raises."""
+        own = self._optional("export")
+        return own(self.module()) if own else _export(self.module(), self.inputs(), self.dynamic_shapes())
+
+    def export_rewrite(self) -> Any:
+        own = self._optional("rewrite_export")
+        if own:
+            return own(self.rewrite())
+        return _export(self.rewrite(), self.rewrite_inputs(), self.rewrite_dynamic_shapes())
+
+    def _optional(self, name: str, default: Any = None) -> Any:
+        return getattr(self.file, name, default)
+
+    def _called(self, name: str, default: Any) -> Any:
+        made = self._optional(name)
+        return default if made is None else made()
+
+
+def load(name: str) -> Case:
+    """The case `name`. Raises KeyError if there is none."""
+    try:
+        file = importlib.import_module(f"dynamo_lite.exportdb.cases.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"dynamo_lite.exportdb.cases.{name}":
+            raise
+        raise KeyError(name) from None
+    return Case(name, file)
+
+
+def _make(file: ModuleType, cls: str, fn: str) -> Any:
+    import torch
+
+    torch.manual_seed(0)
+    made = getattr(file, cls, None)
+    return getattr(file, fn) if made is None else made()
+
+
+def _export(program: Any, call: Call, dynamic_shapes: Any) -> Any:
+    import dynamo_lite
+
+    return dynamo_lite.export(program, call.args, call.kwargs, dynamic_shapes=dynamic_shapes)
