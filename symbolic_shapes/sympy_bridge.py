@@ -13,6 +13,7 @@ from typing import Any
 
 import sympy
 
+from symbolic_shapes.bounds import declared
 from symbolic_shapes.division import ceildiv
 from symbolic_shapes.expr import Apply, Int, Monomial, Node, Symbol, as_int
 from symbolic_shapes.float_relations import compare
@@ -35,7 +36,7 @@ class Heads:
     """The vocabulary of one dialect of sympy.
 
     to_sympy: operator -> function of converted arguments. Keys are the operators of `Apply` and `Float` nodes, and
-        "mod" and "min", which are written out where they are recognised.
+        "mod", "natural_mod" (of numbers that are not negative) and "min", which are written out where recognised.
     from_sympy: sympy class -> function of converted arguments (looked up along the class's MRO).
     raw: sympy class -> function (expr, convert) for those that need to see the sympy arguments themselves.
     """
@@ -84,10 +85,13 @@ class ToSympy:
     def _polynomial(self, p: Int) -> Any:
         rest, mods = take_out_mods(p)
         parts = [self._term(mono, coef) for mono, coef in rest.sorted_terms()]
-        parts += [self._head("mod")(self(x), self(d)) * coef for coef, x, d in mods]
+        parts += [self._remainder(x, d) * coef for coef, x, d in mods]
         if rest.const or not parts:
             parts.append(sympy.Integer(rest.const))
         return parts[0] if len(parts) == 1 else sympy.Add(*parts)
+
+    def _remainder(self, x: Int, d: Int) -> Any:
+        return self._head("natural_mod" if _is_natural(x) and _is_natural(d) else "mod")(self(x), self(d))
 
     def _term(self, mono: Monomial, coef: int) -> Any:
         factors = []
@@ -112,6 +116,16 @@ class ToSympy:
             relation = _RELATIONS[{"lt": "<", "le": "<=", "eq": "=="}[node.op]](*map(self, node.args))
             return relation if node.positive else sympy.Not(relation)
         raise NotConvertible(f"no sympy form of {type(node).__name__}")
+
+
+def _is_natural(p: Int) -> bool:
+    """Whether p >= 0 follows from the declared ranges.
+
+    Asked of our intervals: sympy's sign queries rebuild parts of the expression, and need not end on remainders."""
+    if declared(p)[0] >= 0:
+        return True
+    rest, mods = take_out_mods(p)
+    return bool(mods) and declared(rest)[0] >= 0 and all(k > 0 and declared(d)[0] > 0 for k, _, d in mods)
 
 
 _RELATIONS: dict[str, Callable[..., Any]] = {
@@ -244,6 +258,11 @@ def _swapped(build: Callable[[Any, Any], Bool]) -> Callable[[Any, Any], Bool]:
     return lambda a, b: build(b, a)
 
 
+def _remainder_of_sympy(p: Any, d: Any) -> Any:
+    # It takes the sign of the divisor, as Python's. Its eval may undo and redo one step until the stack is full.
+    return sympy.Mod(p, d, evaluate=False)
+
+
 def _to_piecewise(cond: Any, then: Any, other: Any) -> Any:
     return sympy.Piecewise((then, cond), (other, True))
 
@@ -251,7 +270,7 @@ def _to_piecewise(cond: Any, then: Any, other: Any) -> Any:
 PLAIN = Heads(
     to_sympy={
         "floordiv": lambda p, d: sympy.floor(p / d),
-        "mod": sympy.Mod,  # takes the sign of the divisor, as Python's
+        "mod": _remainder_of_sympy, "natural_mod": _remainder_of_sympy,
         "max": sympy.Max,
         "min": sympy.Min,
         "pow": sympy.Pow,

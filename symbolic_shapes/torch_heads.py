@@ -1,7 +1,9 @@
 """torch's dialect of sympy: which of torch's function heads stands for which operator of ours, both ways.
 
-torch's serializer, proxy tracer and bounds match on these heads (torch/utils/_sympy/functions.py). Some of them
-simplify on construction by laws that need a sign which sympy may not know; see `_floor_div`.
+torch's serializer, proxy tracer and bounds match on these heads (torch/utils/_sympy/functions.py). Quotients and
+remainders are built as they stand (evaluate=False): our normal form has applied the laws already. What torch and
+sympy would do on construction is wrong in places (FloorDiv(FloorDiv(a, b), c) becomes FloorDiv(a, b*c), also where
+c < 0) or does not end (PythonMod asks sympy.Mod, whose eval may undo and redo one step until the stack is full).
 """
 
 from __future__ import annotations
@@ -34,16 +36,8 @@ BITWISE = {"bitand": "bitwise_and", "bitor": "bitwise_or", "bitxor": "bitwise_xo
 
 
 # -- to sympy -----------------------------------------------------------------------------------------------
-def _floor_div(p: Any, d: Any) -> Any:
-    # FloorDiv(FloorDiv(a, b), d) becomes FloorDiv(a, b*d) in torch, which floors wrongly for d < 0.
-    if isinstance(p, heads.FloorDiv) and not d.is_positive:
-        return heads.FloorDiv(p, d, evaluate=False)
-    return heads.FloorDiv(p, d)
-
-
-def _mod(p: Any, d: Any) -> Any:
-    # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
-    return heads.Mod(p, d) if p.is_nonnegative and d.is_nonnegative else heads.PythonMod(p, d)
+def _unevaluated(head: Any) -> Any:
+    return lambda p, d: head(p, d, evaluate=False)
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -100,12 +94,14 @@ def _extreme(args: tuple[Any, ...], of_ints: Any, op: str) -> Any:
 
 TORCH = PLAIN.extended(
     to_sympy={
-        "floordiv": _floor_div, "mod": _mod, "max": heads.Max, "min": heads.Min, "pow": _power,
+        "floordiv": _unevaluated(heads.FloorDiv), "max": heads.Max, "min": heads.Min, "pow": _power,
+        # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
+        "natural_mod": _unevaluated(heads.Mod), "mod": _unevaluated(heads.PythonMod),
         "ite": _piecewise, "float_ite": _piecewise,
         "floor": heads.FloorToInt, "ceil": heads.CeilToInt, "trunc": heads.TruncToInt, "round": heads.RoundToInt,
         "to_float": heads.ToFloat, "int_truediv": heads.IntTrueDiv, "div": heads.FloatTrueDiv,
         "round_digits": heads.RoundDecimal, "trunc_float": heads.TruncToFloat,
-        "float_floordiv": heads.FloorDiv, "float_mod": heads.PythonMod,
+        "float_floordiv": _unevaluated(heads.FloorDiv), "float_mod": _unevaluated(heads.PythonMod),
         "float_max": heads.Max, "float_min": heads.Min,
         NON_OVERLAPPING: heads.IsNonOverlappingAndDenseIndicator,
         **{ours: getattr(heads, f"BitwiseFn_{theirs}") for ours, theirs in BITWISE.items()},

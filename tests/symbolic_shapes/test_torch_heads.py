@@ -1,10 +1,13 @@
 """torch's sympy heads: both ways, and the values they give."""
 
+import math
+
 import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
 from symbolic_shapes import (
@@ -61,9 +64,30 @@ def test_the_sympy_form_has_pythons_value_and_comes_back(
     names, to_sympy, from_sympy = bridge()
     expr = to_sympy(node)
     expected = evaluate(node, dict(zip(symbols, values)))
-    numbers = {names(s): sympy.Integer(v) for s, v in zip(symbols, values)}
-    assert int(sympy_interp(PythonReferenceAnalysis, {k: int(v) for k, v in numbers.items()}, expr)) == expected
+    assert torchs_value(expr, {str(names(s)): v for s, v in zip(symbols, values)}) == expected
     assert evaluate(from_sympy(expr), dict(zip(symbols, values))) == expected
+
+
+def torchs_value(expr: sympy.Expr, numbers: dict[str, int]) -> int:
+    """The value that torch's guards compute: its own Python text of the expression, evaluated.
+
+    torch's sympy_interp asks sympy whether each sum is an integer, which need not end: see the next test."""
+    return eval(PythonPrinter().doprint(expr), {"math": math}, dict(numbers))
+
+
+def test_remainders_on_which_sympy_does_not_end() -> None:
+    """sympy.Mod(p, q).eval undoes and redoes one step for such a q, and torch's PythonMod and FloorDiv ask it."""
+    s = Symbol("s1", lo=1)
+    n = s.as_int()
+    quotient = (n - 2) // (n * n + 1)
+    inner = (n - quotient * n * n - quotient) ** 2 - 4 * ((n - 2) % (n * n + 1)) - 3
+    divisor = ((-3 * n - 4) // inner) ** 2 + 1
+    for node in (as_int(2) % divisor, as_int(2) // divisor):
+        names, to_sympy, from_sympy = bridge()
+        expr = to_sympy(node)
+        assert from_sympy(expr) is node
+        for value in (1, 3, 4):
+            assert torchs_value(expr, {str(names(s)): value}) == evaluate(node, {s: value})
 
 
 def test_heads_that_torch_matches_on() -> None:
