@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import CoroutineType
 from typing import Any
 
 from torch import nn
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.capture.fakes import fake_mode_of
+from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import InternalError
@@ -41,11 +42,14 @@ class Run:
         self.mod = mod
         self.root = root
         self.inputs = inputs
-        self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves))
+        self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves) or symbolic_mode())
         self.recorder.memory = memory
         self.recorder.earlier = earlier
         self.tracer = Tracer(root if root is not None else mod, self.recorder, inputs)
         self.recorder.context = TraceContext(self.tracer)
+        if self.recorder.env is not None:
+            self.recorder.env.where = self.tracer.origin
+            self.recorder.env.unanswered = self.tracer.undecided
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
@@ -69,6 +73,9 @@ class Run:
         for value in effects_of.containers(result):
             if type(value) is Unrecordable:
                 raise tracer.refusal("unrecordable-value", function=unrecordable_function(value))
+        if isinstance(result, CoroutineType):
+            result.close()
+            raise tracer.refusal("async-forward", function=result.__qualname__)
         try:
             self.outputs = flatten_outputs(self.recorder, result)
         except CaptureError as error:  # a tensor that nothing recorded has made

@@ -90,6 +90,12 @@ def install(mode: FakeTensorMode, *, enabled: bool = True) -> SymbolicCache:
     return symbolic
 
 
+def uninstall(mode: FakeTensorMode) -> None:
+    """Give the mode its own cache back."""
+    vars(mode).pop("_cached_dispatch_impl", None)
+    vars(mode).pop("symbolic_cache", None)
+
+
 class SymbolicCache:
     """The cache of one mode. `hits`, `misses` and `bypasses` (by reason) count symbolic calls."""
 

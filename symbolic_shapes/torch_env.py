@@ -91,6 +91,9 @@ class TorchShapeEnv(Inputs, Unbacked):
     Attributes:
         core: the `ShapeEnv` with the facts.
         where: gives the program's line for new facts and symbols.
+        unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
+            the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
+        specialized: called with an expression and its value in the example, where the program takes the value.
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
     """
 
@@ -111,6 +114,8 @@ class TorchShapeEnv(Inputs, Unbacked):
             prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
         super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
         self.refuted: ContradictoryFacts | None = None
+        self.unanswered: Callable[[DataDependentError], Any] | None = None
+        self.specialized: Callable[[Any, Any], None] | None = None
         self._suppressed = 0
         self._inside = PROGRAM
         self._fail_on_new = False
@@ -242,7 +247,12 @@ class TorchShapeEnv(Inputs, Unbacked):
             return fallback_value
         origin = self.where()
         question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
-        raise DataDependentError(self.to_sympy(self.core.simplify(relation)), question)
+        raise self._asked(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
+
+    def _asked(self, error: DataDependentError) -> DataDependentError:
+        if self._inside == PROGRAM and self.unanswered is not None:
+            self.unanswered(error)
+        return error
 
     def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
         """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
@@ -260,7 +270,7 @@ class TorchShapeEnv(Inputs, Unbacked):
             if value is None:
                 raise self._unknown(node, self.where())
             if node.op != "const":
-                self._record(self._float_equals(node, value), "guard")
+                self._fix(self._float_equals(node, value), node, value)
             return value
         constant = node.as_constant()
         if constant is not None:
@@ -271,8 +281,14 @@ class TorchShapeEnv(Inputs, Unbacked):
         value = sym_node.hint
         if value is None:
             raise self._unknown(node, self.where())
-        self._record(eq(node, value), "guard")
+        self._fix(eq(node, value), node, value)
         return value
+
+    def _fix(self, equality: Bool, node: Any, value: Any) -> None:
+        """The value of an expression was taken: a guard."""
+        if self.specialized is not None and not self._suppressed:
+            self.specialized(node, value)
+        self._record(equality, "guard")
 
     def _float_equals(self, node: Float, value: float) -> Bool:
         from symbolic_shapes.float_relations import compare
@@ -280,7 +296,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         return compare("eq", node, float_const(value))
 
     def _unknown(self, node: Any, origin: Origin) -> DataDependentError:
-        return DataDependentError(self.to_sympy(node), UnknownValue(node, origin, self.core.ranges_of(node)))
+        return self._asked(DataDependentError(self.to_sympy(node), UnknownValue(node, origin, self.core.ranges_of(node))))
 
     def evaluate_expr(self, orig_expr: Any, hint: Any = None, fx_node: Any = None, size_oblivious: bool = False,
                       fallback_value: bool | None = None, *, forcing_spec: bool = False) -> Any:
@@ -336,8 +352,17 @@ class TorchShapeEnv(Inputs, Unbacked):
         return self.expect_true(self.from_sympy(orig_expr))
 
     def require(self, relation: Any, error: Exception) -> None:
-        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run."""
-        if relation is not as_bool(True) and not self.expect_true(relation):
+        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
+
+        A fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done at run
+        time: there the real kernel runs, and raises what it raises.
+        """
+        if relation is as_bool(True):
+            return
+        if self._inside != PROGRAM:
+            if self.memo.decide(relation) is False or self.hint_of(relation) is False:
+                raise error
+        elif not self.expect_true(relation):
             raise error
 
     def require_divisor(self, divisor: Any) -> None:

@@ -51,9 +51,10 @@ DimPolicy = None | Fresh | Int
 
 @dataclass(frozen=True)
 class TensorPolicy(SymbolicContext):
-    """A policy for each dimension of one tensor."""
+    """A policy for each dimension of one tensor. `source` is where the program finds the tensor again, if that is known."""
 
     sizes: Sequence[DimPolicy]
+    source: Any = None
 
 
 def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: Sequence[DimPolicy],
@@ -122,6 +123,10 @@ class Inputs(Expressions):
         if self.hint_of(policy) not in (value, None):
             raise ValueError(f"{_name(source)} is {value}, and {policy} is {self.hint_of(policy)} in the example")
         return self._sourced(policy, source)
+
+    def input_size(self, value: int, policy: DimPolicy, source: Any) -> Int:
+        """The expression for an integer input that is `value` in the example. ValueError where the policy has another."""
+        return self._size(value, policy, source)
 
     # -- one tensor ----------------------------------------------------------------------------------------------
     def _create_symbolic_sizes_strides_storage_offset(

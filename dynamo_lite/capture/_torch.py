@@ -20,9 +20,13 @@ from torch.fx.experimental.proxy_tensor import (
     ProxyTorchDispatchMode,
     disable_autocast_cache,
 )
+from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
 __all__ = [
+    "CallMethodKey",
+    "ConvertIntKey",
+    "DivideByKey",
     "DataDependentOutputException",
     "DynamicOutputShapeException",
     "UnsupportedFakeTensorException",

@@ -16,24 +16,30 @@ from dynamo_lite.capture._torch import (
     UnsupportedOperatorException,
 )
 from dynamo_lite.capture.errors import CaptureError
+from symbolic_shapes.torch_env import DataDependentError
 
 _KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most operators)"
 _STATIC_SHAPE = (
     "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding"
 )
+_NO_FAKE_IMPL = "There was no fake impl registered for"  # a RuntimeError of torch/_library/custom_ops.py
 _FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or use another operator"
 
 
 def missing_data(func: Any, error: Exception) -> CaptureError | None:
     """The refusal that `error`, raised by `func` on FakeTensors, amounts to; None if eager would raise it as well."""
     name = str(func)
+    if isinstance(error, DataDependentError):
+        question = error.question
+        return CaptureError("data-dependent-question", str(question), _KEEP_AS_TENSOR, {"question": question})
     if isinstance(error, DataDependentOutputException):
         what = f"{name} needs the data of a tensor"
         return CaptureError("data-dependent-value", what, _KEEP_AS_TENSOR, {"what": name})
     if isinstance(error, DynamicOutputShapeException):
         what = f"the size of the result of {name} depends on the data of a tensor"
         return CaptureError("data-dependent-shape", what, _STATIC_SHAPE, {"operator": name})
-    if isinstance(error, (UnsupportedOperatorException, UnsupportedFakeTensorException, NotImplementedError)):
+    no_kernel = (UnsupportedOperatorException, UnsupportedFakeTensorException, NotImplementedError)
+    if isinstance(error, no_kernel) or str(error).startswith(_NO_FAKE_IMPL):
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         what = f"{name} cannot be run on tensors without data: {reason}"
         return CaptureError("no-meta-kernel", what, _FAKE_KERNEL, {"operator": name, "reason": reason})

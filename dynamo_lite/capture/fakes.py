@@ -9,6 +9,24 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
+from symbolic_shapes import fake_cache
+from symbolic_shapes.torch_env import TorchShapeEnv
+
+
+def symbolic_mode() -> FakeTensorMode:
+    """A mode on an environment of ours: sizes may be symbols."""
+    return fake_cache.fake_mode(TorchShapeEnv(), allow_non_fake_inputs=False)
+
+
+def without_symbols(mode: FakeTensorMode) -> bool:
+    """Whether a run in this mode met constant sizes only. The mode then is an ordinary one, without environment."""
+    env = mode.shape_env
+    if isinstance(env, TorchShapeEnv):
+        if env.core.symbols or env.unbacked_created:
+            return False
+        fake_cache.uninstall(mode)
+        mode.shape_env = None
+    return True
 
 
 def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMode | None:

@@ -133,6 +133,8 @@ def _describe_keywords(parts: list[Any], kwargs: dict[str, Any]) -> bool:
 def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
     if tensor.constant is not None or tensor.layout is not torch.strided or tensor.is_quantized:
         return False
+    if tensor._has_symbolic_sizes_strides:
+        return False  # symbols mean something in one environment only, which has a cache of its own (fake_cache.py)
     flags = (tensor.requires_grad, tensor.is_conj(), tensor.is_neg(), tensor.is_inference())
     parts += (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.fake_device, flags)
     return True

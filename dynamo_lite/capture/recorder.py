@@ -13,7 +13,7 @@ and are swapped for their stand-ins at the operator boundary.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count
 from typing import Any
@@ -33,12 +33,19 @@ from dynamo_lite.capture._torch import (
 from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
+from dynamo_lite.capture.fakes import symbolic_mode
 from dynamo_lite.capture.failures import internal, missing_data
+from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.lifting import Lifted, LiftedKind, constant_attributes, registered_state
 from dynamo_lite.capture.modes import FunctionMode, OperatorMode
 from dynamo_lite.capture.names import lifted_names
+from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import StandIns, storage_key
 from dynamo_lite.capture.tensor_map import TensorMap
+from dynamo_lite.capture.unbacked import unbacked_bindings
+from symbolic_shapes.torch_env import TorchShapeEnv
+from symbolic_shapes.torch_inputs import TensorPolicy, create_symbolic_tensor
+from symbolic_shapes.torch_node import SymNode
 
 _NUMBERS = (bool, int, float, complex, type(None))
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -62,15 +69,22 @@ class Recorder:
         fake_mode: FakeTensorMode | None = None,
         context: NodeContext | None = None,
     ) -> None:
-        self.fake_mode = fake_mode or FakeTensorMode(allow_non_fake_inputs=False)
+        self.fake_mode = fake_mode or symbolic_mode()
+        env = self.fake_mode.shape_env
+        self.env = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
         self.context: NodeContext = context or NoContext(type(root) if root is not None else None)
         self.graph = fx.Graph()
+        self.sizes = None if self.env is None else SizeNodes(self.env, self._size_node, self._first_size_node)
+        self._last_first: fx.Node | None = None  # the last node of the graph's head: placeholders, sizes of inputs
         self.lifted: list[Lifted] = []
         self.input_nodes: list[fx.Node] = []
         self.grad_enabled = torch.is_grad_enabled()
         self.memory = memo.Memory.ALL  # whether operators' results are taken from memo.py where it knows them
         self.torch_function: Any = None
         self.autocast_nodes: list[fx.Node] = []
+        self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
+        self.marked_grad = self.grad_enabled  # the grad mode that the last node is under
+        self.levels = Levels(self)
         self._root = root
         self._nodes = TensorMap()
         self._stand_ins = StandIns(self.fake_mode)
@@ -98,8 +112,10 @@ class Recorder:
         for entry, name in zip(state, lifted_names(prefixes, self._used_names)):
             self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
 
-    def bind_inputs(self, values: Sequence[Any]) -> list[Any]:
+    def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
+
+        policies: for each value which sizes are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for constants.
 
         The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
         constant of the program and passes through. values: as many as `input_names`.
@@ -107,20 +123,32 @@ class Recorder:
         if len(values) != len(self._input_names):
             raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
         results: list[Any] = []
-        for name, value in zip(self._input_names, values):
+        for name, value, policy in zip(self._input_names, values, policies or [None] * len(values)):
             node = self._placeholder(name)
             self.input_nodes.append(node)
             if isinstance(value, torch.Tensor):
-                value = self._fake_input(value)
+                value = self._fake_input(value, policy)
                 self._bind(value, node)
                 self._outside[id(value)] = len(results)
                 self._keep.append(value)
+            elif policy is not None:
+                value = node.meta["val"] = self._symbolic_number(value, policy, name)
+                if isinstance(value, _SYMBOLIC):
+                    self.sizes.add_value(node, value)  # type: ignore[union-attr]
             else:
                 node.meta["val"] = value
             results.append(value)
+        self._last_first = self.input_nodes[-1] if self.input_nodes else None
+        for node, value in zip(self.input_nodes, results):
+            if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
+                self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
         return results
 
-    def _fake_input(self, tensor: torch.Tensor) -> torch.Tensor:
+    def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
+        assert self.env is not None
+        return self.env.wrap(self.env.input_size(value, policy, name))
+
+    def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
         # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
         # a parameter, or given twice, has to stay distinguishable.
         with torch.no_grad():
@@ -129,6 +157,8 @@ class Recorder:
         if isinstance(alias, FakeTensor):
             return alias
         self._keep.append(alias)
+        if policy is not None:
+            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes)
         return self.fake_mode.from_tensor(alias, static_shapes=True)
 
     def _placeholder(self, name: str, after: fx.Node | None = None) -> fx.Node:
@@ -146,12 +176,13 @@ class Recorder:
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
     ) -> Lifted:
         fake = self._stand_ins.of(tensor)
-        node = self._placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
-        lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
-        self.lifted.append(lifted)
-        self._lifted_by_id[id(tensor)] = lifted
-        self._outside[id(fake)] = None
-        self._bind(fake, node)
+        with self.levels.outermost():
+            node = self._placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
+            lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
+            self.lifted.append(lifted)
+            self._lifted_by_id[id(tensor)] = lifted
+            self._outside[id(fake)] = None
+            self._bind(fake, node)
         return lifted
 
     def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
@@ -196,6 +227,8 @@ class Recorder:
         """
         if tensor in self._nodes:
             return tensor
+        if self.levels:
+            return self.levels.capture(tensor)
         carried = self._carried.get(id(tensor))
         if carried is None and self.earlier is not None and tensor in self.earlier._nodes:
             carried = self._carry(tensor, self.earlier)
@@ -276,6 +309,8 @@ class Recorder:
         if self._constant_storages and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
         remembers = self.memory is not memo.Memory.NOTHING
+        if func._schema.is_mutable and self.levels:
+            self._check_operands(func, fake_args, fake_kwargs)
         if func._schema.is_mutable and remembers:
             memo.check_mutation(func, fake_args, fake_kwargs)
         key = memo.key_of(func, fake_args, fake_kwargs) if remembers else None
@@ -284,7 +319,7 @@ class Recorder:
             out = memo.recall(key, self.fake_mode, fake_args, fake_kwargs, self.memory)
         if out is memo.MISS:
             try:
-                out = func(*fake_args, **fake_kwargs)
+                out = self._run(func, fake_args, fake_kwargs)
             except Exception as error:
                 self._operator_failed(func, error)
                 eager = eager_errors.of_eager(func, fake_args, fake_kwargs, error)
@@ -299,6 +334,12 @@ class Recorder:
         if func in _METADATA_ASSERTED:
             self._assert_metadata(fake_args[0], node_args[0])
         return self._record(func, node_args, node_kwargs, out)
+
+    def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if self.env is None:
+            return func(*args, **kwargs)
+        with self.env.inside_operator(func._schema.name):
+            return func(*args, **kwargs)
 
     def guarded(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Calls `fn`, so that the program sees only exceptions that eager raises too; the rest ends the recording."""
@@ -327,19 +368,26 @@ class Recorder:
 
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
-        for index, argument in enumerate(func._schema.arguments):
-            if argument.alias_info is None or not argument.alias_info.is_write:
-                continue
-            value = args[index] if index < len(args) else kwargs.get(argument.name)
-            for tensor in value if isinstance(value, (list, tuple)) else [value]:
-                lifted = self._constant_storages.get(storage_key(tensor)) if isinstance(tensor, torch.Tensor) else None
-                if lifted is not None:
-                    raise CaptureError(
-                        "constant-mutated",
-                        f"{func} changes {lifted.fqn}, which is neither an input nor a registered buffer",
-                        "register it as a buffer (register_buffer), or clone() it first",
-                        {"target": lifted.fqn},
-                    )
+        for tensor in _written(func, args, kwargs):
+            lifted = self._constant_storages.get(storage_key(tensor))
+            if lifted is not None:
+                raise CaptureError(
+                    "constant-mutated",
+                    f"{func} changes {lifted.fqn}, which is neither an input nor a registered buffer",
+                    "register it as a buffer (register_buffer), or clone() it first",
+                    {"target": lifted.fqn},
+                )
+
+    def _check_operands(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Refuses to change in place what a sub-graph was given."""
+        for tensor in _written(func, args, kwargs):
+            if self.levels.changes_operand(tensor):
+                raise CaptureError(
+                    "subgraph-mutates",
+                    f"{func} changes a tensor from outside of the function that a control-flow operator was given",
+                    "clone() it first, or return the new value",
+                    {"operator": str(func)},
+                )
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
@@ -362,9 +410,26 @@ class Recorder:
             self._bind_each(out, node)
         else:
             node.meta["val"] = out
+            if isinstance(out, _SYMBOLIC) and self.sizes is not None:
+                self.sizes.add_value(node, out)
+        if self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self._bind_unbacked(node, out)
         return out
 
+    def _bind_unbacked(self, node: fx.Node, out: Any) -> None:
+        """Notes where the symbols that this operator made are in its result (`unbacked_bindings`, as torch does)."""
+        assert self.env is not None and self.sizes is not None
+        pending = self.env.pending_fresh_unbacked_symbols
+        bindings = unbacked_bindings(self.env, {*pending}, out)
+        pending.clear()
+        if bindings:
+            node.meta["unbacked_bindings"] = bindings
+
     def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
+        enabled = torch.is_grad_enabled()
+        if enabled is not self.marked_grad:  # whoever switched it: the program, or C++ (torch.autograd.grad, functorch)
+            self.marked_grad = enabled
+            self.marker(torch._C._set_grad_enabled, (enabled,))
         node = self.graph.create_node("call_function", func, args, kwargs, name=name)
         meta = node.meta
         context = self.context
@@ -389,6 +454,8 @@ class Recorder:
         snapshot = self._stand_ins.input_snapshot if node.op == "placeholder" else self._stand_ins.snapshot
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self._nodes[tensor] = node
+        if self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self.sizes.add_tensor(node, tensor)  # type: ignore[union-attr]
 
     def _bind_each(self, out: Sequence[Any], node: fx.Node) -> None:
         values = []
@@ -429,11 +496,32 @@ class Recorder:
         return arg
 
     def lower_symbolic(self, value: Any) -> Any:
-        """A symbolic size as an argument. Sizes are constants here; a subclass makes nodes from expressions."""
+        """A SymInt, SymFloat or SymBool as an argument: the node that computes it, or its value if it is constant."""
+        if self.sizes is not None and isinstance(value.node, SymNode):
+            return self.sizes.of(value)
         constant = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
         if constant is None:
-            raise CaptureError("symbolic-size", f"The size {value} is not a constant.", "export with static shapes")
+            raise CaptureError(
+                "symbolic-size",
+                f"the size {value} is a symbol of the FakeTensorMode that the inputs live in",
+                "give real or meta tensors, and say which sizes are dynamic by dynamic_shapes",
+            )
         return constant
+
+    def _size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
+        """A node that computes a size, here."""
+        name = function.overloadpacket.__name__ + "_int" if isinstance(function, OpOverload) else function.__name__
+        node = self._call_node(function, args, {}, name.strip("_"))
+        node.meta["val"] = val
+        return node
+
+    def _first_size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
+        """A node that reads a size of an input: behind the placeholders."""
+        last = self._last_first
+        assert last is not None
+        with self.graph.inserting_after(last):
+            self._last_first = node = self._size_node(function, args, val)
+        return node
 
     def _assert_metadata(self, tensor: torch.Tensor, node: fx.Node) -> None:
         # torch.export writes down what `.to` took for granted (_insert_aten_to_metadata_assert_pass).
@@ -463,6 +551,7 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
+        self.marked_grad = self.grad_enabled
         stack.callback(torch._C._set_grad_enabled, self.grad_enabled)
         stack.enter_context(disable_autocast_cache())
         stack.enter_context(self.fake_mode)
@@ -476,6 +565,15 @@ class Recorder:
         self._raised = None
         # While recording, a real tensor below this boundary is an error; AOTInductor traces the program's own again.
         self.fake_mode.allow_non_fake_inputs = True
+
+
+def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors that an operator with these arguments changes in place."""
+    for index, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[index] if index < len(args) else kwargs.get(argument.name)
+            values = value if isinstance(value, (list, tuple)) else [value]
+            yield from (v for v in values if isinstance(v, torch.Tensor))
 
 
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -67,21 +68,35 @@ class StandIns:
         """
         if tensor.layout is not torch.strided or type(tensor) is not FakeTensor:
             return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
-        key = (
-            *(tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.device),
-            *(tensor.requires_grad, tensor.is_conj(), tensor.is_neg()),
-        )
+        layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
+        if tensor._has_symbolic_sizes_strides:
+            layout = _hashable(layout)
+        key = (layout, tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
-            known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
+            with self._no_guards():
+                known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
         return known
 
     def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
         assert isinstance(tensor, FakeTensor)
-        val = fast_detach(tensor.fake_mode, tensor)
-        val.requires_grad_(tensor.requires_grad)
-        return val, _extract_tensor_metadata(tensor)
+        with self._no_guards():
+            val = fast_detach(tensor.fake_mode, tensor)
+            val.requires_grad_(tensor.requires_grad)
+            return val, _extract_tensor_metadata(tensor)
+
+    def _no_guards(self) -> AbstractContextManager[Any]:
+        """What the snapshots ask about sizes is no question of the program."""
+        env = self._mode.shape_env
+        return nullcontext() if env is None else env.suppress_guards()
+
+
+def _hashable(value: Any) -> Any:
+    """Sizes and strides as a key: symbolic ones by their interned node."""
+    if isinstance(value, tuple):
+        return tuple(map(_hashable, value))
+    return value.node if isinstance(value, torch.SymInt) else value
 
 
 _PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)

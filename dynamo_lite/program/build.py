@@ -18,6 +18,7 @@ from torch.export.graph_signature import (
 )
 
 from dynamo_lite.capture import CaptureError, Lifted, LiftedKind, Recorder
+from dynamo_lite.capture.fakes import without_symbols
 from dynamo_lite.capture.lifting import non_persistent_buffers
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
@@ -61,6 +62,7 @@ def build_program(
     output.name = "output"
     _drop_dead(recorder)
     modules = outline_regions(graph, recorder.grad_enabled)
+    without_symbols(recorder.fake_mode)
     outputs.values = [*output.args[0]]
     input_specs = [_lifted_spec(lifted) for lifted in recorder.lifted]
     input_specs += [_input_spec(node) for node in recorder.input_nodes]

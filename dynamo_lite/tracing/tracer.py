@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, NoReturn
 
@@ -20,7 +21,7 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import NOT_HANDLED, Observer
-from dynamo_lite.tracing import lru, mutators, rules
+from dynamo_lite.tracing import data_dependent, lru, mutators, rules, sizes, unbacked
 from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
@@ -28,11 +29,14 @@ from dynamo_lite.tracing.kinds import is_fake, is_tensor
 from dynamo_lite.tracing.lru import LruCaches
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
+from symbolic_shapes import DataDependentQuestion, Origin
 
 _MUTATORS = mutators.table()
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, sys.modules[__name__]))
+_TORCH = str(Path(torch.__file__).parent)
 _PART = {"attr": "attributes", "cell": "cell"}
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
@@ -82,6 +86,9 @@ class Tracer(Observer):
         self.written_first: set[tuple[int, Any]] = set()
         self.torch_function: Any = None
         self.call_serial = 0
+        self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
+        self.number_for: str | None = None  # what a number is being taken for (sizes.py)
+        self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self._rules = rules.table()
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
         self.vm = Interpreter(self)
@@ -102,6 +109,14 @@ class Tracer(Observer):
             marks.append((frame.code, frame.info, frame.pc))
             frame = frame.back
         return tuple(marks)
+
+    def origin(self) -> Origin:
+        """The program's line for a fact about sizes: the innermost one that is not torch's own."""
+        frames = self.where()
+        if not frames:
+            return Origin("user line", note="outside of the program")
+        at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
+        return Origin("user line", at.filename, at.lineno, at.source, stack=frames)
 
     def in_library(self) -> bool:
         """Whether the innermost frame is the standard library's or trusted code."""
@@ -130,8 +145,18 @@ class Tracer(Observer):
         where = frames_at(self.mark() if mark is None else mark)
         return row.error(id, row.what.format_map(names), row.instead.format_map(names), where)
 
+    def undecided(self, error: Any) -> NoReturn:
+        """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
+        self.abort(self._undecided(error.question))
+
+    def _undecided(self, question: Exception) -> GraphBreak:
+        id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
+        return data_dependent.explain(self, id, question)
+
     def refused(self, error: CaptureError) -> DynamoLiteError:
         """The error for what capture cannot record."""
+        if error.id == "data-dependent-question":
+            return self._undecided(error.names["question"])
         if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
             return InternalError(f"{error.what}\n{error.instead}")
         id = error.id
@@ -190,7 +215,7 @@ class Tracer(Observer):
             return rules.call_lru_cache(self, fn, args, kwargs)
         self.torch_function = fn
         self.call_serial += 1
-        return NOT_HANDLED
+        return sizes.call_with_numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         self.torch_function = None
@@ -204,6 +229,10 @@ class Tracer(Observer):
         if kind == "attr":
             if is_tensor(owner):
                 return self._read_tensor_attribute(owner, key, value)
+            if type(owner) in SYMBOLIC and key == "__class__":
+                return real_type(owner)
+            if type(owner) is range and key == "stop":
+                return self.ranges.get(id(owner), (owner, value))[1]
             if key == "__dict__" and type(value) is dict and not gc.is_tracked(value):
                 self.instance_dicts[id(value)] = owner
             self._first_read(owner, key)
@@ -230,8 +259,14 @@ class Tracer(Observer):
         caller = sys._getframe(3)  # through the door and its trampoline
         return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
 
+    def on_truth(self, value: Any) -> Any:
+        """What an `assert` asks of data becomes an assertion of the program."""
+        return unbacked.assert_truth(self, value)
+
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
+        if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
+            return sizes.identical(left, right)
         if not (is_fake(left) and is_fake(right)) or self.in_library():
             return False  # torch.nn asks only to save work
         numbers = [self.recorder.input_number(t) for t in (left, right)]
@@ -260,7 +295,7 @@ class Tracer(Observer):
 
     def _read_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> Any:
         if key == "__class__":
-            return rules.real_type(owner) if is_fake(owner) else value
+            return real_type(owner) if is_fake(owner) else value
         if key == "grad" and value is not None:
             self.refuse("tensor-attribute", name="grad")
         return value
