@@ -13,6 +13,7 @@ The docstring's first line is the title, the rest the description. The file then
 `wrong_inputs()`                           positional arguments that the exported program rejects with ERROR
 `dynamic_shapes()`                         as for `export`; `rewrite_dynamic_shapes()` if the rewrite needs others
 `export(module)`, `rewrite_export(module)` the call of export, where that is what the case is about
+`eager(module, ...)`                       what the module gives in eager, where a plain call is not enough
 `SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes are compared
 `# stops here`                             at the end of the line that the error points at
 =========================================  =========================================================================
@@ -24,10 +25,14 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import torch
+
+import dynamo_lite
 
 MARK = "# stops here"
 
@@ -104,13 +109,13 @@ class Case:
         return _make(self.file, "Rewrite", "rewrite")
 
     def inputs(self) -> Call:
-        return Call(self.file.inputs(), self._called("kwargs", {}))
+        return Call(self._called("inputs", ()), self._called("kwargs", {}))
 
     def rewrite_inputs(self) -> Call:
-        return Call(
-            self._called("rewrite_inputs", self.file.inputs()),
-            self._called("rewrite_kwargs", self._called("kwargs", {})),
-        )
+        return Call(self._called("rewrite_inputs", None) or self.inputs().args, self._rewrite_kwargs())
+
+    def _rewrite_kwargs(self) -> dict[str, Any]:
+        return self._called("rewrite_kwargs", None) or self._called("kwargs", {})
 
     def other_inputs(self) -> list[Call]:
         return [Call(args, self._called("kwargs", {})) for args in self._called("other_inputs", [])]
@@ -123,6 +128,12 @@ class Case:
 
     def rewrite_dynamic_shapes(self) -> Any:
         return self._called("rewrite_dynamic_shapes", self.dynamic_shapes())
+
+    def eager(self) -> Any:
+        """What the module returns in eager."""
+        call, own = self.inputs(), self._optional("eager")
+        run = self.module() if own is None else partial(own, self.module())
+        return run(*call.args, **call.kwargs)
 
     def export(self) -> Any:
         """Export the module, as the case says. Raises what export raises."""
@@ -140,7 +151,10 @@ class Case:
 
     def _called(self, name: str, default: Any) -> Any:
         made = self._optional(name)
-        return default if made is None else made()
+        if made is None:
+            return default
+        torch.manual_seed(0)  # the same values for each call
+        return made()
 
 
 def load(name: str) -> Case:
@@ -155,14 +169,10 @@ def load(name: str) -> Case:
 
 
 def _make(file: ModuleType, cls: str, fn: str) -> Any:
-    import torch
-
     torch.manual_seed(0)
     made = getattr(file, cls, None)
     return getattr(file, fn) if made is None else made()
 
 
 def _export(program: Any, call: Call, dynamic_shapes: Any) -> Any:
-    import dynamo_lite
-
     return dynamo_lite.export(program, call.args, call.kwargs, dynamic_shapes=dynamic_shapes)

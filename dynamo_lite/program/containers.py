@@ -112,6 +112,8 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -
             return  # a leaf; check_leaf judges it
         _reject_cycles(value, path, above)
         register_container(type(value))
+    if any(part is value for _, part in _state(value)):  # which _children could not tell from its own parts
+        raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
     for key, child in _children(value):
         _register_inside(child, (*path, key), (*above, id(value)))
 

@@ -161,11 +161,6 @@ REFUSALS: dict[str, Refusal] = {
         "After forward the buffer {target} shares its memory with another tensor of the model; a program would copy.",
         "assign a clone(), or write into the buffer with copy_().",
     ),
-    "unsupported-opcode": Refusal(
-        errors.UnsupportedCall,
-        "The interpreter does not know how to run this: {reason}",
-        "write it another way, and please report it.",
-    ),
     "async-forward": Refusal(
         errors.UnsupportedCall,
         "{function} is asynchronous; what it returns is not a tensor but something to await.",

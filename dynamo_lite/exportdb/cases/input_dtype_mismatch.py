@@ -1,0 +1,33 @@
+"""Calling the program with another dtype
+
+The dtype of an input is fixed at export: another one gives other operators and other results. Convert before the call,
+or in the program.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+TAGS = (
+    "inputs",
+    "dtype",
+)
+ERROR = "input-mismatch"
+
+
+class Module(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 2
+
+
+class Rewrite(Module):
+    pass
+
+
+def inputs() -> tuple[Tensor, ...]:
+    return (torch.randn(2),)
+
+
+def wrong_inputs() -> tuple[Tensor, ...]:
+    return (torch.ones(2, dtype=torch.int64),)
