@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
+from torch._guards import Source
 from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
+from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey, ShapeEnv
+from torch.fx.passes.shape_prop import TensorMetadata
+from torch.utils._sympy.value_ranges import ValueRanges
+from torch.utils._traceback import CapturedTraceback
+
+from symbolic_shapes._torch_private import resize_storage_bytes_
 
 __all__ = [
+    "CallMethodKey",
+    "CapturedTraceback",
+    "ConvertIntKey",
+    "DivideByKey",
+    "FakeTensor",
+    "FakeTensorMode",
     "ModuleCallEntry",
     "ModuleCallSignature",
+    "ShapeEnv",
+    "Source",
+    "TensorMetadata",
     "TrainingIRVerifier",
+    "ValueRanges",
     "_enter_autocast",
     "_exit_autocast",
+    "in_kernel_invocation_manager",
+    "no_python_dispatcher",
     "reorder_kwargs",
+    "resize_storage_bytes_",
     "wrap_with_autocast",
     "wrap_with_set_grad_enabled",
 ]
