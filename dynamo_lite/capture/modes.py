@@ -14,6 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dynamo_lite.capture import higher_order, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
     PreDispatchTorchFunctionMode,
@@ -22,6 +23,7 @@ from dynamo_lite.capture._torch import (
     _exit_autocast,
 )
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.indexing import select_sizes
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.recorder import Recorder
@@ -44,14 +46,9 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if isinstance(func, HigherOrderOperator):
-            name = func.name()
-            error = CaptureError(
-                "higher-order-operator",
-                f"the higher-order operator {name} reached capture, which has no rule for it",
-                "call the torch function that it belongs to (torch.cond, ...) so that its branches can be traced",
-                {"function": name},
-            )
-            self._recorder.context.refuse(error)
+            return self._recorder.guarded(higher_order.record, self._recorder, func, args, kwargs or {})
+        if transforms.active(args, kwargs):
+            return transforms.lower(self, func, args, kwargs or {})
         return self._recorder.guarded(self._recorder.operator, func, args, kwargs or {})
 
 
@@ -71,12 +68,13 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         if handler is not None:
             return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
         self._recorder.torch_function = func
+        if func is _GETITEM or func is _SETITEM:
+            args = (*select_sizes(args[0], args[1]), *args[2:])
         return func(*args, **(kwargs or {}))
 
 
 def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
-    torch._C._set_grad_enabled(enabled)
-    recorder.marker(torch._C._set_grad_enabled, (enabled,))
+    torch._C._set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
 
 
 def _enter(recorder: Recorder, *args: Any) -> None:
@@ -110,6 +108,8 @@ def _reads_data(name: str) -> Callable[..., Any]:
     return refuse
 
 
+_GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
+
 _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch._C._set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,
@@ -118,7 +118,6 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
     torch.Tensor.numpy: _reads_data("numpy"),
-    torch.Tensor.tolist: _reads_data("tolist"),
     torch.Tensor.__array__: _reads_data("__array__"),
     torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),
 }

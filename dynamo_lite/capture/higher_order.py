@@ -1,0 +1,113 @@
+"""Higher-order operators: a call whose functions are sub-graphs becomes one node that reads them as attributes.
+
+The functions have been recorded before (levels.py); here the operator runs on FakeTensors, with its own rules for what
+comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch.export gives it:
+
+    true_graph_0 = self.true_graph_0
+    cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (x, y))
+    getitem = cond[0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture._torch import HigherOrderOperator
+from dynamo_lite.capture.errors import CaptureError
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.levels import Level
+    from dynamo_lite.capture.recorder import Recorder
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_GRAD_MODE = "dynamo_lite_grad_mode"
+"""Key of a sub-graph's `meta`: the grad mode that it is entered under (program/regions.py needs it)."""
+
+
+def grad_mode(module: fx.GraphModule) -> bool:
+    """The grad mode that a sub-graph made here is entered under."""
+    return bool(module.meta[_GRAD_MODE])
+
+
+def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Ends the sub-graphs of one call: gives each its output and a free name of this level.
+
+    levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
+    names: the attribute names up to the number, which they share (true_graph_0, false_graph_0). Returns the modules.
+    """
+    number = next(n for n in count() if not any(f"{name}_{n}" in recorder.modules for name in names))
+    modules = []
+    for level, output, name in zip(levels, outputs, names):
+        level.graph.output(output).name = "output"
+        module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}_{number}")
+        module.meta[_GRAD_MODE] = level.grad_enabled
+        recorder.modules[f"{name}_{number}"] = module
+        modules.append(module)
+    return modules
+
+
+def record(recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
+
+    Raises CaptureError for a function that is no such module: nobody has traced it.
+    """
+    assert isinstance(op, HigherOrderOperator)
+    fakes = pytree.tree_map(recorder._fake, (args, kwargs))
+    recorder.torch_function = op
+    node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
+    try:
+        out = op(*fakes[0], **fakes[1])
+    except CaptureError:
+        raise
+    except Exception as error:
+        raise CaptureError(
+            "higher-order-rejected",
+            f"{op.name()} cannot take this: {error}",
+            "see torch's documentation of it for what its functions may return",
+            {"function": op.name(), "reason": str(error).strip() or type(error).__name__},
+        ) from error
+    node = recorder._call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
+    _bind(recorder, node, out)
+    return out
+
+
+def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
+    if isinstance(leaf, fx.GraphModule):
+        name = next((name for name, module in recorder.modules.items() if module is leaf), None)
+        if name is not None:
+            return _attribute(recorder, name)
+    if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *_SYMBOLIC)):
+        raise CaptureError(
+            "higher-order-operator",
+            f"the higher-order operator {op.name()} was given a function that has not been traced",
+            "call the torch function that it belongs to (torch.cond, ...)",
+            {"function": op.name()},
+        )
+    return recorder._lower(leaf)
+
+
+def _attribute(recorder: Recorder, name: str) -> fx.Node:
+    node = recorder.graph.create_node("get_attr", name, (), {}, name=name)
+    context = recorder.context
+    trace = context.stack_trace()
+    if trace is not None:
+        node.meta["stack_trace"] = trace
+    node.meta["nn_module_stack"] = context.module_stack()
+    return node
+
+
+def _bind(recorder: Recorder, node: fx.Node, out: Any) -> None:
+    if isinstance(out, torch.Tensor):
+        recorder._bind(out, node)
+    elif isinstance(out, (tuple, list)):
+        recorder._bind_each(out, node)
+    else:
+        node.meta["val"] = out
+    if recorder.env is not None and recorder.env.pending_fresh_unbacked_symbols:
+        recorder._bind_unbacked(node, out)
