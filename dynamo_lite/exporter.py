@@ -15,6 +15,7 @@ from torch.export import ExportedProgram
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program import build_program, flatten_inputs
+from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import retrace, traced
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.torch_state import TorchState
@@ -27,6 +28,7 @@ def export(
     kwargs: dict[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
+    constraints: Any = None,
     strict: bool = True,
 ) -> ExportedProgram:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
@@ -34,26 +36,35 @@ def export(
     Args:
         mod: an nn.Module, a function, a bound method or any other callable.
         args, kwargs: an example call. Tensors may be real, on the meta device, or FakeTensors of the user's own mode.
-        dynamic_shapes: not yet: all sizes are constants of the program.
+        dynamic_shapes: which sizes may vary, in the language of torch.export (docs/dynamic_shapes.md); all others are
+            constants of the program.
+        constraints: the same in the words of torch 2.1 (`dynamic_dim`).
         strict: every Python frame of the program is interpreted (the only mode so far).
 
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
         InvalidArguments: the call of `export` itself makes no sense.
+        ConstraintViolation: a size that is to vary cannot; the message says why and what to write instead.
         Exception: what `mod` itself raises on these arguments, as in eager.
 
     The user's objects are as before when this returns or raises.
     """
-    args, kwargs = _check_call(mod, args, kwargs, dynamic_shapes, strict)
+    args, kwargs = _check_call(mod, args, kwargs, strict)
     root = _root_of(mod)
-    inputs = flatten_inputs(_signature_of(mod), args, kwargs)
+    call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
+    inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     with _as_before():
-        with traced(mod, root, inputs) as run:
+        with traced(mod, root, inputs, call.specs) as run:
             if run.effects.pending:
                 retrace(run)
+        settled = run.settle()
+        if settled is not None:
+            call.verify(settled)
         updates, guards = run.effects.buffer_updates, run.tracer.guards
         try:
-            program = build_program(run.recorder, root, inputs, run.outputs, buffer_updates=updates, guards=guards)
+            program = build_program(
+                run.recorder, root, inputs, run.outputs, settled=settled, buffer_updates=updates, guards=guards
+            )
         except CaptureError as error:
             raise run.tracer.refused(error) from error
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
@@ -61,7 +72,7 @@ def export(
 
 
 def _check_call(
-    mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any, strict: bool
+    mod: Any, args: Any, kwargs: Any, strict: bool
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not callable(mod):
         raise InvalidArguments(f"mod must be callable (a module, a function, ...), not {type(mod).__qualname__}")
@@ -71,20 +82,9 @@ def _check_call(
         raise InvalidArguments(f"args must be a tuple of positional arguments, not {type(args).__qualname__}")
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
-    if not _all_static(dynamic_shapes):
-        raise NotImplementedError("dynamic_shapes other than all-static are not supported yet")
     if not strict:
         raise NotImplementedError("strict=False is not supported yet")
     return args, dict(kwargs or {})
-
-
-def _all_static(spec: Any) -> bool:
-    """Whether a dynamic_shapes specification makes no size dynamic."""
-    if isinstance(spec, dict):
-        return all(_all_static(v) for v in spec.values())
-    if isinstance(spec, (list, tuple)):
-        return all(_all_static(v) for v in spec)
-    return spec is None or spec is torch.export.Dim.STATIC or type(spec) is int
 
 
 def _root_of(mod: Any) -> nn.Module | None:

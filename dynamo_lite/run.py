@@ -13,16 +13,18 @@ from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
-from dynamo_lite.errors import InternalError
+from dynamo_lite.errors import InternalError, InvalidArguments
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
 from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing import tensor_text
+from dynamo_lite.tracing import size_protocol, sizes, tensor_text
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Abort, Tracer
+from symbolic_shapes.torch_env import TorchShapeEnv
 
 
 class Run:
@@ -36,12 +38,14 @@ class Run:
         mod: Any,
         root: nn.Module | None,
         inputs: FlatInputs,
+        specs: Any = None,
         memory: Memory = Memory.ALL,
         earlier: Recorder | None = None,
     ) -> None:
         self.mod = mod
         self.root = root
         self.inputs = inputs
+        self.specs = specs
         self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves) or symbolic_mode())
         self.recorder.memory = memory
         self.recorder.earlier = earlier
@@ -50,15 +54,37 @@ class Run:
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
+            sizes.attach(self.tracer, self.recorder.env)
+        self.declared = self._declare()
+
+    def _declare(self) -> DeclaredInputs | None:
+        """The symbols for the sizes that may vary; None if no size is asked to."""
+        env = self.recorder.env
+        if env is None:  # the inputs or the state are FakeTensors of a mode of the user's
+            if self.specs is not None:
+                declared = declare_inputs(self.inputs, self.specs, TorchShapeEnv())
+                if declared.is_dynamic:
+                    raise InvalidArguments("dynamic_shapes need inputs that are no FakeTensors: give meta tensors instead")
+            return None
+        declared = declare_inputs(self.inputs, self.specs, env)
+        return declared if declared.is_dynamic else None
+
+    def settle(self) -> Settled | None:
+        """The conditions on sizes under which the program is right. Raises ConstraintViolation."""
+        if self.declared is None:
+            return None
+        assert self.recorder.env is not None
+        return settle(self.declared, self.recorder.env)
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
         tracer = self.tracer
         tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
-        leaves = self.recorder.bind_inputs(self.inputs.leaves)
+        leaves = self.recorder.bind_inputs(self.inputs.leaves, self.declared and self.declared.policies)
         args, kwargs = self.inputs.unflatten(leaves)
         try:
-            with self.recorder, tensor_text.refused(lambda: tracer.refuse("tensor-repr")):
+            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"))
+            with self.recorder, refused, size_protocol.as_numbers():
                 state = TorchState()
                 result = tracer.vm.enter(self.mod, args, kwargs)
                 self._check_switches(state)
@@ -117,16 +143,17 @@ def traced(
     mod: Any,
     root: nn.Module | None,
     inputs: FlatInputs,
+    specs: Any = None,
     memory: Memory = Memory.ALL,
     earlier: Recorder | None = None,
 ) -> Iterator[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
-    `memory` is what it takes from memory at most: less, where that much would not be exact. `earlier` is the recording
+    `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much would not be exact. `earlier` is the recording
     of the run before this one, from whose state this one starts.
     """
     levels = [*Memory]
-    run = Run(mod, root, inputs, memory, earlier)
+    run = Run(mod, root, inputs, specs, memory, earlier)
     try:
         for less in [*levels[levels.index(memory) + 1 :], None]:
             try:
@@ -136,7 +163,7 @@ def traced(
                 if less is None:
                     raise
                 run.undo()
-                run = Run(mod, root, inputs, less, earlier)
+                run = Run(mod, root, inputs, specs, less, earlier)
         yield run
     finally:
         run.undo()
@@ -150,7 +177,8 @@ def retrace(first: Run) -> None:
     """
     change = first.effects.pending[0]
     try:
-        with traced(first.mod, first.root, first.inputs, first.recorder.memory, first.recorder) as second:
+        memory = first.recorder.memory
+        with traced(first.mod, first.root, first.inputs, first.specs, memory, first.recorder) as second:
             same = first.fingerprint() == second.fingerprint()
             same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
             again = second.effects.pending

@@ -21,6 +21,11 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 """Of two dimensions that an equality relates, the one with the lower rank follows the other."""
 
 
+FEW = 2
+"""A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
+meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export; it is a guard."""
+
+
 @dataclass(frozen=True, eq=False)
 class Violation:
     """A dimension that cannot do what its spec says.
@@ -66,6 +71,18 @@ class Solution:
     def sizes(self) -> tuple[Int, ...]:
         """The size of each input dimension in the symbols that are left."""
         return tuple(self.guard_set.size_of(size) for size in self.table.sizes)
+
+    @property
+    def raised(self) -> list[str]:
+        """Lower ends that the program demands of named dimensions whose spec has none: no violations (`FEW`)."""
+        table, guard_set = self.table, self.guard_set
+        notes = []
+        for symbol in guard_set.kept_symbols:
+            spec = table.spec_of(symbol) if symbol in table.symbols() else None
+            lo = guard_set.own_range(symbol)[0]
+            if isinstance(spec, Named) and spec.lo <= 0 < lo <= FEW:
+                notes.append(f"{table.labels()[symbol]} >= {lo} is demanded by the program")
+        return notes
 
     @property
     def suggestion(self) -> Suggestion | None:
@@ -149,8 +166,10 @@ class _Check:
         own = [g for g in self.guard_set.guards if symbols_of(g.relation) == {symbol}]
         found = []
         bounds = [g for g in own if g.kind == "range"]
-        if bounds:
-            lo, hi = self.guard_set.own_range(symbol)
+        lo, hi = self.guard_set.own_range(symbol)
+        if lo <= FEW and spec.lo <= 0:
+            lo = spec.lo
+        if bounds and (lo, hi) != (spec.lo, spec.hi):
             text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
             found.append(self._violation("range", symbol, bounds, text))
         for guard in own:

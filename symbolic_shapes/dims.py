@@ -141,7 +141,7 @@ class _Declaration:
         try:
             return dim_specs.as_spec(dim.spec)
         except InvalidSpec as error:
-            self.problems.append(f"{dim.target}: {error}")
+            self._problem(dim, str(error))
             return Static()
 
     def table(self) -> DimTable:
@@ -155,7 +155,7 @@ class _Declaration:
     # -- checks --------------------------------------------------------------------------------------------------
     def _check(self, dim: InputDim, spec: DimSpec) -> None:
         if isinstance(spec, Constant) and spec.value != dim.hint:
-            self.problems.append(f"{dim.text} is {dim.hint} in the example, its spec says {spec.value}")
+            self._problem(dim, f"{dim.text} is {dim.hint} in the example, its spec says {spec.value}")
         elif isinstance(spec, Hint):
             self._check_range(dim, spec, dim.hint)
         elif isinstance(spec, Named):
@@ -163,25 +163,28 @@ class _Declaration:
         elif isinstance(spec, Derived):
             root, remainder = divmod(dim.hint - spec.b, spec.a)
             if remainder:
-                self.problems.append(f"{dim.text} is {dim.hint} in the example: no {spec.root.name} makes "
-                                     f"{spec.to_python()} that")
+                self._problem(dim, f"{dim.text} is {dim.hint} in the example: no {spec.root.name} makes "
+                                   f"{spec.to_python()} that")
             else:
                 self._check_root(dim, spec.root, root)
 
     def _check_root(self, dim: InputDim, root: Named, value: int) -> None:
         known = self.roots.setdefault(root.name, (root, value, dim))
         if known[0] != root:
-            self.problems.append(f"{dim.text} has {root.to_python()}, {known[2].text} has {known[0].to_python()}: "
-                                 "one name with two ranges")
+            self._problem(dim, f"{dim.text} has {root.to_python()}, {known[2].text} has {known[0].to_python()}: "
+                               "one name with two ranges")
         if known[1] != value:
-            self.problems.append(f"{dim.text} and {known[2].text} share Dim {root.name}, but in the example it "
-                                 f"would be {value} for the one and {known[1]} for the other")
+            self._problem(dim, f"{dim.text} and {known[2].text} share Dim {root.name}, but in the example it "
+                               f"would be {value} for the one and {known[1]} for the other")
         self._check_range(dim, root, value)
 
     def _check_range(self, dim: InputDim, spec: Named | Hint, value: int) -> None:
         if not spec.lo <= value <= spec.hi:
             what = f"{dim.text} is {dim.hint}" + (f" ({spec.name} is {value})" if isinstance(spec, Named) else "")
-            self.problems.append(f"{what} in the example, outside of {spec.to_python()}")
+            self._problem(dim, f"{what} in the example, outside of {spec.to_python()}")
+
+    def _problem(self, dim: InputDim, what: str) -> None:
+        self.problems.append(f"{dim.target}: {what}")
 
     # -- sizes ---------------------------------------------------------------------------------------------------
     def _size(self, dim: InputDim, spec: DimSpec) -> Int:

@@ -51,7 +51,7 @@ DimPolicy = None | Fresh | Int
 
 @dataclass(frozen=True)
 class TensorPolicy(SymbolicContext):
-    """A policy for each dimension of one tensor. `source` is where the program finds the tensor again, if that is known."""
+    """A policy for each dimension of one tensor. `source`: where the program finds the tensor again, if known."""
 
     sizes: Sequence[DimPolicy]
     source: Any = None
@@ -125,7 +125,7 @@ class Inputs(Expressions):
         return self._sourced(policy, source)
 
     def input_size(self, value: int, policy: DimPolicy, source: Any) -> Int:
-        """The expression for an integer input that is `value` in the example. ValueError where the policy has another."""
+        """The expression for an integer input that is `value` in the example. ValueError if the policy has another."""
         return self._size(value, policy, source)
 
     # -- one tensor ----------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ class Recorder:
             return alias
         self._keep.append(alias)
         if policy is not None:
-            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes)
+            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
         return self.fake_mode.from_tensor(alias, static_shapes=True)
 
     def _placeholder(self, name: str, after: fx.Node | None = None) -> fx.Node:

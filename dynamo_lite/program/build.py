@@ -22,10 +22,14 @@ from dynamo_lite.capture.fakes import without_symbols
 from dynamo_lite.capture.lifting import non_persistent_buffers
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
+from dynamo_lite.program.dynamic_shapes import Settled
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.outputs import FlatOutputs
 from dynamo_lite.program.program import Program, dtype_guards
 from dynamo_lite.program.regions import outline_regions
+from dynamo_lite.program.rematerialise import all_graphs, rematerialise
+from dynamo_lite.program.runtime_asserts import insert_runtime_asserts
+from symbolic_shapes.constraints import Solution
 
 _KINDS = {
     LiftedKind.PARAMETER: InputKind.PARAMETER,
@@ -40,8 +44,8 @@ def build_program(
     inputs: FlatInputs,
     outputs: FlatOutputs,
     *,
+    settled: Settled | None = None,
     buffer_updates: Mapping[str, torch.Tensor] | None = None,
-    range_constraints: Mapping[Any, Any] | None = None,
     guards: Sequence[str] = (),
 ) -> ExportedProgram:
     """Ends the recording and makes the program.
@@ -52,7 +56,7 @@ def build_program(
         outputs: what the run returned (`flatten_outputs`, called right after the run).
         buffer_updates: the new value of each buffer that the run assigned (`self.b = ...`), by FQN: the program
             copies it into the buffer at its end. A buffer changed in place needs no entry.
-        range_constraints: for symbolic sizes, in torch's form.
+        settled: what is known of the inputs' sizes, if some of them may vary.
         guards: more conditions on the inputs, as Python over `L['name']`, checked by `module()`.
     Raises UnsupportedValue for an output that no program can return.
     """
@@ -61,9 +65,13 @@ def build_program(
     output = graph.output(tuple(outputs.values))
     output.name = "output"
     _drop_dead(recorder)
-    modules = outline_regions(graph, recorder.grad_enabled)
-    without_symbols(recorder.fake_mode)
+    has_symbols = recorder.env is not None and not without_symbols(recorder.fake_mode)
+    if has_symbols:
+        solution = settled.solution if settled is not None else None
+        _insert_asserts(recorder, solution)
+    modules = outline_regions(graph, recorder.grad_enabled, recorder.modules)
     outputs.values = [*output.args[0]]
+    ranges = _materialise(recorder, modules, solution) if has_symbols else {}
     input_specs = [_lifted_spec(lifted) for lifted in recorder.lifted]
     input_specs += [_input_spec(node) for node in recorder.input_nodes]
     program = Program(
@@ -71,14 +79,31 @@ def build_program(
         graph=graph,
         graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
         state_dict=_state_dict(root, recorder),
-        range_constraints=dict(range_constraints or {}),
+        range_constraints=ranges,
         module_call_graph=_module_call_graph(root, inputs, outputs.spec),
         example_inputs=(inputs.args, inputs.kwargs),
         constants=_constants(recorder),
         verifiers=[TrainingIRVerifier],
     )
-    program._guards_code = [*program._guards_code, *dtype_guards(inputs), *guards]
+    sizes = settled.guards if settled is not None else []
+    program._guards_code = [*program._guards_code, *dtype_guards(inputs), *sizes, *guards]
     return program
+
+
+def _insert_asserts(recorder: Recorder, solution: Solution | None) -> None:
+    """What only run time can check of unbacked values is checked where they are made."""
+    assert recorder.env is not None
+    given = solution.guard_set.relations if solution is not None else ()
+    insert_runtime_asserts([recorder.graph], recorder.env, given=given)
+
+
+def _materialise(recorder: Recorder, modules: Mapping[str, Any], solution: Solution | None) -> dict[Any, Any]:
+    """Puts torch's symbols in the place of ours. Returns the range of each."""
+    assert recorder.env is not None
+    known: dict[str, Any] = {}
+    if solution is not None:
+        known = {"images": solution.guard_set.images, "ranges": solution.ranges}
+    return rematerialise(all_graphs(recorder.graph, modules), recorder.env, **known).range_constraints
 
 
 def _check_unshared(root: nn.Module | None, fqn: str) -> None:

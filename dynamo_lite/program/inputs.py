@@ -18,7 +18,8 @@ class FlatInputs:
     """The arguments of one call, flattened.
 
     `leaves[i]` is called `names[i]`; `spec` is the tree of (args, kwargs); `arg_names` are the names of the top-level
-    arguments as torch.export keeps them (`ModuleCallSignature.forward_arg_names`).
+    arguments as torch.export keeps them (`ModuleCallSignature.forward_arg_names`); `signature` is that of what is
+    called.
     """
 
     args: tuple[Any, ...]
@@ -27,6 +28,7 @@ class FlatInputs:
     names: list[str]
     spec: pytree.TreeSpec
     arg_names: list[str]
+    signature: inspect.Signature
 
     def unflatten(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with other leaves in the same places: new containers, the user's are not touched."""
@@ -54,7 +56,7 @@ def flatten_inputs(
         check_leaf(path, leaf)
     leaves, spec = pytree.tree_flatten((args, kwargs))
     names = input_names([tuple(_part(key) for key in path) for path, _ in with_paths])
-    return FlatInputs(args, kwargs, leaves, names, spec, _arg_names(signature, bound, kwargs))
+    return FlatInputs(args, kwargs, leaves, names, spec, _arg_names(signature, bound, kwargs), signature)
 
 
 def _arg_names(signature: inspect.Signature, bound: dict[str, Any], kwargs: dict[str, Any]) -> list[str]:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
 from torch import fx
 
+from dynamo_lite.capture.higher_order import grad_mode
 from dynamo_lite.program._torch import (
     _enter_autocast,
     _exit_autocast,
@@ -47,22 +49,36 @@ class _Surroundings:
 
     grad_enabled: bool
     depth: int
+    subgraphs: Modules
 
 
-def outline_regions(graph: fx.Graph, grad_enabled: bool) -> Modules:
+def outline_regions(graph: fx.Graph, grad_enabled: bool, modules: Modules | None = None) -> Modules:
     """Replaces the markers of `graph` by regions. Returns the sub-graphs, by the attribute names that the graph reads.
 
-    grad_enabled: the grad mode that the program is entered under.
+    grad_enabled: the grad mode that the program is entered under. modules: the sub-graphs that the graph reads already
+    (branches of torch.cond, ...); their own markers are replaced too.
     """
+    modules = dict(modules or {})
+    for module in modules.values():
+        _outline_subgraph(module)
     markers = [node for node in graph.nodes if node.target in _MARKERS]
     if not markers:
-        return {}
+        return modules
     settings = _settings_of_nodes(graph)
     for marker in reversed(markers):
         graph.erase_node(marker)
-    modules: Modules = {}
-    _outline(graph, list(settings), settings, _Surroundings(grad_enabled, 0), modules)
-    return modules
+    _outline(graph, list(settings), settings, _Surroundings(grad_enabled, 0, dict(modules)), modules)
+    read = {node.target for node in graph.nodes if node.op == "get_attr"}
+    return {name: module for name, module in modules.items() if name in read}
+
+
+def _outline_subgraph(module: fx.GraphModule) -> None:
+    """The same for a sub-graph that the recorder made."""
+    inner = {name: child for name, child in module.named_children() if isinstance(child, fx.GraphModule)}
+    for name, child in outline_regions(module.graph, grad_mode(module), inner).items():
+        module.add_module(name, child)
+    module.recompile()
+    module.delete_all_unused_submodules()
 
 
 def _settings_of_nodes(graph: fx.Graph) -> dict[fx.Node, _Settings]:
@@ -103,16 +119,16 @@ def _outline(
             grad_stop = _run([settings[node].grad is switch for node in nodes], start)
         if entered is not None:
             autocast_stop = _run([entered in settings[node].autocasts for node in nodes], start)
-        inner: Modules = {}
+        inner: Modules = dict(around.subgraphs)  # a region takes along those that it reads
         if grad_stop > autocast_stop or (grad_stop == autocast_stop and switch is not None):
             assert switch is not None
             stop, marker = grad_stop, switch
             wrap: Any = wrap_with_set_grad_enabled
-            within = _Surroundings(bool(switch.args[0]), around.depth)
+            within = _Surroundings(bool(switch.args[0]), around.depth, around.subgraphs)
         else:
             assert entered is not None
             stop, marker, wrap = autocast_stop, entered, wrap_with_autocast
-            within = _Surroundings(around.grad_enabled, around.depth + 1)
+            within = _Surroundings(around.grad_enabled, around.depth + 1, around.subgraphs)
         region = _outline(graph, nodes[start:stop], settings, within, inner)
         left += _cut(graph, region, wrap, marker, inner, modules)
         start = stop
@@ -134,7 +150,7 @@ def _cut(
     inside = set(region)
     inputs = list(dict.fromkeys(a for node in region for a in node.all_input_nodes if a not in inside))
     outputs = [node for node in region if any(user not in inside for user in node.users)]
-    name = f"submod_{len(modules) + 1}"
+    name = next(name for n in count(1) if (name := f"submod_{n}") not in modules)
     modules[name] = fx.GraphModule(dict(inner), _sub_graph(region, inputs, outputs), class_name=name)
     stack = {"nn_module_stack": marker.meta["nn_module_stack"]}
     with graph.inserting_before(region[0]):

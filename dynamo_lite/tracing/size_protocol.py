@@ -1,0 +1,135 @@
+"""What SymInt, SymFloat and SymBool lack of int, float and bool, while a trace runs.
+
+C code asks a value for its hash, its text or the quotient and remainder through its type's methods; torch's stand-ins
+refuse some of these, and show the name of a symbol for others ("s0"). While a trace runs they answer as the number
+would. Where the answer depends on the number, the number is taken, and the environment records that.
+
+The types are torch's own and there is one of each, so the methods are put on them and taken off again, and answer only
+in the tracing thread, and not when torch itself asks (an error text of torch may well show "s0").
+Checked against torch 2.13.0 (torch/__init__.py, torch/fx/experimental/sym_node.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from dynamo_lite.tracing.size_kinds import NUMBERS, PYTHON_TYPE, number
+
+_OURS = ("dynamo_lite.capture", "dynamo_lite.program", "dynamo_lite.tracing")
+_TORCH = frozenset({"torch", "symbolic_shapes", "sympy"})
+_MISSING: Any = object()
+
+
+def asked_by_torch(depth: int) -> bool:
+    """Whether the Python code that `depth` frames further out runs is torch's or ours, rather than the program's."""
+    name = str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
+    return name.partition(".")[0] in _TORCH or name.startswith(_OURS)
+
+
+def _from_number(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(number(self), name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _divmod(self: Any, other: Any) -> Any:
+    return (self // other, self % other) if isinstance(other, NUMBERS) else NotImplemented
+
+
+def _rdivmod(self: Any, other: Any) -> Any:
+    return (other // self, other % self) if isinstance(other, NUMBERS) else NotImplemented
+
+
+def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
+    """numpy's conversion: it works on numbers."""
+    import numpy
+
+    return numpy.array(number(self), dtype=dtype)
+
+
+def _pow(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any, modulus: Any = None) -> Any:
+        return plain(self, other) if modulus is None else plain(self, other) % modulus
+
+    return method
+
+
+_INTEGER: dict[str, Any] = {
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    "__invert__": lambda self: -self - 1,
+    "__copy__": lambda self: self,
+    "numerator": property(lambda self: self),
+    "denominator": property(lambda self: 1),
+    "real": property(lambda self: self),
+    "imag": property(lambda self: 0),
+    "__array__": _array,
+}
+_FLOAT: dict[str, Any] = {
+    "__divmod__": _divmod,
+    "__rdivmod__": _rdivmod,
+    "__copy__": lambda self: self,
+    "real": property(lambda self: self),
+    "imag": property(lambda self: 0.0),
+    "__array__": _array,
+}
+_BOOL: dict[str, Any] = {"__copy__": lambda self: self, "__array__": _array}
+_ADDED: dict[type, dict[str, Any]] = {torch.SymInt: _INTEGER, torch.SymFloat: _FLOAT, torch.SymBool: _BOOL}
+_NOT_COPIED = frozenset({"__new__", "__getnewargs__", "__getattribute__", "from_bytes", "fromhex", "__getformat__"})
+_ASKED = ("__hash__", "__repr__", "__format__")
+"""Answered by the number for the program, by torch's own method for torch."""
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """What is put on one of the types."""
+    own = PYTHON_TYPE[kind]
+    added = _ADDED[kind]
+    yield from added.items()
+    for name, method in vars(own).items() if own is not bool else ((n, getattr(bool, n)) for n in dir(bool)):
+        if name in added or name in _NOT_COPIED or hasattr(kind, name) or not callable(method):
+            continue
+        yield name, _from_number(name)
+
+
+@contextmanager
+def as_numbers() -> Iterator[None]:
+    """While inside, stand-ins answer the program in this thread as numbers do."""
+    thread = threading.get_ident()
+    replaced: list[tuple[type, str, Any]] = []
+
+    def put(kind: type, name: str, method: Any) -> None:
+        replaced.append((kind, name, kind.__dict__.get(name, _MISSING)))
+        setattr(kind, name, method)
+
+    def asked(kind: type, name: str) -> Callable[..., Any]:
+        plain, answer = getattr(kind, name), _from_number(name)
+
+        def method(self: Any, *args: Any) -> Any:
+            if threading.get_ident() != thread or asked_by_torch(1):
+                return plain(self, *args)
+            return answer(self, *args)
+
+        return method
+
+    try:
+        for kind in PYTHON_TYPE:
+            for name, method in list(_methods(kind)):
+                put(kind, name, method)
+            for name in _ASKED:
+                put(kind, name, asked(kind, name))
+        put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
+        yield
+    finally:
+        for kind, name, before in reversed(replaced):
+            if before is _MISSING:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, before)

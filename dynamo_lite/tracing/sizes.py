@@ -1,0 +1,354 @@
+"""Rules for sizes in Python code: what stays symbolic, and what takes the number.
+
+Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in size_protocol.py. Here are
+the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
+a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.size_kinds import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, holds_size, number, real_type
+from dynamo_lite.tracing.trusted import is_trusted
+from symbolic_shapes.torch_env import TorchShapeEnv
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+
+
+def attach(tracer: Tracer, env: TorchShapeEnv) -> None:
+    """`tracer.specializations` gets what the program fixes in `env`."""
+
+    def specialized(expression: Any, value: Any) -> None:
+        origin = env.where()
+        tracer.specializations.append(Specialization(str(expression), value, origin, _needs_number(tracer)))
+
+    env.specialized = specialized
+
+
+def _needs_number(tracer: Tracer) -> str:
+    name = tracer.number_for or getattr(tracer.torch_function, "__name__", None)
+    return f"{name}() needs the number" if name else "this needs the number"
+
+
+# -- what a stand-in is --------------------------------------------------------------------------------------------
+
+
+def call_isinstance(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
+    if len(args) == 2 and type(args[0]) in SYMBOLIC:
+        return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
+    return NOT_HANDLED
+
+
+def identical(left: Any, right: Any) -> bool:
+    """`left is right` where one of two different objects stands for a number.
+
+    CPython has one object for each int from -5 to 256, and one for each bool; other numbers that come from different
+    operations are different objects.
+    """
+    if real_type(left) is not real_type(right) or real_type(left) is float:
+        return False
+    if real_type(left) is bool:
+        return bool(left) is bool(right)
+    return bool(-5 <= left) and bool(left <= 256) and bool(left == right)
+
+
+# -- conversions ---------------------------------------------------------------------------------------------------
+
+
+def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """int(n), int(n / 2), int(tensor): symbolic."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_fake(value):
+        value = tracer.vm.call(torch.Tensor.item, (value,))
+    if type(value) is torch.SymInt:
+        return value
+    if type(value) is torch.SymFloat:
+        return torch.sym_int(value)
+    if type(value) is torch.SymBool:
+        return torch.sym_ite(value, 1, 0)
+    return int(value) if value is not args[0] else NOT_HANDLED
+
+
+def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """float(n), float(tensor): symbolic."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_fake(value):
+        value = tracer.vm.call(torch.Tensor.item, (value,))
+    if type(value) is torch.SymBool:
+        value = torch.sym_ite(value, 1, 0)
+    if type(value) in SYMBOLIC:
+        return torch.sym_float(value)
+    return float(value) if value is not args[0] else NOT_HANDLED
+
+
+def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """operator.index(n): itself."""
+    if len(args) == 1 and type(args[0]) is torch.SymInt:
+        return args[0]
+    return NOT_HANDLED
+
+
+# -- min, max, len, range ------------------------------------------------------------------------------------------
+
+
+def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
+        values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
+        if kwargs or len(values) < 2 or not any(type(v) in SYMBOLIC for v in values):
+            return NOT_HANDLED
+        if {real_type(v) for v in values} not in ({int}, {float}):
+            return NOT_HANDLED
+        return functools.reduce(fold, values)
+
+    return rule
+
+
+def call_len(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """len(x) of a tensor, or of an object whose own __len__ returns a size: symbolic, where C would take the number."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_fake(value):
+        return value.shape[0] if value.dim() else NOT_HANDLED
+    method = datamodel.type_lookup(type(value), "__len__")
+    if type(method) is not FunctionType:
+        return NOT_HANDLED
+    length = tracer.vm.call(method, (value,))
+    if type(length) is torch.SymInt:
+        if length < 0:
+            raise ValueError("__len__() should return >= 0")
+        return length
+    return len(_Sized(length))
+
+
+class _Sized:
+    """len() of it says what `__len__` may return, in C's own words."""
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+
+    def __len__(self) -> Any:
+        return self.length
+
+
+def call_range(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """range(start, stop, step): a loop over it is unrolled, so how many numbers it has is fixed; `stop` need not be."""
+    if kwargs or not 1 <= len(args) <= 3 or not any(type(a) in SYMBOLIC for a in args):
+        return NOT_HANDLED
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    with needs_number(tracer, "range"):
+        start, step = concrete(start), concrete(step)
+        if type(stop) is not torch.SymInt or type(start) is not int or type(step) is not int or step == 0:
+            return range(start, concrete(stop), step)  # CPython's own errors
+        if step > 0:
+            count = (stop - start + step - 1) // step
+        else:
+            count = (start - stop - step - 1) // -step
+        length = max(number(count) if type(count) in SYMBOLIC else count, 0) if bool(count > 0) else 0
+    result = range(start, start + length * step, step)
+    tracer.ranges[id(result)] = (result, stop)
+    return result
+
+
+class needs_number:
+    """Within, a number that is taken is for `name`: see `Specialization.why`."""
+
+    def __init__(self, tracer: Tracer, name: str) -> None:
+        self.tracer, self.name = tracer, name
+
+    def __enter__(self) -> None:
+        self.before, self.tracer.number_for = self.tracer.number_for, self.name
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.tracer.number_for = self.before
+
+
+# -- math ----------------------------------------------------------------------------------------------------------
+
+_UNBOUNDED: tuple[Any, Any] = (None, None)
+_MATH: dict[str, tuple[Any, Any]] = {
+    "sqrt": (0, None),
+    "cos": _UNBOUNDED,
+    "cosh": _UNBOUNDED,
+    "sin": _UNBOUNDED,
+    "sinh": _UNBOUNDED,
+    "tan": _UNBOUNDED,
+    "tanh": _UNBOUNDED,
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "atan": _UNBOUNDED,
+}
+"""Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
+
+
+def _math(name: str, low: Any, high: Any) -> Rule:
+    symbolic = getattr(torch, f"_sym_{name}")
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
+            return NOT_HANDLED
+        value = args[0]
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError("math domain error")
+        return symbolic(value)
+
+    return rule
+
+
+def call_math_pow(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken."""
+    if len(args) == 2 and not kwargs and any(type(a) in SYMBOLIC for a in args) and args[0] > 0:
+        return torch.sym_float(args[0]) ** torch.sym_float(args[1])
+    return NOT_HANDLED
+
+
+def call_numel(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.Size.numel(): the product."""
+    if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
+        return math.prod(args[0])
+    return NOT_HANDLED
+
+
+# -- C code that is given sizes --------------------------------------------------------------------------------------
+
+_CARRIES = frozenset(
+    {
+        *("builtins", "math", "operator", "_operator", "itertools", "functools", "_functools", "collections"),
+        *("_collections", "_collections_abc", "_heapq", "_bisect", "_abc", "types", "weakref", "_weakref"),
+        *("_contextvars", "copyreg", "copy", "typing", "_typing", "contextlib", "dataclasses", "enum", "inspect"),
+        *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "logging", "gc", "sys"),
+    }
+)
+"""Modules whose C functions do to a number only what its type's methods say, or pass it on. Others are given numbers."""
+
+_C_CALLABLES = frozenset(
+    {
+        BuiltinFunctionType,
+        MethodDescriptorType,
+        WrapperDescriptorType,
+        ClassMethodDescriptorType,
+        MethodWrapperType,
+    }
+)
+_NUMBER_TYPES = frozenset({int, float, bool, complex})
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
+
+
+def wants_numbers(fn: Any) -> bool:
+    """Whether `fn` is native code that knows nothing of sizes: numpy, json, decimal, methods of int, ..."""
+    kind = type(fn)
+    if kind is FunctionType:
+        module = fn.__globals__.get("__name__") if is_trusted(fn) else None
+    elif kind in _C_CALLABLES:
+        owner = getattr(fn, "__objclass__", None)
+        if owner in _NUMBER_TYPES:
+            return True
+        module = getattr(fn, "__module__", None) if owner is None else owner.__module__
+    elif issubclass(kind, type):
+        is_native = not fn.__flags__ & _HEAP_TYPE or fn.__flags__ & _IMMUTABLE_TYPE
+        module = fn.__module__ if is_native else None
+    else:
+        is_native = type(datamodel.type_lookup(kind, "__call__")) is WrapperDescriptorType
+        module = kind.__module__ if is_native else None
+    if not isinstance(module, str):
+        return False
+    package = module.partition(".")[0]
+    return package not in _CARRIES and package != "dynamo_lite"
+
+
+def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
+    if not (any(map(holds_size, args)) or any(map(holds_size, kwargs.values()))) or not wants_numbers(fn):
+        return NOT_HANDLED
+    with needs_number(tracer, getattr(fn, "__name__", type(fn).__name__)):
+        args = tuple(map(concrete, args))
+        kwargs = {name: concrete(value) for name, value in kwargs.items()}
+    return tracer.vm.call(fn, args, kwargs)
+
+
+def call_literal(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.tensor([n, 2]) and the like: a stack of scalars, where C would take the numbers."""
+    values: Sequence[Any] = args[1:] if fn is torch._C.TensorBase.new_tensor else args
+    data = values[0] if values else kwargs.get("data")
+    if not isinstance(data, (list, tuple)) and type(data) not in SYMBOLIC:
+        return NOT_HANDLED
+    if not holds_size(data):
+        return NOT_HANDLED
+    options = {k: v for k, v in kwargs.items() if k not in ("data", "pin_memory")}
+    if fn is torch._C.TensorBase.new_tensor:
+        options.setdefault("dtype", args[0].dtype if kwargs.get("dtype") is None else kwargs["dtype"])
+        options.setdefault("device", args[0].device)
+    if fn is torch.as_tensor and len(args) > 1:
+        options["dtype"] = args[1]
+    requires_grad = options.pop("requires_grad", False)
+    kinds = _kinds(data)
+    if kinds is None:
+        return NOT_HANDLED
+    if options.get("dtype") is None:
+        inferred = torch.bool if kinds == {bool} else torch.int64 if float not in kinds else torch.get_default_dtype()
+        options["dtype"] = inferred
+    return _stacked(data, options).requires_grad_(requires_grad)
+
+
+def _kinds(data: Any) -> set[type] | None:
+    """The Python types of the numbers in nested lists; None if anything else is in them."""
+    if isinstance(data, (list, tuple)):
+        inner = [_kinds(item) for item in data]
+        return None if None in inner else set().union(*inner)  # type: ignore[arg-type]
+    kind = real_type(data)
+    return {kind} if kind in (int, float, bool) else None
+
+
+def _stacked(data: Any, options: dict[str, Any]) -> torch.Tensor:
+    if isinstance(data, (list, tuple)):
+        return torch.stack([_stacked(item, options) for item in data])
+    return torch.scalar_tensor(data, **options)
+
+
+def table() -> dict[int, Rule]:
+    """id(callable) → rule."""
+    rows: dict[int, Rule] = {
+        id(isinstance): call_isinstance,
+        id(int): call_int,
+        id(float): call_float,
+        id(operator.index): call_index,
+        id(min): _extreme(torch.sym_min),
+        id(max): _extreme(torch.sym_max),
+        id(len): call_len,
+        id(builtins.range): call_range,
+        id(math.pow): call_math_pow,
+        id(torch.Size.numel): call_numel,
+        id(torch.tensor): call_literal,
+        id(torch.as_tensor): call_literal,
+        id(torch._C.TensorBase.new_tensor): call_literal,
+    }
+    rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
+    return rows

@@ -1,0 +1,89 @@
+"""Rules for values that only run time knows: tensor.tolist(), and what an `assert` asks of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.handler_table import HANDLERS
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.size_kinds import SYMBOLIC
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def call_tolist(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
+    if len(args) != 1 or kwargs or not is_fake(args[0]):
+        return NOT_HANDLED
+    tracer.number_for = "tolist"
+    try:
+        return _values(args[0])
+    finally:
+        tracer.number_for = None
+
+
+def _values(tensor: torch.Tensor) -> Any:
+    if tensor.dim() == 0:
+        return tensor.item()
+    return [_values(row) for row in tensor.unbind(0)]
+
+
+# -- assert ----------------------------------------------------------------------------------------------------------
+
+_JUMPS = {HANDLERS["POP_JUMP_IF_TRUE"]: True, HANDLERS["POP_JUMP_IF_FALSE"]: False}
+_FAILS = HANDLERS["LOAD_ASSERTION_ERROR"]
+_CONSTANT = HANDLERS["LOAD_CONST"]
+
+
+def assert_truth(tracer: Tracer, value: Any) -> Any:
+    """The truth of a condition in an `assert` statement that depends on data: what does not fail, and the program
+    asserts it. NOT_HANDLED for other values, and elsewhere."""
+    if type(value) not in SYMBOLIC and not is_fake(value):
+        return NOT_HANDLED
+    asserted = _asserted(tracer.vm.frame)
+    if asserted is None:
+        return NOT_HANDLED
+    wanted, message = asserted
+    if is_fake(value):
+        return _assert_tensor(value, wanted, message)
+    condition = value if type(value) is torch.SymBool else value != 0
+    if type(condition) is not torch.SymBool:
+        return condition
+    holds = condition if wanted else torch.sym_not(condition)
+    return wanted if holds.node.expect_true("", 0) else not wanted
+
+
+def _asserted(frame: Any) -> tuple[bool, str] | None:
+    """(the truth that does not fail, the message), if the instruction at work is a jump of an `assert`."""
+    ops = frame.info.ops
+    handler, target = ops[frame.pc - 1]
+    jumps_if = _JUMPS.get(handler)
+    if jumps_if is None:
+        return None
+    if ops[frame.pc][0] is _FAILS:
+        wanted, at = jumps_if, frame.pc
+    elif target < len(ops) and ops[target][0] is _FAILS:
+        wanted, at = not jumps_if, target
+    else:
+        return None
+    after = ops[at + 1] if at + 1 < len(ops) else (None, None)
+    text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
+    return wanted, text or f"assertion failed in {frame.code.co_name}"
+
+
+def _assert_tensor(value: torch.Tensor, wanted: bool, message: str) -> Any:
+    if value.numel() != 1:
+        return NOT_HANDLED  # the truth of several values is an error of torch's
+    condition = value.reshape(()) if value.dtype is torch.bool else value.reshape(()) != 0
+    torch._assert_async(condition if wanted else torch.logical_not(condition), message)
+    return wanted
+
+
+def table() -> dict[int, Callable[..., Any]]:
+    """id(callable) → rule."""
+    return {id(torch._C.TensorBase.tolist): call_tolist}
