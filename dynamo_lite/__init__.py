@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynamo_lite.exporter import export as export
+    from dynamo_lite.program.constraints import constrain_as_size as constrain_as_size
+    from dynamo_lite.program.constraints import constrain_as_value as constrain_as_value
+    from dynamo_lite.program.constraints import dynamic_dim as dynamic_dim
 
 __version__ = "0.1.0"
 
-_LAZY = {"export": "dynamo_lite.exporter"}
+_LAZY = {
+    "export": "dynamo_lite.exporter",
+    **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),
+}
 
-__all__ = ["errors", "export"]
+__all__ = ["errors", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:

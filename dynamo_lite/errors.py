@@ -97,9 +97,25 @@ class InvalidArguments(DynamoLiteError, ValueError):
 
 
 class ConstraintViolation(DynamoLiteError):
-    """`dynamic_shapes` promises sizes that the program does not keep. The message lists each of them, and fixes."""
+    """`dynamic_shapes` promises sizes that the program does not keep. The message lists each of them, and fixes.
+
+    Attributes: `violations` (symbolic_shapes.constraints.Violation); `fixes`, Python lines that define new specs, empty
+    if none were found. The message ends with them, as torch.export's does (refine_dynamic_shapes_from_suggested_fixes).
+    """
 
     id = "constraint-violation"
+
+    def __init__(self, report: str, fixes: Sequence[str] = (), violations: Sequence[Any] = ()) -> None:
+        self.fixes = tuple(fixes)
+        self.violations = tuple(violations)
+        super().__init__(report)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return "\n".join([text, "", "Suggested fixes:", *(f"  {line}" for line in self.fixes)]) if self.fixes else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.fixes)
 
 
 class GraphBreak(DynamoLiteError):
