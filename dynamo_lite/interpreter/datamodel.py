@@ -63,6 +63,8 @@ _SIMPLE_ITERATORS = frozenset(
 def getitem(vm: Any, container: Any, key: Any) -> Any:
     """`container[key]`; a class is subscripted by its metaclass or `__class_getitem__`."""
     kind = type(container)
+    if vm.on_look is not None and kind not in _SEQUENCES:
+        vm.on_look("key", container, key)  # it may not be there
     if type(key) in _KEYS and (kind in _SEQUENCES or kind is dict):
         value = container[key]
     else:
@@ -93,6 +95,8 @@ def delitem(vm: Any, container: Any, key: Any) -> None:
 def contains(vm: Any, container: Any, item: Any) -> bool:
     """`item in container`: `__contains__`, else iteration, with equality as containers ask it."""
     kind = type(container)
+    if vm.on_look is not None:
+        vm.on_look("key", container, item)
     if type(item) in ATOMS and (kind is dict or kind is set or kind is str or kind is frozenset or kind is range):
         return item in container
     return vm.doors.apply(operator.contains, container, item)
@@ -100,6 +104,8 @@ def contains(vm: Any, container: Any, item: Any) -> bool:
 
 def length(vm: Any, x: Any) -> int:
     """`len(x)`."""
+    if vm.on_look is not None:
+        vm.on_look("length", x)
     return len(x) if type(x) in _SIZED else vm.doors.apply_shallow(len, x)
 
 
@@ -108,6 +114,8 @@ def length(vm: Any, x: Any) -> int:
 
 def iter_(vm: Any, x: Any) -> Any:
     """`iter(x)`. Functions that the iterator holds (a `map` from outside) are armed here, once."""
+    if vm.on_look is not None:
+        vm.on_look("items", x)
     if type(x) in _SIZED:
         return iter(x)
     iterator = vm.doors.apply_shallow(iter, x)
@@ -148,27 +156,38 @@ def _opened_next(doors: Any, *iterator_and_end: Any) -> Any:
 # -- conversions -----------------------------------------------------------------------------------------------
 
 
+def _parts(vm: Any, x: Any) -> None:
+    if vm.on_look is not None and type(x) not in ATOMS:
+        vm.on_look("parts", x)
+
+
 def hash_(vm: Any, x: Any) -> int:
+    _parts(vm, x)
     return hash(x) if type(x) in ATOMS else vm.doors.apply(hash, x)
 
 
 def repr_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
     return repr(x) if type(x) in ATOMS else vm.doors.apply(repr, x)
 
 
 def str_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
     return str(x) if type(x) in ATOMS else vm.doors.apply(str, x)
 
 
 def ascii_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
     return ascii(x) if type(x) in ATOMS else vm.doors.apply(ascii, x)
 
 
 def bytes_(vm: Any, x: Any) -> bytes:
+    _parts(vm, x)
     return vm.doors.apply(bytes, x)
 
 
 def format_(vm: Any, x: Any, spec: str = "") -> str:
+    _parts(vm, x)
     return format(x, spec) if type(x) in ATOMS else vm.doors.apply(format, x, spec)
 
 

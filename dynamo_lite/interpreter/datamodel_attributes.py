@@ -57,25 +57,30 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
     Raises: AttributeError as CPython does (with `name` and `obj` set); whatever a getter raises.
     """
     kind = type(obj)
-    if kind in _QUIET_ATTRIBUTES:
-        value = getattr(obj, name)
-    elif name == "__code__" and (kind is FunctionType or kind is MethodType):
-        value = original_code(obj.__code__)
-    else:
-        doors = vm.doors  # doors.apply_shallow, unrolled: this is the interpreter's most frequent operation
-        is_class = doors.known.get(kind)
-        if is_class is None:
-            is_class = doors.arm_type(kind)
-        if is_class:
-            doors.arm_class(obj)
-        elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
-            doors.arm(namespace.get("__getattr__"))
-        was = doors.open
-        doors.open = True
-        try:
+    try:
+        if kind in _QUIET_ATTRIBUTES:
             value = getattr(obj, name)
-        finally:
-            doors.open = was
+        elif name == "__code__" and (kind is FunctionType or kind is MethodType):
+            value = original_code(obj.__code__)
+        else:
+            doors = vm.doors  # doors.apply_shallow, unrolled: this is the interpreter's most frequent operation
+            is_class = doors.known.get(kind)
+            if is_class is None:
+                is_class = doors.arm_type(kind)
+            if is_class:
+                doors.arm_class(obj)
+            elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
+                doors.arm(namespace.get("__getattr__"))
+            was = doors.open
+            doors.open = True
+            try:
+                value = getattr(obj, name)
+            finally:
+                doors.open = was
+    except AttributeError:
+        if vm.on_look is not None:
+            vm.on_look("attr", obj, name)
+        raise
     return value if vm.on_read is None else vm.on_read("attr", obj, name, value)
 
 

@@ -45,15 +45,25 @@ _COMPARISONS = {
 _UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
+def _look(vm: Any, *operands: Any) -> None:
+    """Tells the observer that a built-in operator sees these (their elements too: `==`, `+` of lists)."""
+    if vm.on_look is not None:
+        for operand in operands:
+            if type(operand) not in ATOMS:
+                vm.on_look("parts", operand)
+
+
 def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
     def shallow(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
+        _look(vm, a, b)
         return vm.doors.apply_shallow(operation, a, b)
 
     def deep(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
+        _look(vm, a, b)
         return vm.doors.apply(operation, a, b)
 
     return deep if symbol in _USES_ELEMENTS else shallow
@@ -63,6 +73,7 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
     def compare(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
+        _look(vm, a, b)
         return vm.doors.apply(operation, a, b)
 
     return compare
@@ -70,6 +81,7 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
 
 def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(vm: Any, a: Any) -> Any:
+        _look(vm, a)
         return operation(a) if type(a) in _NUMBERS else vm.doors.apply_shallow(operation, a)
 
     return apply
@@ -106,6 +118,8 @@ def truth(vm: Any, x: Any) -> bool:
     kind = type(x)
     if kind in _NUMBERS:
         return bool(x)
+    if vm.on_look is not None and kind not in ATOMS:
+        vm.on_look("truth", x)
     if vm.on_truth is not None:
         answer = vm.on_truth(x)
         if answer is not NOT_HANDLED:

@@ -62,6 +62,7 @@ class Interpreter:
         self.before_call = _hook(observer, "before_call")
         self.after_native_call = _hook(observer, "after_native_call")
         self.on_read = _hook(observer, "on_read")
+        self.on_look = _hook(observer, "on_look")
         self.before_write = _hook(observer, "before_write")
         self.on_truth = _hook(observer, "on_truth")
         self.on_enter = _hook(observer, "on_enter")

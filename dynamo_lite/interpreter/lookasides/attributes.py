@@ -48,7 +48,12 @@ def _reader(slot: Any) -> Handler:
     """`object.__getattribute__(obj, name)`: this slot and no override, told to the observer."""
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        value = vm.doors.call(slot, args, kwargs)
+        try:
+            value = vm.doors.call(slot, args, kwargs)
+        except AttributeError:
+            if vm.on_look is not None and len(args) == 2:
+                vm.on_look("attr", args[0], args[1])
+            raise
         if vm.on_read is None or len(args) != 2:
             return value
         return vm.on_read("attr", args[0], args[1], value)

@@ -127,6 +127,8 @@ def is_iterable(x: Any) -> bool:
 def collect(vm: Interpreter, iterable: Any) -> list[Any]:
     """list(iterable), with what is Python in it interpreted."""
     if type(iterable) in (list, tuple):
+        if vm.on_look is not None:
+            vm.on_look("items", iterable)
         return list(iterable)
     iterator = datamodel.iter_(vm, iterable)
     found = []
@@ -165,6 +167,8 @@ def _items(vm: Interpreter, mapping: Any) -> list[tuple[Any, Any]]:
     """The items as dict.update reads them: a dict's own, else keys() and []."""
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
+        if vm.on_look is not None:
+            vm.on_look("items", mapping)
         return list(dict.items(mapping))
     keys = collect(vm, vm.call(vm.getattr(mapping, "keys")))
     return [(key, datamodel.getitem(vm, mapping, key)) for key in keys]
@@ -207,6 +211,8 @@ def _iterate_to_unpack(vm: Interpreter, x: Any) -> Any:
 def UNPACK_SEQUENCE(frame: Frame, stack: Stack, count: int) -> None:
     """sequence -> its items, the first on top"""
     sequence = stack.pop()
+    if frame.vm.on_look is not None:
+        frame.vm.on_look("items", sequence)
     if type(sequence) in (tuple, list) and len(sequence) == count:
         stack.extend(sequence[::-1])
         return

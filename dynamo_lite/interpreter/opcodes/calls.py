@@ -56,6 +56,10 @@ def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
     kwargs = stack.pop() if has_kwargs else None
     args = stack.pop()
     vm = frame.vm
+    if vm.on_look is not None:
+        vm.on_look("items", args)
+        if kwargs:
+            vm.on_look("items", kwargs)
     if kwargs is not None and type(kwargs) is not dict:
         merged: dict[str, Any] = {}
         dict_merge(vm, merged, kwargs, callee_under(stack, 0))

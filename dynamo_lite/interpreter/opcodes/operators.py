@@ -70,6 +70,8 @@ def COMPARE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
 def IS_OP(frame: Frame, stack: Stack, invert: bool) -> None:
     right = stack.pop()
     same = stack[-1] is right
+    if right is not None and frame.vm.on_look is not None:
+        frame.vm.on_look("is", stack[-1], right)
     if not same and frame.vm.on_identity is not None and right is not None:
         same = frame.vm.on_identity(stack[-1], right)
     stack[-1] = same is not invert

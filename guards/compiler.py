@@ -1,0 +1,152 @@
+"""A guard set as one Python function.
+
+Each prefix of a path is read once into a variable of its own. The function returns the index of the first guard that
+does not hold, -1 if all do. What a read raises is a failure of the guard on whose behalf it was made: the line of the
+generated code tells which (nothing is paid for that while the guards hold).
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from guards import kinds, source, tensors
+from guards.guard import Guard
+from guards.kinds import EARLY, KINDS, LATE
+from guards.source import STEPS, Source
+
+Check = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[int, Exception | None]]
+
+_serial = count()
+
+
+class Compiler:
+    """Writes the function for `guards`. `arguments` are the names of the call's tensors and constants, for guards that
+    are written as Python over `L`: name → the source of that argument; `namespace` holds what else those use. Guards of
+    the kinds `without` are left out."""
+
+    def __init__(
+        self,
+        guards: Sequence[Guard],
+        arguments: dict[str, Source],
+        namespace: dict[str, Any],
+        without: frozenset[str] = frozenset(),
+    ) -> None:
+        self._guards = guards
+        self._without = without
+        self._arguments = arguments
+        self._lines: list[str] = []
+        self._owner: list[int] = []  # of each line, the guard that it belongs to
+        self._variables: dict[int, str] = {}
+        self._constants: dict[str, Any] = {**namespace, **source.HELPERS, **kinds.HELPERS}
+        self._constant_names: dict[int, str] = {}
+        self._emitted: set[int] = set()
+        self._type_guards = {
+            id(g.source): i for i, g in enumerate(guards) if g.kind in ("type", "is", "same") and g.source is not None
+        }
+        self._has_names = False
+
+    def compile(self) -> tuple[Check, str]:
+        """(the function, its source)."""
+        ranked = sorted(range(len(self._guards)), key=self._order)
+        for index in ranked:
+            self._emit(index)
+        filename = f"<guards {next(_serial)}>"
+        body = [f"    {line}" for line in self._lines] or ["    pass"]
+        text = "\n".join(["def check(mod, args, kwargs):", *body, "    return -1"]) + "\n"
+        if any(guard.kind == "tensor" for guard in self._guards):
+            self._constants.update(tensors.helpers())
+        exec(compile(text, filename, "exec"), self._constants)
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        run, owner = self._constants["check"], self._owner
+
+        def check(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Exception | None]:
+            try:
+                return run(mod, args, kwargs), None
+            except Exception as error:
+                assert error.__traceback__ is not None
+                inner = error.__traceback__.tb_next
+                assert inner is not None and inner.tb_lineno is not None
+                return owner[inner.tb_lineno - 2], error
+
+        return check, text
+
+    def _order(self, index: int) -> tuple[int, int]:
+        guard = self._guards[index]
+        group = 0 if guard.kind in EARLY else 2 if guard.kind in LATE else 1
+        return (group, index)  # in the order of discovery within a group: depth by depth from the roots
+
+    def _line(self, text: str, index: int) -> None:
+        self._lines.append(text)
+        self._owner.append(index)
+
+    def _emit(self, index: int) -> None:
+        guard = self._guards[index]
+        if index in self._emitted or guard.kind in self._without:
+            return
+        self._emitted.add(index)
+        variable = self._read(guard.source, index) if guard.source is not None else ""
+        other = self._read(guard.other, index) if guard.other is not None else ""
+        condition = self._condition(guard, variable, other, index)
+        self._line(f"if {condition}: return {index}", index)
+
+    def _condition(self, guard: Guard, variable: str, other: str, index: int) -> str:
+        kind = guard.kind
+        if kind == "tensor":
+            return tensors.fails(variable, guard.expected, self._constant)
+        if kind == "python":
+            self._bind_names(index)
+            return f"not ({guard.expected})"
+        if kind == "state":
+            return f"{self._constant(guard.expected.read)}() != {self._constant(guard.expected.value)}"
+        if kind in ("absent", "present"):
+            word = "in" if kind == "absent" else "not in"
+            text = " or ".join(f"{self._literal(name)} {word} {variable}" for name in guard.expected)
+            return text if kind == "present" else f"{variable} and ({text})"
+        constant = "" if kind in ("same", "distinct", "empty", "filled", "no_hooks") else self._literal(guard.expected)
+        return KINDS[kind].fails.format(v=variable, c=constant, w=other)
+
+    def _read(self, path: Source, index: int) -> str:
+        """The variable that holds what is at `path`; the guard on its parent's type stands before the step."""
+        known = self._variables.get(id(path))
+        if known is not None:
+            return known
+        if path.step == "constant":
+            name = self._constant(path.key)
+            self._variables[id(path)] = name
+            return name
+        parent = ""
+        if path.parent is not None:
+            parent = self._read(path.parent, index)
+            before = self._type_guards.get(id(path.parent))
+            if before is not None:
+                self._emit(before)
+        step = STEPS[path.step].code
+        name = f"v{len(self._variables)}"
+        key = path.key if path.step == "attribute" else self._literal(path.key)
+        self._line(f"{name} = {step.replace('{p}', parent).replace('{k}', str(key))}", index)
+        self._variables[id(path)] = name
+        return name
+
+    def _bind_names(self, index: int) -> None:
+        """`L`, for the guards that are written over it."""
+        if not self._has_names:
+            self._has_names = True
+            entries = (f"{name!r}: {self._read(path, index)}" for name, path in self._arguments.items())
+            self._line(f"L = {{{', '.join([*entries])}}}", index)
+
+    def _literal(self, value: Any) -> str:
+        kind = type(value)
+        if value is None or kind is bool or kind is int or (kind is str and len(value) < 200):
+            return repr(value)
+        return self._constant(value)
+
+    def _constant(self, value: Any) -> str:
+        name = self._constant_names.get(id(value))
+        if name is None:
+            name = f"c{len(self._constant_names)}"
+            self._constant_names[id(value)] = name
+            self._constants[name] = value
+        return name

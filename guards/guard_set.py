@@ -1,0 +1,104 @@
+"""The guards of one trace: checking a call against them, and saying which one failed and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from guards.compiler import Check, Compiler
+from guards.guard import Failure, Guard
+from guards.kinds import KINDS
+from guards.source import Source
+
+
+class GuardSet(Sequence[Guard]):
+    """Guards in the order in which they were found, and the one function that checks them.
+
+    `namespace` holds what guards written as Python (kind "python") use besides `L`.
+    """
+
+    def __init__(
+        self,
+        guards: Sequence[Guard],
+        arguments: dict[str, Source] | None = None,
+        namespace: dict[str, Any] | None = None,
+    ) -> None:
+        self._guards = tuple(guards)
+        self._arguments = arguments or {}
+        self._namespace = namespace or {}
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._guards[index]
+
+    def __iter__(self) -> Iterator[Guard]:
+        return iter(self._guards)
+
+    @cached_property
+    def _compiled(self) -> tuple[Check, str]:
+        return self._compile(frozenset())
+
+    @cached_property
+    def _for_any_weights(self) -> tuple[Check, str]:
+        # indices stay those of the whole set: what is left out holds always
+        return self._compile(frozenset({"same_tensor"}))
+
+    def _compile(self, without: frozenset[str]) -> tuple[Check, str]:
+        return Compiler(self._guards, self._arguments, self._namespace, without).compile()
+
+    @property
+    def code(self) -> str:
+        """The Python of the function that `check` runs."""
+        return self._compiled[1]
+
+    def failing(
+        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: str = "same"
+    ) -> int:
+        """The index of the first guard that does not hold for a call, -1 if all do."""
+        return self._run(mod, args, kwargs, weights)[0]
+
+    def check(
+        self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: str = "same"
+    ) -> Failure | None:
+        """None if the trace holds for the call `mod(*args, **kwargs)`, else the first guard that does not.
+
+        weights: "same": the parameters, buffers and constants of `mod` must be the tensors that the program holds (in
+            which case program and module agree); "any": they only have to look alike (the graph holds, with the state
+            of `mod` in place of the program's).
+        """
+        index, error = self._run(mod, args, kwargs, weights)
+        if index < 0:
+            return None
+        guard = self._guards[index]
+        found = f"{type(error).__name__}: {error}" if error is not None else self._found(guard, (mod, args, kwargs or {}))
+        return Failure(index, guard, found, error)
+
+    def explain(self, failure: Failure | int) -> str:
+        """What was expected, what was found and which line of the program needed it."""
+        return str(self[failure] if isinstance(failure, int) else failure)
+
+    def _run(
+        self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, weights: str
+    ) -> tuple[int, Exception | None]:
+        if weights not in ("same", "any"):
+            raise ValueError(f'weights is "same" or "any", not {weights!r}')
+        check = (self._compiled if weights == "same" else self._for_any_weights)[0]
+        return check(mod, args, kwargs if kwargs is not None else {})
+
+    def _found(self, guard: Guard, call: tuple[Any, Any, Any]) -> str:
+        if guard.kind == "state":
+            return repr(guard.expected.read())
+        if guard.source is None:
+            value: Any = call[1] if guard.kind == "arguments" else call[2]
+        else:
+            value = guard.source.follow(call)
+        return KINDS[guard.kind].found(value, guard.expected)
+
+    def tree(self, lines: bool = True) -> str:
+        """The guards as a tree of their sources, each with the line of the program that needed it."""
+        from guards.tree import render
+
+        return render(self._guards, lines)

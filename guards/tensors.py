@@ -1,0 +1,115 @@
+"""Guards on tensors: the only file here that knows torch (and imports it only when there is a tensor to look at).
+
+Checked against torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """What a trace knows of a tensor from outside. Sizes and strides that are None may be anything.
+
+    `keys` are the dispatch keys (torch._C._dispatch_keys), None where they are not asked for; `strides` is None for a
+    tensor whose strides nothing rests on, and for layouts that have none.
+    """
+
+    cls: type
+    dtype: Any
+    device: Any
+    layout: Any
+    requires_grad: bool
+    sizes: tuple[int | None, ...]
+    strides: tuple[int, ...] | None
+    keys: Any = None
+
+    @property
+    def is_static(self) -> bool:
+        return None not in self.sizes
+
+    def __str__(self) -> str:
+        sizes = ", ".join("*" if size is None else str(size) for size in self.sizes)
+        learns = ", requires_grad" if self.requires_grad else ""
+        strides = "" if self.strides is None else f", strides {self.strides}"
+        return f"a {self.cls.__qualname__} {self.dtype} [{sizes}] on {self.device}{strides}{learns}"
+
+
+def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -> TensorFacts:
+    """The facts of a tensor as it is; sizes of the dimensions in `dynamic` are left open, and its strides with them."""
+    import torch
+
+    with torch._C.DisableTorchFunctionSubclass():
+        sizes = tuple(None if i in dynamic else int(size) for i, size in enumerate(tensor.shape))
+        strided = tensor.layout is torch.strided
+        strides = tuple(map(int, tensor.stride())) if strided and not dynamic else None
+        return TensorFacts(
+            type(tensor),
+            tensor.dtype,
+            tensor.device,
+            tensor.layout,
+            bool(tensor.requires_grad),
+            sizes,
+            strides,
+            torch._C._dispatch_keys(tensor) if keys else None,
+        )
+
+
+def difference(tensor: Any, facts: TensorFacts) -> str:
+    """How a value differs from the facts, in words; empty if it does not."""
+    import torch
+
+    if type(tensor) is not facts.cls:
+        return f"a {type(tensor).__module__}.{type(tensor).__qualname__}"
+    with torch._C.DisableTorchFunctionSubclass():
+        found: list[tuple[str, Any, Any]] = [
+            ("dtype", tensor.dtype, facts.dtype),
+            ("device", tensor.device, facts.device),
+            ("layout", tensor.layout, facts.layout),
+            ("rank", tensor.dim(), len(facts.sizes)),
+            ("requires_grad", bool(tensor.requires_grad), facts.requires_grad),
+        ]
+        for name, now, wanted in found:
+            if now != wanted:
+                return f"{name} {now}"
+        sizes = tuple(tensor.shape)
+        if any(wanted is not None and wanted != size for size, wanted in zip(sizes, facts.sizes)):
+            return f"sizes {list(sizes)}"
+        if facts.strides is not None and tensor.stride() != facts.strides:
+            return f"strides {tensor.stride()}"
+        if facts.keys is not None and torch._C._dispatch_keys(tensor) != facts.keys:
+            return f"dispatch keys {torch._C._dispatch_keys(tensor)}"
+    return ""
+
+
+def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
+    """Python that is true when the tensor in `variable` differs; `constant(value)` names a constant."""
+    import torch
+
+    if facts.cls not in (torch.Tensor, torch.nn.Parameter):
+        return f"_difference({variable}, {constant(facts)})"
+    v = variable
+    parts = [f"type({v}) is not {constant(facts.cls)}"]
+    rank = len(facts.sizes)
+    if facts.is_static:
+        parts.append(f"{v}.shape != {constant(torch.Size(facts.sizes))}")  # type: ignore[arg-type]
+    else:
+        parts.append(f"{v}.dim() != {rank}")
+        parts += [f"{v}.shape[{i}] != {size}" for i, size in enumerate(facts.sizes) if size is not None]
+    parts.append(f"{v}.dtype is not {constant(facts.dtype)}")
+    parts.append(f"{v}.requires_grad is not {facts.requires_grad}")
+    if facts.strides is not None:
+        parts.append(f"{v}.stride() != {constant(facts.strides)}")
+    parts.append(f"{v}.device != {constant(facts.device)}")
+    if facts.keys is not None:
+        parts.append(f"_dispatch_keys({v}) != {constant(facts.keys)}")
+    return " or ".join(parts)
+
+
+def helpers() -> dict[str, Any]:
+    """What the code of `fails` calls."""
+    import torch
+
+    return {"_difference": difference, "_dispatch_keys": torch._C._dispatch_keys}
