@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch._dispatch.python import enable_python_dispatcher
-from torch._ops import HigherOrderOperator, OpOverload
+from torch._ops import HigherOrderOperator, OpOverload, _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
@@ -39,6 +39,7 @@ __all__ = [
     "ProxyTorchDispatchMode",
     "_enter_autocast",
     "_exit_autocast",
+    "_higher_order_ops",
     "_extract_tensor_metadata",
     "disable_autocast_cache",
     "enable_python_dispatcher",

@@ -62,7 +62,8 @@ def record(recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str,
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
-        out = op(*fakes[0], **fakes[1])
+        with torch._C.DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+            out = op(*fakes[0], **fakes[1])
     except CaptureError:
         raise
     except Exception as error:

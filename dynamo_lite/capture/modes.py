@@ -8,6 +8,7 @@ switching gradients and autocast on and off, and `.data`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +22,7 @@ from dynamo_lite.capture._torch import (
     ProxyTorchDispatchMode,
     _enter_autocast,
     _exit_autocast,
+    _higher_order_ops,
 )
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.indexing import select_sizes
@@ -45,11 +47,20 @@ class OperatorMode(ProxyTorchDispatchMode):
         self._recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, HigherOrderOperator):
-            return self._recorder.guarded(higher_order.record, self._recorder, func, args, kwargs or {})
         if transforms.active(args, kwargs):
             return transforms.lower(self, func, args, kwargs or {})
         return self._recorder.guarded(self._recorder.operator, func, args, kwargs or {})
+
+
+def admit_higher_order_operators() -> None:
+    """Makes torch dispatch higher-order operators to OperatorMode: each has a table of the modes that it knows."""
+    for op in _higher_order_ops.values():
+        op.python_key_table.setdefault(OperatorMode, partial(_higher_order, op))
+
+
+def _higher_order(op: HigherOrderOperator, mode: OperatorMode, *args: Any, **kwargs: Any) -> Any:
+    recorder = mode._recorder
+    return recorder.guarded(higher_order.record, recorder, op, args, kwargs)
 
 
 class FunctionMode(PreDispatchTorchFunctionMode):

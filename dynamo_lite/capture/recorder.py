@@ -37,7 +37,7 @@ from dynamo_lite.capture.fakes import symbolic_mode
 from dynamo_lite.capture.failures import internal, missing_data
 from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.lifting import Lifted, LiftedKind, constant_attributes, registered_state
-from dynamo_lite.capture.modes import FunctionMode, OperatorMode
+from dynamo_lite.capture.modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.names import lifted_names
 from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import StandIns, storage_key
@@ -468,6 +468,11 @@ class Recorder:
                 element = self._call_node(operator.getitem, (node, index), {}, "getitem")
                 self._bind_each(item, element)
                 values.append(element.meta["val"])
+            elif isinstance(item, _SYMBOLIC) and self.sizes is not None:
+                element = self._call_node(operator.getitem, (node, index), {}, "getitem")
+                element.meta["val"] = item
+                self.sizes.add_value(element, item)
+                values.append(item)
             else:
                 values.append(item)
         node.meta["val"] = tuple(values) if isinstance(out, tuple) else values
@@ -552,6 +557,7 @@ class Recorder:
     def __enter__(self) -> Recorder:
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
         self.marked_grad = self.grad_enabled
+        admit_higher_order_operators()
         stack.callback(torch._C._set_grad_enabled, self.grad_enabled)
         stack.enter_context(disable_autocast_cache())
         stack.enter_context(self.fake_mode)

@@ -69,6 +69,15 @@ class Journal:
         """A change that no snapshot shows (a context variable, a file-wide switch) and how to undo it."""
         self._undo.append(undo)
 
+    def absorb(self, inner: Journal) -> None:
+        """Take over what a journal of a part of the run kept, so that a rollback undoes that part as well."""
+        for key, entry in inner._snapshots.items():
+            self._snapshots.setdefault(key, entry)
+        for row, mark in inner._sites.items():
+            self._sites.setdefault(row, mark)
+        self.untracked |= inner.untracked
+        self._undo += inner._undo
+
     def owners(self) -> list[Any]:
         """The objects that were touched, in order."""
         return [snapshot.owner for snapshot, _ in self._snapshots.values()]

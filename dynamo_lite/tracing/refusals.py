@@ -53,6 +53,41 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "subgraph-effect": Refusal(
+        errors.UnsupportedEffect,
+        "A function given to {operator} changes {what}; whether and how often it runs is known at run time only.",
+        "return the new value from the function, and change the object outside of it.",
+    ),
+    "subgraph-mutates": Refusal(
+        errors.UnsupportedEffect,
+        "{operator} inside of a function given to a control-flow operator changes a tensor from outside in place.",
+        "clone() the tensor first, or return the new value and copy_() it outside.",
+    ),
+    "subgraph-alias": Refusal(
+        errors.UnsupportedCall,
+        "A function given to {operator} returns {what}; the results of a sub-graph have memory of their own.",
+        "return a clone().",
+    ),
+    "subgraph-output": Refusal(
+        errors.UnsupportedCall,
+        "A function given to {operator} returns {what}; a sub-graph returns tensors, integers and containers of them.",
+        "return its parts, and build the object from the result outside.",
+    ),
+    "subgraph-raises": Refusal(
+        errors.UnsupportedCall,
+        "A function given to {operator} raises {error}; whether it runs is known at run time only.",
+        "check what can be checked before the call, and let the function return a value for every input.",
+    ),
+    "cond-mismatch": Refusal(
+        errors.UnsupportedCall,
+        "The branches of torch.cond return different things ({what}): {left} if true, {right} if false.",
+        "return the same structure with the same kinds, dtypes and devices from both branches; sizes may differ.",
+    ),
+    "higher-order-rejected": Refusal(
+        errors.UnsupportedCall,
+        "The operator {function} does not take this: {reason}",
+        "see torch's documentation of the operator for what its functions may take and return.",
+    ),
     "higher-order-operator": Refusal(
         errors.UnsupportedCall,
         "The higher-order operator {function} is not captured yet.",

@@ -27,6 +27,7 @@ from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.trusted import is_trusted_module
+from dynamo_lite.tracing.higher_order import table as higher_order
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -310,7 +311,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
-    return rows | _functions()
+    return rows | _functions() | higher_order.table()
 
 
 def in_library(module_name: str) -> bool:

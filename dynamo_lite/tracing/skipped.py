@@ -174,9 +174,7 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
-    "torch:cond",
     "torch:while_loop",
-    "torch._higher_order_ops.cond:cond",
     "torch._higher_order_ops.map:map",
     "torch._higher_order_ops.while_loop:while_loop",
     "torch._higher_order_ops.scan:scan",

@@ -23,6 +23,7 @@ TRUSTED: dict[str, bool] = {
     "torch.amp": False,
     "torch.autograd": False,
     "torch._functorch": False,
+    "torch._higher_order_ops": False,
     "torch.func": False,
     "torch.distributions": False,
     "torch.overrides": True,

@@ -1,0 +1,141 @@
+"""A function that a control-flow operator was given, interpreted into a sub-graph.
+
+The operator decides at run time whether and how often it runs, so what it does besides returning a value cannot be
+part of the program: changes of what is outside of it are refused, reads are fine.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture.levels import Level
+from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.tracing import effects
+from dynamo_lite.tracing.journal import Journal
+from dynamo_lite.tracing.torch_state import TorchState
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+@dataclass
+class Traced:
+    """A function that has been interpreted into a sub-graph: its level, and what it returned, flattened."""
+
+    level: Level
+    leaves: list[Any]
+    spec: pytree.TreeSpec
+
+    def outputs(self, tracer: Tracer) -> list[Any]:
+        """What it returned as fx has it: a node per tensor or symbolic size, numbers and other constants as such."""
+        return self._nodes
+
+    _nodes: list[Any]
+
+
+def trace(
+    tracer: Tracer,
+    operator: str,
+    function: Any,
+    args: Callable[[], Sequence[Any]],
+    *,
+    may_mutate: bool = False,
+    may_alias: bool = False,
+) -> Traced:
+    """Interprets `function(*args())` into a sub-graph of its own.
+
+    operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
+    there (`levels.argument`, or tensors from around as they are). may_mutate: it may change its operands in place;
+    may_alias: what it returns may share memory with them.
+
+    Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
+    """
+    recorder = tracer.recorder
+    with recorder.levels.entered(may_mutate) as level, _no_effects(tracer, operator):
+        arguments = args()
+        try:
+            result = tracer.vm.call(function, tuple(arguments), {})
+        except Exception as error:
+            if tracer.broken is not None:
+                raise
+            tracer.refuse("subgraph-raises", operator=operator, error=f"{type(error).__name__}: {error}")
+        leaves, spec = pytree.tree_flatten(result)
+        nodes = [_output(tracer, operator, leaf) for leaf in leaves]
+        if not may_alias:
+            _check_aliases(tracer, operator, level, leaves)
+    return Traced(level, leaves, spec, nodes)
+
+
+def _output(tracer: Tracer, operator: str, leaf: Any) -> Any:
+    recorder = tracer.recorder
+    if isinstance(leaf, torch.Tensor):
+        return recorder.guarded(recorder.node_of, leaf)
+    if isinstance(leaf, SYMBOLIC):
+        return recorder.guarded(recorder.lower_symbolic, leaf)
+    if leaf is None or isinstance(leaf, (bool, int, float, str, torch.dtype, torch.device)):
+        return leaf
+    tracer.refuse("subgraph-output", operator=operator, what=f"a {type(leaf).__qualname__}")
+
+
+def _check_aliases(tracer: Tracer, operator: str, level: Level, leaves: list[Any]) -> None:
+    """A sub-graph's results have memory of their own: neither an operand's nor each other's."""
+    seen: set[int] = set()
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            key = storage_key(tracer.recorder.lift(leaf))
+            if key in level.storages:
+                tracer.refuse("subgraph-alias", operator=operator, what="one of its inputs, or a view of it")
+            if key in seen:
+                tracer.refuse("subgraph-alias", operator=operator, what="the same memory twice")
+            seen.add(key)
+
+
+@contextmanager
+def _no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
+    """Refuses net changes of objects that are older than the block, and of torch's switches."""
+    before = gc.get_objects()  # those that the trace has made so far (heap.py froze the rest); held, so that ids stay
+    older = {id(o) for o in before}
+    outer, tracer.journal = tracer.journal, Journal(tracer.mark)
+    made, cached = set(tracer.made_dicts), dict(tracer.lru_caches._results)
+    tracer.made_dicts.clear()
+    state = TorchState()
+    variables, tracer.context_values = tracer.context_values, {}
+    try:
+        yield
+        _check_journal(tracer, operator, older)
+        for name, _, now in state.changed():
+            tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
+        for variable, value in tracer.context_values.items():
+            if variable.get(effects.MISSING) is not value:
+                tracer.refuse("subgraph-effect", operator=operator, what=f"the context variable {variable.name!r}")
+    finally:
+        inner, tracer.journal = tracer.journal, outer
+        outer.absorb(inner)
+        tracer.made_dicts |= made
+        tracer.lru_caches._results = cached  # a tensor of the sub-graph means nothing outside of it
+        tracer.context_values = {**tracer.context_values, **variables}
+
+
+def _check_journal(tracer: Tracer, operator: str, older: set[int]) -> None:
+    journal = tracer.journal
+    if not journal:
+        return
+    tracer.heap.mark()
+    effects._place_instance_dicts(tracer)
+    for change in journal.changes():
+        owner = change.owner
+        if id(owner) in tracer.made_dicts or (id(owner) not in older and tracer.heap.is_young(owner)):
+            continue
+        if effects._same_value(change.old, change.new) or effects._place(change) in effects.INVISIBLE:
+            continue
+        what = effects.describe_target(tracer, change)
+        tracer.abort(tracer.refusal("subgraph-effect", change.mark, operator=operator, what=what))
