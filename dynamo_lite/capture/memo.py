@@ -215,7 +215,7 @@ def recall(
     given = _tensors([*args, *kwargs.values()])
     if memory is Memory.GRADIENT_VIEWS and any(_is_plain_view(like, given) for like in result.tensors):
         return MISS
-    made = [_make(like, mode, given) for like in result.tensors]
+    made = [_make(like, mode, given, several=result.kind is not None) for like in result.tensors]
     return made[0] if result.kind is None else result.kind(made)
 
 
@@ -224,7 +224,7 @@ def _is_plain_view(like: Like, given: list[torch.Tensor]) -> bool:
     return like.source is not None and not like.whole and not given[like.source].requires_grad
 
 
-def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor]) -> torch.Tensor:
+def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: bool) -> torch.Tensor:
     if like.whole:
         return given[like.source]  # type: ignore[index]
     if like.source is None:
@@ -241,6 +241,8 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor]) -> torch.
     if like.source is not None:
         base = given[like.source]
         vars(made)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
+        if several or hasattr(base, "_dynamo_lite_several"):
+            vars(made)["_dynamo_lite_several"] = True
     return made
 
 
@@ -251,16 +253,21 @@ class Inexact(InternalError):
 
 
 def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Before an in-place operator: autograd would carry `requires_grad` from a view to its base, which ours forget.
+    """Before an in-place operator on what autograd tracks: it knows more of views than a remembered one tells.
 
-    Raises Inexact.
+    It carries `requires_grad` from a view to its base, and forbids changing a view of a leaf, or one of several views
+    that an operator returned (torch/csrc/autograd/VariableTypeUtils.h, check_inplace). Raises Inexact.
     """
     given = _tensors([*args, *kwargs.values()])
-    if any(t.requires_grad for t in given) and torch.is_grad_enabled():
-        for tensor in given:
-            base = getattr(tensor, "_dynamo_lite_base", None)
-            if base is not None and not base.requires_grad:
-                raise Inexact(f"{func} changes a view in place")
+    if not torch.is_grad_enabled() or not any(t.requires_grad for t in given):
+        return
+    written = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    values = dict(zip((a.name for a in func._schema.arguments), args)) | kwargs
+    for tensor in _tensors([values[name] for name in written if name in values]):
+        known = tensor if tensor._base is None else tensor._base  # an operator that ran made the rest of the chain
+        base = getattr(known, "_dynamo_lite_base", None)
+        if base is not None and (not base.requires_grad or base.is_leaf or hasattr(known, "_dynamo_lite_several")):
+            raise Inexact(f"{func} changes a view in place")
 
 
 class _Made:

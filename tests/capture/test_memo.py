@@ -116,6 +116,37 @@ def test_an_in_place_write_through_a_view_starts_again() -> None:
     assert run(write, x, w, memory=memo.Memory.NOTHING).requires_grad
 
 
+VIEWS: dict[str, Any] = {
+    "select": lambda t: t[0],
+    "t": lambda t: t.t(),
+    "chunk": lambda t: t.chunk(2)[0],
+    "unbind": lambda t: t.unbind(0)[0],
+    "a view of a chunk": lambda t: t.chunk(2)[0].view(-1),
+    "a row of a transpose": lambda t: t.t().unbind(0)[0],
+    "a row of a detached": lambda t: t.detach().unbind(0)[0],
+}
+BASES: dict[str, Any] = {"a leaf": lambda w: w, "a result": lambda w: w * 2, "no gradient": lambda w: w.detach() * 2}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_autograd_forbids_in_place_is_forbidden_from_memory_too(view: str, base: str) -> None:
+    def forbidden(w: torch.Tensor) -> str | None:
+        try:
+            VIEWS[view](BASES[base](w)).add_(w.sum())
+        except RuntimeError as error:
+            return str(error)[:40]
+        return None
+
+    w = torch.ones(2, 2, requires_grad=True)
+    expected = forbidden(w.clone().detach().requires_grad_())
+    for memory in memo.Memory:
+        try:
+            assert run(forbidden, w, memory=memory) == expected
+        except memo.Inexact:
+            assert memory is not memo.Memory.NOTHING
+
+
 def test_keys_tell_types_of_numbers_apart() -> None:
     add = torch.ops.aten.add.Scalar
     keys = {memo.key_of(add, (value,), {}) for value in (1, 1.0, True, 0.0, -0.0)}
