@@ -10,14 +10,17 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
-from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP, CallMethodKey, ConvertIntKey, DivideByKey, ShapeEnv
 from torch.fx.passes.shape_prop import TensorMetadata
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils._traceback import CapturedTraceback
 
 from symbolic_shapes._torch_private import resize_storage_bytes_
 
 __all__ = [
+    "SYMPY_INTERP",
     "CallMethodKey",
     "CapturedTraceback",
     "ConvertIntKey",
@@ -26,6 +29,7 @@ __all__ = [
     "FakeTensorMode",
     "ModuleCallEntry",
     "ModuleCallSignature",
+    "PythonPrinter",
     "ShapeEnv",
     "Source",
     "TensorMetadata",
@@ -34,6 +38,7 @@ __all__ = [
     "_enter_autocast",
     "_exit_autocast",
     "in_kernel_invocation_manager",
+    "int_oo",
     "no_python_dispatcher",
     "reorder_kwargs",
     "resize_storage_bytes_",

@@ -25,7 +25,7 @@ from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, Tra
 from dynamo_lite.program.dynamic_shapes import Settled
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.outputs import FlatOutputs
-from dynamo_lite.program.program import Program, dtype_guards
+from dynamo_lite.program.program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
 from dynamo_lite.program.rematerialise import all_graphs, rematerialise
 from dynamo_lite.program.runtime_asserts import insert_runtime_asserts
@@ -86,7 +86,8 @@ def build_program(
         verifiers=[TrainingIRVerifier],
     )
     sizes = settled.guards if settled is not None else []
-    program._guards_code = [*program._guards_code, *dtype_guards(inputs), *sizes, *guards]
+    types = type_guards(inputs, [node.meta["val"] for node in recorder.input_nodes])
+    program._guards_code = [*program._guards_code, *types, *sizes, *guards]
     return program
 
 

@@ -15,15 +15,20 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.program.size_check import SizeCheck, input_paths
 
 
 @dataclass
 class InputCheck:
-    """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant."""
+    """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant.
+
+    `sizes` looks at what varies; None for a static program.
+    """
 
     in_spec: pytree.TreeSpec
     arg_names: Sequence[str]
     expected: list[Any]
+    sizes: SizeCheck | None = None
 
     @classmethod
     def of(cls, program: ExportedProgram) -> InputCheck:
@@ -36,7 +41,12 @@ class InputCheck:
         ]
         signature = program.module_call_graph[0].signature
         assert signature is not None
-        return cls(signature.in_spec, signature.forward_arg_names or [], expected)
+        names = signature.forward_arg_names or []
+        sizes = None
+        if program.range_constraints:
+            paths = input_paths(signature.in_spec, names)
+            sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
+        return cls(signature.in_spec, names, expected, sizes)
 
     def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A forward pre-hook. Under torch.compile the assertions in the graph check instead."""
@@ -49,6 +59,8 @@ class InputCheck:
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
         expected_tree = pytree.tree_unflatten(self.expected, self.in_spec)
         self._compare("", given_tree, expected_tree)
+        if self.sizes is not None:
+            self.sizes.check(pytree.tree_leaves(given_tree))
 
     def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         positional, keywords = self.in_spec.children()
@@ -72,7 +84,8 @@ class InputCheck:
         parts, context = _parts(expected)
         if parts is None:
             if given_parts is not None or not _equal(given, expected):
-                raise InputMismatch(f"Input {path}: expected the constant {expected!r}, given {_describe(given)}.")
+                wanted = "an int" if isinstance(expected, torch.SymInt) else f"the constant {expected!r}"
+                raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.")
             return
         if given_parts is None or type(given) is not type(expected):
             raise InputMismatch(f"Input {path}: expected a {_type(expected)}, given {_describe(given)}.")
@@ -118,8 +131,10 @@ def _parts(value: Any) -> tuple[dict[str, Any] | None, Any]:
 
 
 def _equal(given: Any, expected: Any) -> bool:
-    if isinstance(expected, torch.SymInt | torch.SymFloat | torch.SymBool):
-        return isinstance(given, int | float | torch.SymInt | torch.SymFloat | torch.SymBool)
+    if isinstance(expected, torch.SymInt):
+        return type(given) is int or isinstance(given, torch.SymInt)
+    if isinstance(expected, torch.SymFloat | torch.SymBool):
+        return isinstance(given, int | float | torch.SymFloat | torch.SymBool)
     if type(given) is not type(expected):
         return False
     if isinstance(expected, float) and math.isnan(expected):

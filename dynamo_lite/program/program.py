@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import torch
@@ -39,9 +40,18 @@ class Program(ExportedProgram):
         return own
 
 
-def dtype_guards(inputs: FlatInputs) -> list[str]:
-    """Guards on the inputs' dtypes, in the form that outlives `torch.export.save`: torch itself checks none."""
+def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
+    """Guards on the inputs' dtypes, and on what has to be an integer, in the form that outlives `torch.export.save`.
+
+    torch itself checks neither. expected: the values of the inputs' placeholders.
+    """
     values = (*inputs.args, *inputs.kwargs.values())
     leaves = pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))
-    tensors = ((pytree.keystr(path), leaf.dtype) for path, leaf in leaves if isinstance(leaf, torch.Tensor))
-    return [f"str(L{path}.dtype) == '{dtype}'" for path, dtype in tensors]
+    guards: list[str] = []
+    for (path, leaf), value in zip(leaves, expected):
+        name = "L" + pytree.keystr(path)
+        if isinstance(leaf, torch.Tensor):
+            guards.append(f"str({name}.dtype) == '{leaf.dtype}'")
+        elif isinstance(value, torch.SymInt):
+            guards.append(f"isinstance({name}, (int, torch.SymInt))")
+    return guards

@@ -1,0 +1,215 @@
+"""Are the sizes of a call's inputs ones that a dynamic program was exported for? What differs, in words.
+
+Everything is read from the program as torch keeps it (sizes of the placeholders as sympy expressions, range constraints,
+guards as Python), so the check holds for deep copies and decomposed programs as well.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import sympy
+import torch
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
+from dynamo_lite.program.errors import InputMismatch
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a size stands: dimension `dim` of the tensor input `leaf`, or the integer input itself (dim None)."""
+
+    leaf: int
+    words: str
+    dim: int | None
+
+    def __str__(self) -> str:
+        return self.words if self.dim is None else f"dimension {self.dim} of {self.words}"
+
+    def expected(self, what: str, given: Any) -> InputMismatch:
+        where = "" if self.dim is None else f"dimension {self.dim} to be "
+        return InputMismatch(f"Input {self.words}: expected {where}{what}, given {given}.")
+
+    def of(self, leaves: Sequence[Any]) -> Any:
+        value = leaves[self.leaf]
+        return value if self.dim is None else value.shape[self.dim]
+
+
+@dataclass(frozen=True)
+class _Size:
+    """A size that is an expression: `place` must be `expr`, `code` computes it from the values of the symbols."""
+
+    place: _Place
+    expr: Any
+    text: str
+    code: CodeType
+
+    @property
+    def symbols(self) -> set[sympy.Symbol]:
+        return set(self.expr.free_symbols)
+
+
+@dataclass(frozen=True)
+class _Guard:
+    """A condition on the inputs. `reads` are the places of inputs in it, as (text, code)."""
+
+    text: str
+    code: CodeType
+    reads: tuple[tuple[str, CodeType], ...]
+
+
+class SizeCheck:
+    """Checks the flat inputs of a call. `check` takes them in the order of the placeholders.
+
+    Args:
+        expected: what each flat input was: a FakeTensor or SymInt with torch's sizes, or a constant.
+        paths: where each of them is, as a key path that begins with the argument's name.
+        ranges: `ExportedProgram.range_constraints`; guards: its `_guards_code`.
+    """
+
+    def __init__(
+        self,
+        expected: Sequence[Any],
+        paths: Sequence[pytree.KeyPath],
+        ranges: Mapping[sympy.Symbol, ValueRanges],
+        guards: Sequence[str],
+    ) -> None:
+        self._ranges = {symbol.name: _ends(vr) for symbol, vr in ranges.items() if isinstance(symbol, sympy.Symbol)}
+        self._plain: list[tuple[_Place, str]] = []
+        self._derived: list[_Size] = []
+        for place, expr in _sizes(expected, paths):
+            if isinstance(expr, sympy.Symbol):
+                self._plain.append((place, expr.name))
+            else:
+                text = PythonPrinter().doprint(expr)
+                self._derived.append(_Size(place, expr, text, compile(text, "<size>", "eval")))
+        self._guards = [_guard(text, paths) for text in guards]
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raises InputMismatch naming the input, the dimension, what was expected and what was given."""
+        if any(map(_is_symbolic, leaves)):
+            return  # another trace looks at the program: its sizes answer by guards, which nobody wants of us
+        values: dict[str, int] = {}
+        found: dict[str, _Place] = {}
+        self._bind(leaves, values, found)
+        self._compare_derived(leaves, values, found)
+        for guard in self._guards:
+            self._hold(guard, leaves)
+
+    def _bind(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _Place]) -> None:
+        for place, name in self._plain:
+            given = place.of(leaves)
+            if name in values and values[name] != given:
+                raise place.expected(f"{values[name]}, as {found[name]}", given)
+            if name not in values:
+                values[name], found[name] = given, place
+                self._within(place, name, given)
+
+    def _within(self, place: _Place, name: str, given: int) -> None:
+        lo, hi = self._ranges.get(name, (-math.inf, math.inf))
+        if not lo <= given <= hi:
+            bounds = f"at least {lo}" if hi == math.inf else f"at most {hi}" if lo <= 0 else f"between {lo} and {hi}"
+            raise place.expected(bounds, given)
+
+    def _compare_derived(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _Place]) -> None:
+        for size in self._derived:
+            given = size.place.of(leaves)
+            unknown = {s for s in size.symbols if s.name not in values}
+            if len(unknown) == 1 and len(size.symbols) == 1:
+                self._solve(size, unknown.pop(), given, values, found)
+            elif not unknown:
+                wanted = eval(size.code, _NAMESPACE, values)
+                if wanted != given:
+                    names = sorted(s.name for s in size.symbols)
+                    known = ", ".join(f"{name} = {values[name]}, {found[name]}" for name in names)
+                    raise size.place.expected(f"{wanted} ({size.text}, where {known})", given)
+
+    def _solve(
+        self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _Place]
+    ) -> None:
+        """2*d + 1 is the first size with d in it: what is d?"""
+        slope, rest = size.expr.coeff(symbol, 1), size.expr.coeff(symbol, 0)
+        if size.expr != slope * symbol + rest or not (slope.is_Integer and rest.is_Integer):
+            return  # the guards say what they can
+        quotient, remainder = divmod(given - int(rest), int(slope))
+        if remainder:
+            raise size.place.expected(f"of the form {size.text}", given)
+        values[symbol.name], found[symbol.name] = quotient, size.place
+        lo, hi = self._ranges.get(symbol.name, (-math.inf, math.inf))
+        if not lo <= quotient <= hi:
+            raise size.place.expected(f"{size.text} for {symbol} from {lo} to {hi}", given)
+
+    def _hold(self, guard: _Guard, leaves: Sequence[Any]) -> None:
+        scope = {**_NAMESPACE, "args": leaves}
+        try:
+            holds = eval(guard.code, scope)
+        except ArithmeticError:
+            holds = False  # a division by zero that the program would perform
+        if not holds:
+            given = ", ".join(f"{text} is {eval(code, scope)}" for text, code in guard.reads)
+            raise InputMismatch(f"The program was exported for inputs with {guard.text}; {given or 'this is not so'}.")
+
+
+def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str]) -> list[pytree.KeyPath]:
+    """The key path of each flat input, the first key being the argument's name: as `_guards_code` names inputs."""
+    args, kwargs = pytree.tree_unflatten(list(range(in_spec.num_leaves)), in_spec)
+    named = {arg_names[i] if i < len(arg_names) else f"args[{i}]": value for i, value in enumerate(args)}
+    return [path for path, _ in pytree.tree_leaves_with_path({**named, **kwargs})]
+
+
+def path_in_words(path: pytree.KeyPath) -> str:
+    """`cache.layers[0].keys`"""
+    return str(path[0].key) + pytree.keystr(path[1:])  # type: ignore[attr-defined]
+
+
+def _sizes(expected: Sequence[Any], paths: Sequence[pytree.KeyPath]) -> Iterator[tuple[_Place, Any]]:
+    """The symbolic sizes among the inputs."""
+    for index, (value, path) in enumerate(zip(expected, paths)):
+        words = path_in_words(path)
+        if isinstance(value, torch.SymInt):
+            yield _Place(index, words, None), value.node.expr
+        elif isinstance(value, torch.Tensor):
+            for dim, size in enumerate(value.shape):
+                if isinstance(size, torch.SymInt):
+                    yield _Place(index, words, dim), size.node.expr
+
+
+def _ends(vr: ValueRanges) -> tuple[int | float, int | float]:
+    lo = -math.inf if vr.lower in (-int_oo, -sympy.oo) else int(vr.lower)
+    return lo, math.inf if vr.upper in (int_oo, sympy.oo) else int(vr.upper)
+
+
+def _guard(text: str, paths: Sequence[pytree.KeyPath]) -> _Guard:
+    code, words = text, text
+    # The longest first: L['c'].k is the beginning of L['c'].keys.
+    for index in sorted(range(len(paths)), key=lambda i: -len(pytree.keystr(paths[i]))):
+        name = "L" + pytree.keystr(paths[index])
+        code = code.replace(name, f"args[{index}]")
+        words = words.replace(name, path_in_words(paths[index]))
+    reads = {match: None for match in re.findall(r"args\[\d+\](?:\.size\(\)\[\d+\])?", code)}
+    places = []
+    for read in reads:
+        shown = re.sub(r"args\[(\d+)\]", lambda match: path_in_words(paths[int(match[1])]), read)
+        shown = shown.replace(".size()", ".shape")
+        if ".dtype" in code:
+            shown, read = f"{shown}.dtype", f"{read}.dtype"
+        places.append((shown, compile(read, "<guard>", "eval")))
+    return _Guard(words.replace(".size()", ".shape"), compile(code, "<guard>", "eval"), tuple(places))
+
+
+def _is_symbolic(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in value.shape)
+    return isinstance(value, _SYMBOLIC)
+
+
+_NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}
+"""What torch evaluates guards in (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""
