@@ -15,6 +15,7 @@ The docstring's first line is the title, the rest the description. The file then
 `export(module)`, `rewrite_export(module)` the call of export, where that is what the case is about
 `eager(module, ...)`                       what the module gives in eager, where a plain call is not enough
 `SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes are compared
+`RETURNED = True`                          arguments that the program changes come back as outputs; the caller's own stay
 `# stops here`                             at the end of the line that the error points at
 =========================================  =========================================================================
 """
@@ -73,6 +74,11 @@ class Case:
     def same_values(self) -> bool:
         """Whether the rewrite returns what the module returns (it does, but for random numbers)."""
         return bool(self._optional("SAME_VALUES", True))
+
+    @property
+    def returned(self) -> bool:
+        """Whether containers that the program changes come back as outputs, so that the caller's own may stay."""
+        return bool(self._optional("RETURNED", False))
 
     @property
     def path(self) -> Path:

@@ -1,7 +1,7 @@
 """An assert on the data of a tensor
 
-`assert` is a branch. `torch._assert_async` is the same check as an operator: it stays in the program and runs on each
-call.
+The answer is not known during export, and there is only one way to go on: the assertion holds. So it becomes an
+operator of the program, which checks it on each call.
 """
 
 from __future__ import annotations
@@ -13,18 +13,11 @@ TAGS = (
     "data-dependent",
     "assert",
 )
-ERROR = "data-dependent-branch"
 
 
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        assert x.min() >= 0, "lengths are not negative"  # stops here
-        return x.sqrt()
-
-
-class Rewrite(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        torch._assert_async(x.min() >= 0, "lengths are not negative")
+        assert x.min() >= 0, "lengths are not negative"
         return x.sqrt()
 
 

@@ -17,6 +17,9 @@ ERROR = "buffer-becomes-shared"
 
 
 class Module(nn.Module):
+    current: Tensor
+    previous: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("current", torch.zeros(3))

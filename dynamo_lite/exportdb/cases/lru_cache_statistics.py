@@ -26,13 +26,13 @@ def factor(n: int) -> int:
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         n = factor(3)
-        return x * n + factor.cache_info().maxsize  # stops here
+        return x * n + factor.cache_info().currsize  # stops here
 
 
 class Rewrite(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         n = factor(3)
-        return x * n + 128
+        return x * n + 1
 
 
 def inputs() -> tuple[Tensor, ...]:

@@ -17,6 +17,8 @@ ERROR = "shared-buffer-assigned"
 
 
 class Module(nn.Module):
+    first: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         shared = torch.zeros(3)
