@@ -11,9 +11,8 @@ import contextvars
 import copy
 import importlib
 import sys
-import warnings
 from collections.abc import Callable
-from types import MethodDescriptorType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,10 +20,12 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import skipped
+from dynamo_lite.tracing import sizes, skipped, unbacked
 from dynamo_lite.tracing.kinds import is_fake, is_tensor
 from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.poison import Unrecordable
+from dynamo_lite.tracing.printing import call_print, call_warn
+from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.trusted import is_trusted_module
 from dynamo_lite.tracing.higher_order import table as higher_order
@@ -66,11 +67,7 @@ def run_native(fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _skip(name: str) -> Rule:
-    is_warning = name.startswith(("warnings", "_warnings"))
-
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if is_warning and any(row[0] == "error" for row in warnings.filters):
-            return NOT_HANDLED  # a filter may make it an exception, which the program may catch
         tracer.note(f"{name} was skipped")
         return None
 
@@ -112,14 +109,9 @@ def _true(name: str) -> Rule:
     return rule
 
 
-def real_type(value: Any) -> type:
-    """The type that the program would see if the trace did not stand in for `value`."""
-    return torch.Tensor if is_fake(value) else type(value)
-
-
 def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """type(x): a FakeTensor says torch.Tensor."""
-    if len(args) == 1 and not kwargs and is_fake(args[0]):
+    """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
+    if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         return real_type(args[0])
     return NOT_HANDLED
 
@@ -182,14 +174,6 @@ def call_cache_statistics(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) ->
     tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
 
 
-def call_stateful(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A method of an object whose state no snapshot shows."""
-    tracer.heap.mark()
-    if args and not tracer.heap.is_young(args[0]):
-        tracer.refuse("outside-object", what=f"{fn.__name__}() of a {type(args[0]).__name__}")
-    return NOT_HANDLED
-
-
 def call_import(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """An import runs natively and outside of the trace: what a module makes at import outlives it."""
     if _is_loaded(*args, **kwargs):
@@ -215,8 +199,8 @@ def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     def undo() -> None:
         try:
             variable.reset(token)
-        except RuntimeError:
-            return  # the program used the token itself
+        except (RuntimeError, ValueError):
+            return  # the program used the token itself, or set the variable in a context of its own
 
     tracer.journal.on_rollback(undo)
     return token
@@ -280,6 +264,7 @@ def _functions() -> dict[int, Rule]:
         id(type): call_type,
         id(builtins.id): call_id,
         id(builtins.hash): call_hash,
+        id(builtins.print): call_print,
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
@@ -291,8 +276,6 @@ def _functions() -> dict[int, Rule]:
     }
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
-    for cls in (getattr(sys.modules["io"], name.partition(":")[2]) for name in skipped.STATEFUL):
-        rows |= {id(m): call_stateful for m in cls.__dict__.values() if type(m) is MethodDescriptorType}
     checkpoint = sys.modules.get("torch.utils.checkpoint")
     if checkpoint is not None:
         rows[id(checkpoint.checkpoint)] = call_checkpoint
@@ -305,13 +288,15 @@ def _functions() -> dict[int, Rule]:
 def table() -> dict[int, Rule]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _from_table(skipped.SKIPPED, _skip)
+    rows |= _from_table(skipped.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped.UNRECORDABLE, _unrecordable)
     rows |= _from_table(skipped.GLOBAL_RNG, _refusal("global-rng"))
     rows |= _from_table(skipped.PROCESS_STATE, _refusal("process-state", libraries=True))
+    rows |= _from_table(skipped.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
-    return rows | _functions() | higher_order.table()
+    return rows | _functions() | higher_order.table() | sizes.table() | unbacked.table()
 
 
 def in_library(module_name: str) -> bool:

@@ -16,24 +16,8 @@ INVISIBLE: frozenset[str] = frozenset(
     }
 )
 
-# C types with a position of their own: a method of one that is from outside reads or moves what no snapshot shows.
-STATEFUL: tuple[str, ...] = (
-    "io:StringIO",
-    "io:BytesIO",
-    "io:FileIO",
-    "io:TextIOWrapper",
-    "io:BufferedReader",
-    "io:BufferedWriter",
-    "io:BufferedRandom",
-)
-
 # Talks to the outside and returns nothing that the program could use: skipped, with a note.
 SKIPPED: tuple[str, ...] = (
-    "builtins:print",
-    "warnings:warn",
-    "warnings:warn_explicit",
-    "_warnings:warn",
-    "_warnings:warn_explicit",
     "logging:Logger.debug",
     "logging:Logger.info",
     "logging:Logger.warning",
@@ -56,6 +40,14 @@ SKIPPED: tuple[str, ...] = (
     "logging:log",
     "torch:_C._log_api_usage_once",
     "torch._C:_log_api_usage_once",
+)
+
+# Warnings: skipped as well, unless the program listens (printing.py).
+WARNINGS: tuple[str, ...] = (
+    "warnings:warn",
+    "warnings:warn_explicit",
+    "_warnings:warn",
+    "_warnings:warn_explicit",
 )
 
 # Differs from call to call: gives an Unrecordable (poison.py), refused where it is used.
@@ -110,6 +102,13 @@ UNRECORDABLE: tuple[str, ...] = (
     "numpy.random:standard_normal",
     "torch:initial_seed",
     "torch:seed",
+    "torch:get_rng_state",
+    "torch:random.get_rng_state",
+    "torch:random.initial_seed",
+    "torch:random.seed",
+    "torch.cuda:get_rng_state",
+    "torch._C:Generator.get_state",
+    "torch._C:Generator.initial_seed",
 )
 
 # Changes a generator's state outside of the program.
@@ -145,11 +144,36 @@ PROCESS_STATE: tuple[str, ...] = (
     "torch:set_float32_matmul_precision",
     "torch:set_printoptions",
     "sys:setrecursionlimit",
+    "importlib:reload",
+    "atexit:register",
+    "signal:signal",
+    "torch:set_num_interop_threads",
+    "torch:set_flush_denormal",
+    "torch:set_warn_always",
+    "torch:set_deterministic_debug_mode",
+    "torch.autograd:set_multithreading_enabled",
+)
+
+# Files, processes and the network, by Python functions that run natively (trusted.py).
+OUTSIDE_WORLD: tuple[str, ...] = (
+    "torch:save",
+    "torch:load",
+    "torch.jit:save",
+    "torch.jit:load",
+    "torch.hub:load",
+    "torch.hub:load_state_dict_from_url",
+    *(
+        f"pathlib:Path.{name}"
+        for name in (
+            "open read_text read_bytes write_text write_bytes exists is_file is_dir stat lstat iterdir glob rglob mkdir "
+            "unlink rename replace rmdir touch chmod resolve cwd home samefile"
+        ).split()
+    ),
+    *(f"numpy:{name}" for name in "load save savez savez_compressed loadtxt savetxt fromfile genfromtxt".split()),
 )
 
 # Looks at a tensor's data or address without going through an operator.
 READS_DATA: tuple[str, ...] = (
-    "torch._C:TensorBase.tolist",
     "torch._C:TensorBase.numpy",
     "torch._C:TensorBase.data_ptr",
     "torch._C:TensorBase.__array__",
@@ -174,11 +198,6 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
-    "torch:while_loop",
-    "torch._higher_order_ops.map:map",
-    "torch._higher_order_ops.while_loop:while_loop",
-    "torch._higher_order_ops.scan:scan",
-    "torch._higher_order_ops.associative_scan:associative_scan",
     "torch.nn.attention.flex_attention:flex_attention",
     "torch.autograd:grad",
     "torch.autograd:backward",

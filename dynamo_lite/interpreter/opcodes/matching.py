@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import datamodel
 from ..handler_table import handler
 from ..names import type_name
 from ..sentinels import MISSING
@@ -65,7 +64,7 @@ def MATCH_CLASS(frame: Frame, stack: Stack, count: int) -> None:
 def _match_class(vm: Interpreter, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> tuple[Any, ...] | None:
     if not isinstance(cls, type):
         raise TypeError("called match pattern must be a class")
-    if not datamodel.isinstance_(vm, subject, cls):
+    if not vm.call(isinstance, (subject, cls)):
         return None
     found: list[Any] = []
     seen: set[str] = set()

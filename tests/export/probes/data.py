@@ -51,7 +51,7 @@ def and_or_on_tensors():
     return forward, (t(3),)
 
 
-@refused(*BRANCH)
+@equal
 def assert_on_a_tensor():
     def forward(x):
         assert (x < 100).all(), "too big"
@@ -101,7 +101,7 @@ def comparison_chain_on_tensors():
     return forward, (t(3),)
 
 
-@refused(*VALUE)
+@equal
 def item():
     def forward(x):
         return x * x[0].item()
@@ -109,7 +109,7 @@ def item():
     return forward, (t(3),)
 
 
-@refused(*VALUE)
+@equal
 def tolist():
     def forward(x):
         return x * x.tolist()[0]
@@ -135,7 +135,7 @@ def numpy_function_on_a_tensor():
     return forward, (t(3),)
 
 
-@refused(*VALUE)
+@equal
 def int_of_a_tensor():
     def forward(x, n):
         return x[: int(n)]
@@ -143,7 +143,7 @@ def int_of_a_tensor():
     return forward, (t(5), torch.tensor(3))
 
 
-@refused(*VALUE)
+@equal
 def float_of_a_tensor():
     def forward(x):
         return x * float(x.sum())
@@ -167,7 +167,7 @@ def tensor_indexes_a_python_list():
     return forward, (t(3), torch.tensor(1))
 
 
-@refused(*SHAPE)
+@equal
 def nonzero():
     def forward(x):
         return x.nonzero()
@@ -175,7 +175,7 @@ def nonzero():
     return forward, (t(3),)
 
 
-@refused(*SHAPE)
+@equal
 def boolean_mask():
     def forward(x):
         return x[x > 0].sum()
@@ -183,7 +183,7 @@ def boolean_mask():
     return forward, (t(3),)
 
 
-@refused(*SHAPE)
+@equal
 def masked_select_and_unique():
     def forward(x):
         return torch.unique(x)
@@ -191,7 +191,7 @@ def masked_select_and_unique():
     return forward, (ints(5),)
 
 
-@refused(*SHAPE)
+@equal
 def where_with_one_argument():
     def forward(x):
         (i,) = torch.where(x > 0)
@@ -200,7 +200,7 @@ def where_with_one_argument():
     return forward, (t(3),)
 
 
-@refused(*SHAPE)
+@equal
 def repeat_interleave_by_tensor():
     def forward(x, n):
         return x.repeat_interleave(n, dim=0)

@@ -252,7 +252,7 @@ def hidden_in_a_callback():
     return forward, (t(3),)
 
 
-@refused(*VALUE)
+@equal
 def python_number_formatting_by_item_in_a_property():
     class Box:
         def __init__(self, v):
