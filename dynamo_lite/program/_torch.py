@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
-from torch._guards import Source
+from torch._guards import SLoc, Source
 from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
-from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP, CallMethodKey, ConvertIntKey, DivideByKey, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import (
+    SYMPY_INTERP,
+    CallMethodKey,
+    ConvertIntKey,
+    DivideByKey,
+    ShapeEnv,
+    ValueRangesSLoc,
+)
 from torch.fx.passes.shape_prop import TensorMetadata
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
@@ -30,11 +37,13 @@ __all__ = [
     "ModuleCallEntry",
     "ModuleCallSignature",
     "PythonPrinter",
+    "SLoc",
     "ShapeEnv",
     "Source",
     "TensorMetadata",
     "TrainingIRVerifier",
     "ValueRanges",
+    "ValueRangesSLoc",
     "_enter_autocast",
     "_exit_autocast",
     "in_kernel_invocation_manager",

@@ -1,9 +1,9 @@
 """From sizes of our environment to sizes of torch's: the last step before a dynamic program is an ExportedProgram.
 
-torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) go on tracing with what they find in
-`node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch symbol of
-the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode. The symbols
-are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
+torch's own passes (run_decompositions, the serializer, AOTInductor, the ONNX exporter) go on tracing with what they
+find in `node.meta`: they need torch's ShapeEnv behind the sizes, not ours. So each value is made again: a torch symbol
+of the same name per free symbol, with range and hint, expressions of those, FakeTensors of a new FakeTensorMode. The
+symbols are declared as torch's deserializer does it (torch/_export/serde/serialize.py, `_parse_sym_expr`).
 
 Nothing is asked about sizes on the way: what torch would decide from the example could not be taken back.
 """
@@ -26,15 +26,17 @@ from dynamo_lite.program._torch import (
     FakeTensor,
     FakeTensorMode,
     ShapeEnv,
+    SLoc,
     TensorMetadata,
     ValueRanges,
+    ValueRangesSLoc,
     in_kernel_invocation_manager,
     no_python_dispatcher,
     resize_storage_bytes_,
 )
 from symbolic_shapes.bounds import Interval
 from symbolic_shapes.expr import Int, Node, Symbol, symbols_of
-from symbolic_shapes.floats import Float, float_symbols_of
+from symbolic_shapes.floats import Float
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import NotConvertible, ToSympy
 from symbolic_shapes.torch_env import TorchShapeEnv, int_ranges
@@ -42,6 +44,7 @@ from symbolic_shapes.torch_heads import TORCH
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_NOWHERE = SLoc(None, None)
 
 
 @dataclass
@@ -127,10 +130,14 @@ class _Symbols:
             what = f"the size {current} has no counterpart in torch's symbolic expressions"
             raise CaptureError("unbound-size", what, "compute it on tensors", {"size": str(current)}) from error
 
-    def binding(self, symbol: sympy.Symbol) -> sympy.Symbol:
-        """An unbacked symbol of ours (as sympy) as torch's. The one that a node binds keeps its own name."""
+    def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
+        """An unbacked symbol of ours (as sympy) as torch's; None if it has turned out to be something else.
+
+        torch then takes the binding off as well (torch/export/_trace.py, `_replace_unbacked_bindings`).
+        """
         node = self._env.symbols.from_sympy[symbol]
-        return self._symbol(node)
+        expr = self.expr(node.as_int() if isinstance(node, Symbol) else node)
+        return expr if expr is self._declared.get(node) else None
 
     def range_constraints(self) -> dict[sympy.Symbol, ValueRanges]:
         """The range of every integer symbol that a node mentions."""
@@ -161,10 +168,15 @@ class _Symbols:
         else:
             shape_env.add_backed_var_to_val(symbol, node.hint)
         lo, hi = self._ranges.get(node) or self._env.core.bounds(node.as_int())
-        bounds = int_ranges(lo, hi)
-        shape_env.constrain_symbol_range(symbol, bounds.lower, bounds.upper)
-        shape_env.var_to_stack[symbol] = self._stack
+        self._set_range(symbol, int_ranges(lo, hi))
         return symbol
+
+    def _set_range(self, symbol: sympy.Symbol, vr: ValueRanges) -> None:
+        # As constrain_symbol_range does it, which also looks for the user's line on the stack (and imports all of
+        # torch.export for that).
+        self.shape_env.var_to_range[symbol] = vr
+        self.shape_env.var_to_range_sloc[symbol] = ValueRangesSLoc(_NOWHERE, _NOWHERE)
+        self.shape_env.var_to_stack[symbol] = self._stack
 
     def _declare_float(self, node: Float, symbol: sympy.Symbol) -> None:
         shape_env = self.shape_env
@@ -174,8 +186,7 @@ class _Symbols:
             number = int(symbol.name[3:])
             shape_env.unbacked_symfloat_counter = max(shape_env.unbacked_symfloat_counter, number + 1)
             shape_env.unbacked_alloc_order[symbol] = number
-        shape_env._update_var_to_range(symbol, ValueRanges.unknown())
-        shape_env.var_to_stack[symbol] = self._stack
+        self._set_range(symbol, ValueRanges.unknown())
 
     def _free_number(self) -> int:
         numbers = (s.name[1:] for s in self._env.symbols.from_sympy if s.name.startswith("u"))
@@ -200,11 +211,12 @@ class _Values:
             meta["val"] = self.value(meta["val"])
         if "tensor_meta" in meta:
             meta["tensor_meta"] = self._tensor_meta(meta["tensor_meta"])
-        bindings = meta.get("unbacked_bindings")
+        bindings = meta.pop("unbacked_bindings", None)
         if bindings:
-            meta["unbacked_bindings"] = {
-                self.symbols.binding(symbol): tuple(map(self._key, path)) for symbol, path in bindings.items()
-            }
+            kept = {self.symbols.binding(symbol): tuple(map(self._key, path)) for symbol, path in bindings.items()}
+            kept.pop(None, None)
+            if kept:
+                meta["unbacked_bindings"] = kept
 
     def value(self, value: Any) -> Any:
         """A meta value; what holds no size stays as it is."""
@@ -223,7 +235,8 @@ class _Values:
 
     def _tensor_meta(self, meta: Any) -> Any:
         if not isinstance(meta, TensorMetadata):
-            return _rebuilt(meta, [self._tensor_meta(part) for part in meta]) if isinstance(meta, (tuple, list)) else meta
+            is_nested = isinstance(meta, (tuple, list))
+            return _rebuilt(meta, [self._tensor_meta(part) for part in meta]) if is_nested else meta
         found = self._metas.get(id(meta))
         if found is None:
             shape = torch.Size([self.value(size) for size in meta.shape])

@@ -1,7 +1,8 @@
-"""Facts that only run time can check become `aten._assert_scalar` nodes, right after the last value that they are about.
+"""Facts that only run time can check become `aten._assert_scalar` nodes, right after the last value they are about.
 
-Which facts, and in what order, is decided in symbolic_shapes/runtime_asserts.py; this file finds the nodes that bind the
-symbols and writes the conditions. Each graph asserts what it binds itself: the branches of a `cond` are graphs of their own.
+Which facts, and in what order, is decided in symbolic_shapes/runtime_asserts.py; this file finds the nodes that bind
+the symbols and writes the conditions. Each graph asserts what it binds itself: the branches of a `cond` are graphs of
+their own.
 """
 
 from __future__ import annotations
@@ -18,9 +19,8 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.program._torch import CallMethodKey, ConvertIntKey, DivideByKey
-from symbolic_shapes.expr import Node, Symbol, symbols_of
+from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
-from symbolic_shapes.floats import Float
 from symbolic_shapes.relations import Bool, le
 from symbolic_shapes.runtime_asserts import RuntimeAssert, schedule
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -35,7 +35,7 @@ def insert_runtime_asserts(
     """Adds the assertions to the graphs of a program (before `rematerialise`: sizes are still `env`'s).
 
     given: relations on the inputs that are checked before the program runs.
-    Raises CaptureError ("unbound-size") for a fact about a value that no graph computes, and on which the program relies.
+    Raises CaptureError ("unbound-size") for a fact that the program relies on, about a value that no graph computes.
     """
     facts = [fact for fact in env.core.facts if any(s.unbacked for s in symbols_of(fact.relation))]
     if not facts:
@@ -122,7 +122,7 @@ def _in_input(value: Any, env: TorchShapeEnv) -> Iterator[tuple[Symbol, pytree.K
             yield atom, path
 
 
-# -- writing them -------------------------------------------------------------------------------------------------------
+# -- writing them -----------------------------------------------------------------------------------------------------
 
 
 class _Inserter:

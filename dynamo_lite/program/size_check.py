@@ -1,7 +1,7 @@
 """Are the sizes of a call's inputs ones that a dynamic program was exported for? What differs, in words.
 
-Everything is read from the program as torch keeps it (sizes of the placeholders as sympy expressions, range constraints,
-guards as Python), so the check holds for deep copies and decomposed programs as well.
+Everything is read from the program as torch keeps it (sizes of the placeholders as sympy expressions, range
+constraints, guards as Python), so the check holds for deep copies and decomposed programs as well.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _guard(text: str, paths: Sequence[pytree.KeyPath]) -> _Guard:
         name = "L" + pytree.keystr(paths[index])
         code = code.replace(name, f"args[{index}]")
         words = words.replace(name, path_in_words(paths[index]))
-    reads = {match: None for match in re.findall(r"args\[\d+\](?:\.size\(\)\[\d+\])?", code)}
+    reads = dict.fromkeys(re.findall(r"args\[\d+\](?:\.size\(\)\[\d+\])?", code))
     places = []
     for read in reads:
         shown = re.sub(r"args\[(\d+)\]", lambda match: path_in_words(paths[int(match[1])]), read)
