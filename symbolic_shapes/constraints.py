@@ -9,11 +9,12 @@ from symbolic_shapes.bounds import Interval
 from symbolic_shapes.codegen import guards_as_code
 from symbolic_shapes.dim_specs import Auto, DimSpec, Dynamic, Named
 from symbolic_shapes.dims import DimTable
+from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ShapeError
 from symbolic_shapes.expr import Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.guard_set import Guard, GuardSet
-from symbolic_shapes.relations import Bool
+from symbolic_shapes.relations import Bool, ge
 from symbolic_shapes.simplify import simplify
 from symbolic_shapes.suggestions import Suggestion, suggest
 
@@ -23,7 +24,8 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 
 FEW = 2
 """A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
-meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export; it is a guard."""
+meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export, or that it
+is not 0 or 1; that is a guard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,9 @@ class Solution:
             lo = guard_set.own_range(symbol)[0]
             if isinstance(spec, Named) and spec.lo <= 0 < lo <= FEW:
                 notes.append(f"{table.labels()[symbol]} >= {lo} is demanded by the program")
+            if isinstance(spec, Named) and spec.lo <= 0:
+                own = [g for g in guard_set.guards if g.kind != "range" and symbols_of(g.relation) == {symbol}]
+                notes += [f"{table.in_words(g.relation)} is demanded by the program" for g in own]
         return notes
 
     @property
@@ -173,7 +178,7 @@ class _Check:
             text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
             found.append(self._violation("range", symbol, bounds, text))
         for guard in own:
-            if guard.kind != "range":
+            if guard.kind != "range" and not (spec.lo <= 0 and _holds_from(FEW, symbol, guard)):
                 kind = "divisibility" if guard.kind == "divisibility" else "other"
                 text = f"{self._name(symbol)}: {self._words(guard.relation)} must hold"
                 found.append(self._violation(kind, symbol, [guard], text))
@@ -192,6 +197,13 @@ class _Check:
     def _name(self, symbol: Symbol) -> str:
         spec = self.specs[symbol]
         return f"{self._label(symbol)} ({spec.to_python()})"
+
+
+def _holds_from(least: int, symbol: Symbol, guard: Guard) -> bool:
+    """Whether a guard about one symbol is no demand on sizes from `least` on."""
+    env = ShapeEnv()
+    env.learn(ge(symbol.as_int(), least))
+    return env.decide(guard.relation).verdict is True
 
 
 def as_linear(image: Int) -> tuple[int, Symbol, int] | None:
