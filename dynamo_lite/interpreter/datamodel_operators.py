@@ -69,6 +69,17 @@ def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
     return deep if symbol in _USES_ELEMENTS else shallow
 
 
+def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
+    binary = _binary(symbol, operation)
+
+    def change(vm: Any, a: Any, b: Any) -> Any:
+        if vm.before_write is not None and type(a) not in _NUMBERS:
+            vm.before_write("inplace", a, symbol, b)
+        return binary(vm, a, b)
+
+    return change
+
+
 def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
     def compare(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
@@ -89,7 +100,7 @@ def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 BINARY: dict[str, Binary] = {symbol: _binary(symbol, plain) for symbol, (plain, _) in _BINARY_OPERATORS.items()}
 """`a + b`: symbol → (vm, a, b) → value."""
-INPLACE: dict[str, Binary] = {symbol: _binary(symbol, inplace) for symbol, (_, inplace) in _BINARY_OPERATORS.items()}
+INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, inplace) for symbol, (_, inplace) in _BINARY_OPERATORS.items()}
 """`a += b`, under the same symbols as BINARY (no `=`): → the value to store."""
 COMPARE: dict[str, Binary] = {symbol: _comparison(operation) for symbol, operation in _COMPARISONS.items()}
 UNARY: dict[str, Callable[[Any, Any], Any]] = {symbol: _unary(op) for symbol, op in _UNARY_OPERATORS.items()}

@@ -15,6 +15,7 @@ kind       owner                                           key
 "builtin"  the builtins dict                               the name
 "cell"     the cell (types.CellType) of a closure          the free variable's name
 "name"     the namespace of a class body or exec           the name
+"inplace"  the left operand of `a += b` (writes only)      the operator, "+" for `+=`
 =========  ==============================================  =================================
 """
 
@@ -82,9 +83,16 @@ class Observer:
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         """Before the program stores `value` (or DELETED). Raising refuses the write."""
 
+    def before_raise(self, error: BaseException) -> None:
+        """Before `raise error`, which sets the exception's traceback and context."""
+
     def on_truth(self, value: Any) -> Any:
         """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
         return NOT_HANDLED
+
+    def on_key(self, key: Any) -> Any:
+        """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
+        return key
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """`left is right` for two different objects (`right` is not None): the answer."""

@@ -64,12 +64,14 @@ class Interpreter:
         self.on_read = _hook(observer, "on_read")
         self.on_look = _hook(observer, "on_look")
         self.before_write = _hook(observer, "before_write")
+        self.before_raise = _hook(observer, "before_raise")
         self.on_truth = _hook(observer, "on_truth")
         self.on_enter = _hook(observer, "on_enter")
         self.on_exit = _hook(observer, "on_exit")
         self.on_instruction = _hook(observer, "on_instruction")
         self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
         self.on_identity = _hook(observer, "on_identity")
+        self.on_key = _hook(observer, "on_key")
         self.enters_by_door = _hook(observer, "enters_by_door")
         self.doors = Doors(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}

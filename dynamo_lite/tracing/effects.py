@@ -22,6 +22,7 @@ from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.writes import is_invisible
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
 
@@ -39,6 +40,9 @@ def classify(tracer: Tracer) -> Effects:
     """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
     effects = Effects()
     journal = tracer.journal
+    for lock, _ in tracer.writes.locks.unbalanced():
+        if tracer.writes.is_old(lock):
+            raise tracer.refusal("outside-object", what=f"a {type(lock).__name__}, which it leaves as it was not")
     if not journal:
         return effects
     _place_instance_dicts(tracer)
@@ -46,10 +50,11 @@ def classify(tracer: Tracer) -> Effects:
     outside = tracer.heap.outside(
         [o for o in journal.owners() if id(o) not in tracer.made_dicts], untracked, journal.held_before
     )
+    outside |= {id(o) for o in journal.owners() if tracer.writes.is_from_outside(o)}
     registries = _registries(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
-        if id(change.owner) not in outside or _same_value(change.old, change.new) or _place(change) in INVISIBLE:
+        if id(change.owner) not in outside or _same_value(change.old, change.new) or _is_invisible(change):
             continue
         registry = registries.get(id(change.owner))
         if registry is not None:
@@ -61,6 +66,10 @@ def classify(tracer: Tracer) -> Effects:
     check_assigned(tracer, assigned)
     effects.buffer_updates = {name: change.new for name, change in assigned.items()}
     return effects
+
+
+def _is_invisible(change: Change) -> bool:
+    return _place(change) in INVISIBLE or is_invisible(change.part)
 
 
 def _place(change: Change) -> str | None:
@@ -123,6 +132,8 @@ def _is_scratch(tracer: Tracer, change: Change) -> bool:
     read = tracer.read_first
     owner = change.owner
     if change.old is MISSING or change.new is MISSING or change.key == "__class__" or isinstance(owner, type):
+        return False
+    if change.part.startswith("member"):
         return False  # a class is read through its instances, which `read_first` does not relate to it
     if change.part == "items":  # `in`, len() and loops over a dict are not seen; a module's globals have none of these
         return _is_globals(owner) and (id(owner), change.key) not in read

@@ -7,7 +7,7 @@ tracer refuses one from outside where the program reads it.
 from __future__ import annotations
 
 import itertools
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 _ITERABLES: tuple[Any, ...] = (
@@ -39,3 +39,18 @@ ITERATORS: frozenset[type] = frozenset(
         *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
     ]
 )
+
+_HEAP_TYPE = 1 << 9
+_known: dict[type, bool] = dict.fromkeys(ITERATORS, True)
+
+
+def is_c_iterator(kind: type) -> bool:
+    """Whether instances are iterators whose `__next__` is written in C (the position is in no attribute)."""
+    answer = _known.get(kind)
+    if answer is None:
+        mro = type.__dict__["__mro__"].__get__(kind) or ()
+        step = next((vars(base)["__next__"] for base in mro if "__next__" in vars(base)), None)
+        answer = step is not None and type(step) is not FunctionType
+        if not kind.__flags__ & _HEAP_TYPE:  # the classes of the program are not kept alive
+            _known[kind] = answer
+    return answer

@@ -42,21 +42,32 @@ class Journal:
     def __bool__(self) -> bool:
         return bool(self._snapshots)
 
-    def touch(self, owner: Any, part: str) -> None:
-        """`part` ("items", "attributes" or "cell") of `owner` is about to change."""
+    def touch(self, owner: Any, part: str) -> bool:
+        """`part` ("items", "attributes" or "cell") of `owner` is about to change. False: no snapshot can be taken."""
         key = (id(owner), part)
         if key in self._snapshots:
-            return
+            return True
         if part == "cell" and isinstance(owner, CellType):
             snapshot: Snapshot | None = snapshots.cell(owner)
         elif part == "items":
             snapshot = snapshots.container(owner)
         else:
             snapshot = snapshots.attributes(owner)
-        if snapshot is not None:
-            if not gc.is_tracked(owner):
-                self.untracked.add(id(owner))
-            self._snapshots[key] = (snapshot, self._where())
+        if snapshot is None:
+            return False
+        self._keep(snapshot)
+        return True
+
+    def touch_member(self, owner: Any, name: str, descriptor: Any) -> None:
+        """What the C data descriptor `descriptor` sets on `owner` under `name` is about to change."""
+        if (id(owner), f"member {name}") not in self._snapshots:
+            self._keep(snapshots.member(owner, name, descriptor))
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        owner = snapshot.owner
+        if not gc.is_tracked(owner):
+            self.untracked.add(id(owner))
+        self._snapshots[id(owner), snapshot.part] = (snapshot, self._where())
 
     def site(self, owner: Any, part: str, key: Any) -> None:
         """Remember the line that first writes `key`, where the key is a name or an index."""

@@ -83,6 +83,11 @@ REFUSALS: dict[str, Refusal] = {
         "The branches of torch.cond return different things ({what}): {left} if true, {right} if false.",
         "return the same structure with the same kinds, dtypes and devices from both branches; sizes may differ.",
     ),
+    "loop-mismatch": Refusal(
+        errors.UnsupportedCall,
+        "The function given to {operator} returns {what}.",
+        "return the structure, dtypes and sizes that the next step takes.",
+    ),
     "higher-order-rejected": Refusal(
         errors.UnsupportedCall,
         "The operator {function} does not take this: {reason}",
@@ -108,6 +113,18 @@ REFUSALS: dict[str, Refusal] = {
         errors.UnsupportedEffect,
         "The program uses {what}, an object from outside whose state a trace can neither record nor put back.",
         "read it in __init__ and keep the result.",
+    ),
+    "outside-world": Refusal(
+        errors.UnrecordableValue,
+        "{function}() reaches outside of the process (files, the network, other processes).",
+        "read what the program needs in __init__ and keep it; write results outside of forward.",
+    ),
+    "opaque-call": Refusal(
+        errors.UnsupportedCall,
+        "The program calls {function}, which is written in C and in no table: what it reads and changes is not known.",
+        "say what it does: dynamo_lite.allow(fn, pure=True) if its result depends on its arguments alone, "
+        "dynamo_lite.assume_constant_result(fn) to keep the result of this call, or "
+        "dynamo_lite.substitute(fn, python_version) to trace a Python version of it instead.",
     ),
     "global-rng": Refusal(
         errors.UnsupportedEffect,

@@ -21,7 +21,7 @@ from torch import nn
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import sizes, skipped, unbacked
-from dynamo_lite.tracing.kinds import is_fake, is_tensor
+from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.printing import call_print, call_warn
@@ -138,6 +138,7 @@ def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     with tracer.modules.entered(module):
         if _has_hooks(module):
             return vm.call(nn.Module._call_impl, args, kwargs)
+        tracer.reads.read("hooks", module)
         return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
 
 
@@ -210,7 +211,7 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
     """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
     tensor = args[0]
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
-    if is_tensor(tensor) and tensor.requires_grad != wanted:
+    if is_tensor(tensor) and not is_wrapped(tensor) and tensor.requires_grad != wanted:
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
         tracer.note("requires_grad_() on a tensor of the program: the exported program's gradients may differ")

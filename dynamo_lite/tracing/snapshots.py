@@ -7,11 +7,16 @@ overrides, and keeps the object's identity.
 
 from __future__ import annotations
 
+import _thread
+import array
 import collections
 from collections.abc import Callable
 from functools import partial
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
+
+from dynamo_lite.interpreter.doors import original_code
+from dynamo_lite.tracing import memory
 
 MISSING = object()
 """The contents of an empty cell, or of a name that is not bound."""
@@ -71,6 +76,7 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
     (set, set.copy, _restore_set),
     (collections.deque, lambda o: list(collections.deque.__iter__(o)), _restore_deque),
     (bytearray, bytes, _restore_bytearray),
+    (array.array, memory.read_array, memory.restore_array),
 )
 
 
@@ -80,7 +86,29 @@ def container(owner: Any) -> Snapshot | None:
     for base, read, restore in _CONTAINERS:
         if base in mro:
             return Snapshot(owner, "items", read(owner), partial(read, owner), partial(restore, owner))
+    if memory.is_ndarray(owner):
+        read, restore = memory.read_ndarray, memory.restore_ndarray
+        return Snapshot(owner, "items", read(owner), partial(read, owner), partial(restore, owner))
     return None
+
+
+def member(owner: Any, name: str, descriptor: Any) -> Snapshot:
+    """What a C data descriptor of the owner's type holds for it: an exception's args, a function's code, `__dict__`."""
+
+    def read() -> dict[str, Any]:
+        try:
+            value = descriptor.__get__(owner, type(owner))
+        except (AttributeError, TypeError, ValueError):
+            return {}
+        return {name: original_code(value) if type(value) is CodeType else value}
+
+    def restore(contents: dict[str, Any]) -> None:
+        if name in contents:
+            descriptor.__set__(owner, contents[name])
+        else:
+            descriptor.__delete__(owner)
+
+    return Snapshot(owner, f"member {name}", read(), read, restore)
 
 
 def cell(owner: CellType) -> Snapshot:
@@ -132,10 +160,7 @@ def attributes(owner: Any) -> Snapshot | None:
     """The instance dict and slots of an object, or the namespace of a class; None when it has neither."""
     if isinstance(owner, type):
         return _class_namespace(owner)
-    try:
-        namespace = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        namespace = None
+    namespace = _instance_dict(owner)
     slots = _slot_names(type(owner))
     if namespace is None and not slots:
         return None
@@ -162,6 +187,15 @@ def attributes(owner: Any) -> Snapshot | None:
             _restore_dict(namespace, {k: v for k, v in contents.items() if k not in slot_names})
 
     return Snapshot(owner, "attributes", read(), read, restore)
+
+
+def _instance_dict(owner: Any) -> dict[str, Any] | None:
+    lookup = _thread._local.__getattribute__ if isinstance(owner, _thread._local) else object.__getattribute__
+    try:
+        namespace: dict[str, Any] = lookup(owner, "__dict__")
+    except AttributeError:
+        return None
+    return namespace
 
 
 def _has(member: Any, owner: Any) -> bool:

@@ -37,6 +37,29 @@ def _autocast(device: str) -> list[Switch]:
     ]
 
 
+def _backend_switches() -> Iterator[Switch]:
+    """What torch.backends sets, by the functions of torch._C behind it: name → (getter, setter)."""
+    for name, (getter, setter) in _BACKENDS.items():
+        if hasattr(torch._C, getter) and hasattr(torch._C, setter):
+            yield Switch(name, getattr(torch._C, getter), getattr(torch._C, setter))
+
+
+_BACKENDS: dict[str, tuple[str, str]] = {
+    "torch.backends.cudnn.enabled": ("_get_cudnn_enabled", "_set_cudnn_enabled"),
+    "torch.backends.cudnn.benchmark": ("_get_cudnn_benchmark", "_set_cudnn_benchmark"),
+    "torch.backends.cudnn.deterministic": ("_get_cudnn_deterministic", "_set_cudnn_deterministic"),
+    "torch.backends.mkldnn.enabled": ("_get_mkldnn_enabled", "_set_mkldnn_enabled"),
+    "torch.backends.nnpack": ("_get_nnpack_enabled", "_set_nnpack_enabled"),
+    "flash attention": ("_get_flash_sdp_enabled", "_set_sdp_use_flash"),
+    "memory-efficient attention": ("_get_mem_efficient_sdp_enabled", "_set_sdp_use_mem_efficient"),
+    "attention by plain operators": ("_get_math_sdp_enabled", "_set_sdp_use_math"),
+    "cudnn attention": ("_get_cudnn_sdp_enabled", "_set_sdp_use_cudnn"),
+    "overrideable attention": ("_get_overrideable_sdp_enabled", "_set_sdp_use_overrideable"),
+    "torch.backends.cuda.matmul.allow_tf32": ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
+    "torch.backends.cudnn.allow_tf32": ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
+}
+
+
 SWITCHES: tuple[Switch, ...] = (
     Switch("grad mode", torch.is_grad_enabled, torch._C._set_grad_enabled),
     Switch("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
@@ -51,6 +74,9 @@ SWITCHES: tuple[Switch, ...] = (
         ),
     ),
     Switch("anomaly mode", torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    Switch("the precision of float32 products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    Switch("the number of threads", torch.get_num_threads, torch.set_num_threads),
+    *_backend_switches(),
 )
 
 

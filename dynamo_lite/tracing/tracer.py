@@ -20,24 +20,26 @@ import torch
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.observer import NOT_HANDLED, Observer
-from dynamo_lite.tracing import data_dependent, lru, mutators, rules, sizes, unbacked
+from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
+from dynamo_lite.tracing import data_dependent, lru, printing, rules, sizes, unbacked
+from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
-from dynamo_lite.tracing.kinds import is_fake, is_tensor
+from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCaches
 from dynamo_lite.tracing.modules import ModuleStack
+from dynamo_lite.tracing.printing import Listeners
+from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
-from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
+from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
+from dynamo_lite.tracing.writes import Writes
 from symbolic_shapes import DataDependentQuestion, Origin
 
-_MUTATORS = mutators.table()
-_OWN_FILES = frozenset(m.__file__ for m in (rules, lru, sys.modules[__name__]))
+_OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
 _TORCH = str(Path(torch.__file__).parent)
-_PART = {"attr": "attributes", "cell": "cell"}
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -76,6 +78,8 @@ class Tracer(Observer):
         self._notes: dict[str, Mark] = {}
         self.broken: DynamoLiteError | None = None
         self.journal = Journal(self.mark)
+        self.writes = Writes(self)
+        self.listeners = Listeners()
         self.heap = Heap()
         self.modules = ModuleStack(root)
         self.lru_caches = LruCaches()
@@ -92,6 +96,7 @@ class Tracer(Observer):
         self._rules = rules.table()
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
         self.vm = Interpreter(self)
+        self.reads = Reads(self.vm, is_trusted)
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 
@@ -195,6 +200,7 @@ class Tracer(Observer):
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = id(fn)
+        self.reads.call(fn, args, kwargs)
         rule = self._rules.get(key)
         if rule is not None:
             try:
@@ -202,17 +208,14 @@ class Tracer(Observer):
             except Exception as error:
                 self._stop_if_ours(error)
                 raise
-        mutated = _MUTATORS.get(key)
-        if mutated is not None and args:
-            position, part = mutated
-            if position < len(args):
-                self.journal.touch(args[position], part)
-                if part == "attributes" and len(args) > 1:
-                    self._written(args[position], part, args[1])
-        if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
-            return rules.call_dynamo_wrapper(self, fn, args, kwargs)
         if type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
             return rules.call_lru_cache(self, fn, args, kwargs)
+        if type(fn) is not FunctionType:
+            answer = native.before_call(self, fn, args, kwargs)
+            if answer is not NOT_HANDLED:
+                return answer
+        if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
+            return rules.call_dynamo_wrapper(self, fn, args, kwargs)
         self.torch_function = fn
         self.call_serial += 1
         return sizes.call_with_numbers(self, fn, args, kwargs)
@@ -223,6 +226,7 @@ class Tracer(Observer):
             self.made_dicts.add(id(result))
         elif type(result) is lru.LruCacheWrapper and getattr(fn, "__name__", "") == "__new__":
             self.made_caches.add(id(result))
+        self.writes.after_native_call(fn, args, result)
         return result
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
@@ -238,19 +242,27 @@ class Tracer(Observer):
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
+        self.reads.value(kind, owner, key)
         if type(value) in ITERATORS:
             self._read_iterator(kind, owner, key, value)
         return value
+
+    def on_look(self, how: str, owner: Any, key: Any = None) -> None:
+        self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         if kind == "attr" and is_tensor(owner):
             self._write_tensor_attribute(owner, key, value)
             return
+        if kind != "inplace":
+            self.reads.write(kind, owner, key, value is DELETED)
         if kind == "attr" and key == "__dict__":
             self.instance_dicts.pop(id(value), None)
-        part = _PART.get(kind, "items")
-        self.journal.touch(owner, part)
-        self._written(owner, part, key)
+        if kind != "inplace" or not is_tensor(owner):
+            self.writes.before_write(kind, owner, key)
+
+    def before_raise(self, error: BaseException) -> None:
+        self.writes.before_raise(error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
         """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""
@@ -262,6 +274,10 @@ class Tracer(Observer):
     def on_truth(self, value: Any) -> Any:
         """What an `assert` asks of data becomes an assertion of the program."""
         return unbacked.assert_truth(self, value)
+
+    def on_key(self, key: Any) -> Any:
+        """A size as a key of a dict is its number: what looks at the dict later finds an int."""
+        return concrete(key) if type(key) in SYMBOLIC or type(key) is tuple else key
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
@@ -285,7 +301,7 @@ class Tracer(Observer):
                     return  # nn.Module's own attribute protocol looks into every instance's dict
                 self.read_first.add(place)
 
-    def _written(self, owner: Any, part: str, key: Any) -> None:
+    def written(self, owner: Any, part: str, key: Any) -> None:
         """Remember where `key` was first written, and whether that was before the program read it."""
         if type(key) is str or type(key) is int:
             place = (id(owner), key)
@@ -323,6 +339,8 @@ class Tracer(Observer):
     # ---- writes to tensors
 
     def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
+        if is_wrapped(owner):
+            return
         outside = not is_fake(owner) or self.recorder.is_input(owner)
         if key == "requires_grad" and value == owner.requires_grad:
             return

@@ -53,7 +53,6 @@ TRUSTED: dict[str, bool] = {
     "re": True,
     "string": True,
     "textwrap": True,
-    "threading": True,
     "tokenize": True,
     "traceback": True,
     "typing": True,

@@ -127,7 +127,9 @@ def contents(obj: Any) -> Iterator[tuple[str, Any]]:
         yield ".__self__", obj.__self__
     elif issubclass(kind, type):
         if obj.__module__.startswith(_OURS):
-            yield from ((f".{k}", v) for k, v in obj.__dict__.items() if k not in ("__weakref__", "__dict__"))
+            # A class's order of names cannot be put back.
+            names = sorted(k for k in obj.__dict__ if k not in ("__weakref__", "__dict__"))
+            yield from ((f".{k}", obj.__dict__[k]) for k in names)
     elif isinstance(obj, _LRU):
         yield ".cache_info", (_DATA, tuple(obj.cache_info()))
         yield ".__wrapped__", obj.__wrapped__

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.interpreter.lookasides import attributes, calling, elements, surroundings
+from dynamo_lite.interpreter.lookasides import attributes, callbacks, calling, elements, surroundings
 
 TABLE: dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {
+    **callbacks.TABLE,
     **attributes.TABLE,
     **calling.TABLE,
     **elements.TABLE,

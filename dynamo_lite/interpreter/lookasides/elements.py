@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.lookasides.callbacks import through_interpreter
 
 _CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, range)
 
@@ -23,6 +24,7 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
         if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
             iterator = datamodel.iter_(vm, args[at])
             args = (*args[:at], map(_arming(vm), iterator), *args[at + 1 :])
+        args, kwargs = through_interpreter(vm, fn, args, kwargs)
         return vm.doors.call(fn, args, kwargs)
 
     return handler

@@ -67,6 +67,8 @@ def RAISE_VARARGS(frame: Frame, stack: Stack, count: int) -> NoReturn:
         reraise(frame, current)
     cause = stack.pop() if count == 2 else None
     exc = _to_raise(vm, stack.pop())
+    if vm.before_raise is not None:
+        vm.before_raise(exc)
     if count == 2:
         set_cause(exc, _to_cause(vm, cause))
     chain(exc, current)

@@ -1,0 +1,93 @@
+"""C callables that call what they are given: `map(list.append, ...)`, `sorted(xs, key=xs.append)`, `reduce(iadd, ...)`.
+
+A Python function among the arguments has its door (doors.py). A callable written in C has none, so that a call of it
+would be the C code's own and the observer would not hear of it. While the program is observed it is passed inside of
+a `Called`, which calls it through the interpreter.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+_C_CALLABLES = frozenset(
+    {
+        BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType, ClassMethodDescriptorType,
+        functools.partial, operator.methodcaller, operator.attrgetter, operator.itemgetter,
+        type(functools.lru_cache(len)),
+    }
+)  # fmt: skip
+
+CALLERS: dict[Any, tuple[int, str | None]] = {
+    sorted: (-1, "key"),
+    min: (-1, "key"),
+    max: (-1, "key"),
+    list.sort: (-1, "key"),
+    functools.reduce: (0, None),
+    map: (0, None),
+    filter: (0, None),
+    iter: (0, None),
+    itertools.starmap: (0, None),
+    itertools.accumulate: (1, "func"),
+    itertools.takewhile: (0, None),
+    itertools.dropwhile: (0, None),
+    itertools.filterfalse: (0, None),
+    itertools.groupby: (1, "key"),
+}
+"""C callable → where the callable that it calls stands among its arguments: position (-1: none) and keyword."""
+
+
+class Called:
+    """Calls `fn` through the interpreter of the run that made it."""
+
+    __slots__ = ("fn", "vm")
+
+    def __init__(self, vm: Any, fn: Any) -> None:
+        self.vm = vm
+        self.fn = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        doors = self.vm.doors
+        was, doors.open = doors.open, False
+        try:
+            return self.vm.call(self.fn, args, kwargs)
+        finally:
+            doors.open = was
+
+
+def through_interpreter(
+    vm: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with the callable among them, if it is written in C, replaced by its `Called`."""
+    if vm.before_call is None or fn not in CALLERS:
+        return args, kwargs
+    position, keyword = CALLERS[fn]
+    if 0 <= position < len(args) and type(args[position]) in _C_CALLABLES:
+        if fn is iter and len(args) < 2:
+            return args, kwargs
+        args = (*args[:position], Called(vm, args[position]), *args[position + 1 :])
+    if keyword is not None and type(kwargs.get(keyword)) in _C_CALLABLES:
+        kwargs = {**kwargs, keyword: Called(vm, kwargs[keyword])}
+    return args, kwargs
+
+
+def _caller(fn: Any) -> Callable[..., Any]:
+    def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = through_interpreter(vm, fn, args, kwargs)
+        result = vm.doors.call(fn, args, kwargs)
+        return result if vm.after_native_call is None else vm.after_native_call(fn, args, kwargs, result)
+
+    return handler
+
+
+TABLE: dict[Any, Any] = {fn: _caller(fn) for fn in CALLERS}

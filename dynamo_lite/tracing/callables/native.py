@@ -1,0 +1,144 @@
+"""What the tracer does before the program calls something written in C: the verdict of the tables, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import memory
+from dynamo_lite.tracing.callables.classify import classify, name_of, verdict_of
+from dynamo_lite.tracing.callables.verdicts import Kind, Verdict, Where
+from dynamo_lite.tracing.iterators import is_c_iterator
+from dynamo_lite.tracing.kinds import is_tensor
+from dynamo_lite.tracing.poison import Unrecordable
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_MISSING = object()
+Action = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
+
+
+def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Journal what the call changes, or refuse it. NOT_HANDLED to go on, else what stands for the call's result."""
+    verdict = verdict_of(fn)
+    action = _ACTIONS.get(verdict.kind)
+    if action is not None and (answer := action(tracer, fn, args, kwargs, verdict)) is not NOT_HANDLED:
+        return answer
+    if verdict.kind is not Kind.OPERATOR:
+        for arg in args:
+            if is_c_iterator(type(arg)) and fn not in _ONLY_LOOK and tracer.writes.is_old(arg):
+                tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
+    out = kwargs.get("out") if kwargs else None
+    if out is not None and not is_tensor(out):  # numpy's `out=`
+        for part in out if isinstance(out, tuple) else (out,):
+            memory.touch(tracer, part)
+    return NOT_HANDLED
+
+
+_ONLY_LOOK = (type, isinstance, id, callable, hasattr, getattr, iter)
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:
+    found = []
+    for position, name in where:
+        value = args[position] if position < len(args) else kwargs.get(name, _MISSING) if name else _MISSING
+        if value is not _MISSING:
+            found.append(value)
+    return found
+
+
+def _mutates(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    for owner in _arguments(args, kwargs, verdict.where):
+        if is_tensor(owner):
+            continue
+        if verdict.part == "memory":
+            memory.touch(tracer, owner)
+        elif verdict.part == "members":
+            tracer.writes.touch_member(owner, args[0].__name__)
+        else:
+            tracer.writes.touch(owner, verdict.part)
+            if verdict.part == "attributes" and len(args) > 1:
+                tracer.written(owner, verdict.part, args[1])
+    return NOT_HANDLED
+
+
+def _opaque(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    for owner in _arguments(args, kwargs, verdict.where):
+        if tracer.writes.is_old(owner):
+            name = getattr(fn, "__name__", None) or name_of(fn)
+            tracer.refuse("outside-object", what=f"{name}() of a {type(owner).__name__}")
+    return NOT_HANDLED
+
+
+def _unrecordable(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    if tracer.in_library():
+        return NOT_HANDLED
+    name = str(name_of(fn)).replace(":", ".")
+    return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function))
+
+
+def _refusal(id: str) -> Action:
+    def refuse(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+        name = str(name_of(fn)).replace(":", ".").removeprefix("builtins.")
+        tracer.refuse(id, function=name)
+
+    return refuse
+
+
+def _effect(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    tracer.note(f"{str(name_of(fn)).replace(':', '.')} was skipped")
+    return None
+
+
+def _lock(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    tracer.writes.locks.before_call(fn.__name__, args)
+    return NOT_HANDLED
+
+
+_ACTIONS: dict[Kind, Action] = {
+    Kind.MUTATES: _mutates,
+    Kind.OPAQUE: _opaque,
+    Kind.LOCK: _lock,
+    Kind.EFFECT: _effect,
+    Kind.UNRECORDABLE: _unrecordable,
+    Kind.RNG: _refusal("global-rng"),
+    Kind.PROCESS: _refusal("process-state"),
+    Kind.WORLD: _refusal("outside-world"),
+    Kind.UNKNOWN: _refusal("opaque-call"),
+}
+
+
+def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
+    """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
+    if isinstance(fn, type):
+        return True
+    if any(result is arg for arg in args):
+        return False
+    name = name_of(fn)
+    if name is None:
+        return str(getattr(fn, "__module__", "")).startswith("numpy")
+    if classify(fn).kind is Kind.OPERATOR:
+        return False
+    module, _, path = name.partition(":")
+    return path.endswith("__new__") or module not in _LOOK_THINGS_UP
+
+
+_LOOK_THINGS_UP = frozenset(
+    [
+        "builtins",
+        "_operator",
+        "_collections",
+        "collections",
+        "_functools",
+        "functools",
+        "itertools",
+        "_contextvars",
+        "_weakref",
+        "_heapq",
+        "_bisect",
+        "_thread",
+        "types",
+    ]
+)

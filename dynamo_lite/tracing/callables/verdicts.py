@@ -1,0 +1,78 @@
+"""The vocabulary: what a C callable does that a trace has to know."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """What calling it means for a trace.
+
+    PURE       its result depends on its arguments (and what they hold) alone, and it changes nothing
+    CALLS_BACK pure but for the Python functions that it calls, which are interpreted
+    OPERATOR   torch's: recorded, or a question about a tensor that a stand-in answers
+    MUTATES    changes arguments of which the journal takes a snapshot first
+    OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
+    LOCK       takes or gives back a lock: every lock must be given back by the end
+    EFFECT     talks to the outside and returns nothing of use: skipped, with a note
+    UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
+    RNG        moves a random number generator from outside
+    PROCESS    changes a setting of the whole process
+    WORLD      files, the network, other processes
+    UNKNOWN    in no table
+    """
+
+    PURE = "pure"
+    CALLS_BACK = "calls back"
+    OPERATOR = "torch operator"
+    MUTATES = "mutates"
+    OPAQUE = "opaque state"
+    LOCK = "lock"
+    EFFECT = "effect"
+    UNRECORDABLE = "unrecordable"
+    RNG = "random number generator"
+    PROCESS = "process state"
+    WORLD = "outside world"
+    UNKNOWN = "unknown"
+
+
+class Where(NamedTuple):
+    """An argument: its position, and its name where it may be passed by keyword."""
+
+    position: int
+    name: str | None = None
+
+
+class Verdict(NamedTuple):
+    """A callable's kind; which arguments it changes (MUTATES, OPAQUE, LOCK), and which part of them.
+
+    `part` is "items" (a container's), "attributes", "memory" (what a buffer lies in) or "members" (what a C
+    descriptor sets: argument `where[0]` of the descriptor's own method).
+    """
+
+    kind: Kind
+    where: tuple[Where, ...] = ()
+    part: str = "items"
+
+
+PURE = Verdict(Kind.PURE)
+CALLS_BACK = Verdict(Kind.CALLS_BACK)
+OPERATOR = Verdict(Kind.OPERATOR)
+EFFECT = Verdict(Kind.EFFECT)
+UNRECORDABLE = Verdict(Kind.UNRECORDABLE)
+RNG = Verdict(Kind.RNG)
+PROCESS = Verdict(Kind.PROCESS)
+WORLD = Verdict(Kind.WORLD)
+UNKNOWN = Verdict(Kind.UNKNOWN)
+LOCK = Verdict(Kind.LOCK, (Where(0),))
+
+
+def mutates(position: int = 0, name: str | None = None, part: str = "items") -> Verdict:
+    """Changes one argument."""
+    return Verdict(Kind.MUTATES, (Where(position, name),), part)
+
+
+def opaque(position: int = 0, name: str | None = None) -> Verdict:
+    """Uses the state of one argument, of which no snapshot can be taken."""
+    return Verdict(Kind.OPAQUE, (Where(position, name),))

@@ -1,0 +1,83 @@
+"""Memory that several objects show: numpy arrays and their views, memoryviews, bytearrays, arrays.
+
+Writing through one changes what the others hold. The journal takes its snapshot of the object that owns the memory.
+"""
+
+from __future__ import annotations
+
+import array
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def owners(value: Any) -> Iterator[Any]:
+    """`value` and the objects whose memory it shows."""
+    seen: set[int] = set()
+    while value is not None and id(value) not in seen:
+        seen.add(id(value))
+        yield value
+        if type(value) is memoryview:
+            value = value.obj
+        else:
+            value = value.base if _is_numpys(value) else None
+
+
+def touch(tracer: Tracer, value: Any) -> None:
+    """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
+    for owner in owners(value):
+        if type(owner) is memoryview or (_is_numpys(owner) and not is_ndarray(owner)):
+            continue  # it has no memory of its own
+        tracer.writes.touch(owner, "items")
+
+
+def is_ndarray(value: Any) -> bool:
+    """Whether `value` is a numpy array (False while numpy is not loaded)."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, getattr(numpy, "ndarray", ()))
+
+
+def _is_numpys(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, (numpy.ndarray, numpy.flatiter))
+
+
+def is_memory(value: Any) -> bool:
+    """Whether writing an item of `value` writes into memory that others may show."""
+    return type(value) in (bytearray, memoryview, array.array) or _is_numpys(value)
+
+
+def read_array(owner: array.array[Any]) -> bytes:
+    return owner.tobytes()
+
+
+def restore_array(owner: array.array[Any], contents: bytes) -> None:
+    """Put the bytes back; in place, where the length is the same (somebody may hold a view)."""
+    if len(owner) * owner.itemsize == len(contents):
+        if contents:
+            memoryview(owner).cast("B")[:] = contents
+        return
+    del owner[:]
+    owner.frombytes(contents)
+
+
+def read_ndarray(owner: Any) -> Any:
+    """The items: bytes, or a list of objects."""
+    return list(owner.flat) if owner.dtype.hasobject else owner.tobytes()
+
+
+def restore_ndarray(owner: Any, contents: Any) -> None:
+    import numpy
+
+    if isinstance(contents, list):
+        flat = numpy.empty(len(contents), dtype=object)
+        flat[:] = contents
+    else:
+        flat = numpy.frombuffer(contents, dtype=owner.dtype)
+    was_writeable = owner.flags.writeable
+    if not was_writeable:
+        return  # nobody can have written
+    owner[...] = flat.reshape(owner.shape)

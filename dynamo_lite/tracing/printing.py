@@ -1,0 +1,77 @@
+"""print(), warnings.warn() and logging: skipped with a note, while nobody in the program listens.
+
+A program that catches what it says (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
+print(file=buffer)) reads it again: then it is no mere talk.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_TEXT = ("__str__", "__repr__", "__format__")
+
+
+class Listeners:
+    """Where the process's talk goes when the run begins."""
+
+    def __init__(self) -> None:
+        self.streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+        self._warnings = _shown_by()
+
+    def is_stream(self, stream: Any) -> bool:
+        """Whether `stream` is one of the process's own (None: wherever print() writes)."""
+        stream = sys.stdout if stream is None else stream
+        return any(stream is known for known in self.streams)
+
+    def warnings_are_caught(self) -> bool:
+        """Whether the program itself has taken over what becomes of warnings."""
+        return self._warnings != _shown_by()
+
+
+def _shown_by() -> tuple[Any, ...]:
+    return warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
+
+
+def call_print(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """print(...) to the process's own streams is skipped; texts that the program's classes make are still made."""
+    if not tracer.listeners.is_stream(kwargs.get("file")):
+        if tracer.writes.is_old(sys.stdout if kwargs.get("file") is None else kwargs["file"]):
+            tracer.refuse("outside-object", what="print() into an object from outside")
+        return NOT_HANDLED
+    for arg in args:
+        if any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT) and _is_program(
+            tracer, arg
+        ):
+            datamodel.str_(tracer.vm, arg)
+    tracer.note("builtins.print was skipped")
+    return None
+
+
+_FUNCTION = type(call_print)
+
+
+def _is_program(tracer: Tracer, value: Any) -> bool:
+    """Whether the text of `value` is made by the program's own code: it may have effects."""
+    from dynamo_lite.tracing import rules
+
+    return not rules.in_library(str(type(value).__module__))
+
+
+def call_warn(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A warning is skipped, unless a filter makes it an exception or the program catches it."""
+    if tracer.listeners.warnings_are_caught():
+        tracer.refuse(
+            "outside-object", what="warnings that it catches itself: which are shown depends on earlier calls"
+        )
+    if any(row[0] == "error" for row in warnings.filters):
+        return NOT_HANDLED
+    tracer.note(f"{fn.__module__}.{fn.__name__} was skipped")
+    return None

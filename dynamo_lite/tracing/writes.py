@@ -1,0 +1,162 @@
+"""Every write of the program, told to the journal before it happens; what no snapshot can show is refused.
+
+A write into an object that the run has made is nobody's business; but what it is, is known only at the end, so the journal
+takes its snapshot of both. Only where there can be no snapshot the question is asked at once (`is_old`).
+"""
+
+from __future__ import annotations
+
+from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.doors import ATOMS
+from dynamo_lite.tracing import memory
+from dynamo_lite.tracing.callables import native
+from dynamo_lite.tracing.kinds import is_tensor
+from dynamo_lite.tracing.locks import Locks
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_PART = {"attr": "attributes", "cell": "cell"}
+_HEAP_TYPE = 1 << 9
+_HAVE_GC = 1 << 14
+_RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
+IN_PLACE = "inplace"
+"""The kind of write that an augmented assignment is."""
+
+
+class Writes:
+    """The writes of one run, and what it takes to judge them."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self.locks = Locks()
+        tracer.journal.on_rollback(self._undo)
+        self.made: dict[int, Any] = {}
+        """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
+
+    # ---- old or young
+
+    def is_old(self, obj: Any) -> bool:
+        """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
+        heap = self._tracer.heap
+        young = heap.is_young(obj)
+        if young is False:  # it may be younger than the last look
+            heap.mark()
+            young = heap.is_young(obj)
+        return id(obj) not in self.made if young is None else not young
+
+    def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Remember an untracked object that the call has made."""
+        kind = type(result)
+        if kind in ATOMS or kind.__flags__ & _HAVE_GC:
+            return
+        if native.made(self._tracer, fn, args, result):
+            self.made[id(result)] = result
+
+    # ---- writes
+
+    def before_write(self, kind: str, owner: Any, key: Any) -> None:
+        """The program is about to store into `owner`, which is no tensor. Raises what ends the trace."""
+        if kind == IN_PLACE:
+            self._before_in_place(owner)
+            return
+        part = _PART.get(kind, "items")
+        if kind == "attr" and type(owner) is CellType and key == "cell_contents":
+            part, key = "cell", "contents"
+        if part == "items" and memory.is_memory(owner):
+            memory.touch(self._tracer, owner)
+        elif not self._tracer.journal.touch(owner, part) and self._writes_out_of_sight(owner, part, key):
+            self._refuse_old(owner)
+        if part == "attributes":
+            self._touch_descriptor(owner, key)
+        self._tracer.written(owner, part, key)
+
+    def touch(self, owner: Any, part: str) -> None:
+        """`part` of `owner` is about to change by a call. Refuses an object from outside without a snapshot."""
+        if not self._tracer.journal.touch(owner, part) and not is_tensor(owner) and not _is_plain(owner):
+            self._refuse_old(owner)
+
+    def touch_member(self, owner: Any, name: str) -> None:
+        """What a C descriptor of the type of `owner` sets under `name` is about to change."""
+        descriptor = datamodel.type_lookup(type(owner), name)
+        if _is_c_data_descriptor(descriptor):
+            self._tracer.journal.touch_member(owner, name, descriptor)
+
+    def before_raise(self, error: BaseException) -> None:
+        """`raise error`: an exception from outside gets a traceback and a context, which lead into the trace."""
+        if self.is_old(error):
+            for name in _RAISING:
+                self.touch_member(error, name)
+
+    def _before_in_place(self, owner: Any) -> None:
+        if is_tensor(owner):
+            return
+        if memory.is_memory(owner):
+            memory.touch(self._tracer, owner)
+        else:
+            self._tracer.journal.touch(owner, "items")  # what is no container has no in-place operators in C
+
+    def _touch_descriptor(self, owner: Any, key: Any) -> None:
+        if type(key) is not str or key == "__class__":
+            return
+        descriptor = datamodel.type_lookup(type(owner), key)
+        if _is_c_data_descriptor(descriptor) and not _is_slot(descriptor):
+            if isinstance(owner, BaseException) and key in _RAISING:
+                self.before_raise(owner)
+            self._tracer.journal.touch_member(owner, key, descriptor)
+
+    def _writes_out_of_sight(self, owner: Any, part: str, key: Any) -> bool:
+        """Whether the write ends in C code that changes what no snapshot shows."""
+        if is_tensor(owner) or _is_plain(owner):
+            return False
+        cls = type(owner)
+        if part == "attributes":
+            return not _is_c_data_descriptor(datamodel.type_lookup(cls, str(key)))
+        setter = datamodel.type_lookup(cls, "__setitem__")
+        return setter is not datamodel.MISSING and type(setter) is not FunctionType
+
+    def _refuse_old(self, owner: Any) -> None:
+        if self.is_old(owner):
+            self._tracer.refuse("outside-object", what=f"a {type(owner).__qualname__}, which it changes")
+
+    # ---- the end of the run
+
+    def is_from_outside(self, owner: Any) -> bool:
+        """Whether a numpy array shows memory that was there before: the collector knows nothing of arrays."""
+        return memory.is_ndarray(owner) and id(owner) not in self.made
+
+    def _undo(self) -> None:
+        """Put back what the journal does not."""
+        self.locks.restore()
+        self.made.clear()
+
+
+def _is_slot(descriptor: Any) -> bool:
+    """A slot of a class of the program (its values are among the attributes)."""
+    return type(descriptor) is MemberDescriptorType and bool(descriptor.__objclass__.__flags__ & _HEAP_TYPE)
+
+
+def _is_c_data_descriptor(descriptor: Any) -> bool:
+    """Whether setting the attribute ends in C: a getset, a member, a ctypes field, a property over C functions."""
+    kind = type(descriptor)
+    if kind in (GetSetDescriptorType, MemberDescriptorType):
+        return True
+    if descriptor is datamodel.MISSING or kind is FunctionType:
+        return False
+    if issubclass(kind, property):
+        return FunctionType not in (type(descriptor.fget), type(descriptor.fset)) and descriptor.fset is not None
+    setter = datamodel.type_lookup(kind, "__set__")
+    return setter is not datamodel.MISSING and type(setter) is not FunctionType
+
+
+def _is_plain(owner: Any) -> bool:
+    """What cannot be changed: writing into it raises what eager raises."""
+    return type(owner) in ATOMS and not memory.is_memory(owner)
+
+
+def is_invisible(part: str) -> bool:
+    """What raising an exception leaves on it: put back, and no effect of the program's."""
+    return part in ("member __traceback__", "member __context__")
