@@ -124,7 +124,7 @@ def declare(env: ShapeEnv, dims: Iterable[InputDim]) -> DimTable:
     """Make the symbols for the input dimensions. InvalidSpec, InvalidDims if the specs are malformed or do not fit.
 
     Under `Dim.AUTO` an example size of 0 or 1 is static, as torch.export has it: broadcasting gives both
-    another meaning (named and DYNAMIC dimensions stay symbols)."""
+    another meaning (named and DYNAMIC dimensions, and integers, stay symbols)."""
     return _Declaration(env, tuple(dims)).table()
 
 
@@ -193,7 +193,7 @@ class _Declaration:
         if isinstance(spec, Derived):
             value = (dim.hint - spec.b) // spec.a
             return self._root(dim, spec.root, value, self._source_of(spec.root)) * spec.a + spec.b
-        if isinstance(spec, Auto) and dim.hint in (0, 1):
+        if isinstance(spec, Auto) and dim.is_size and dim.hint in (0, 1):
             self.notes.append(f"{dim.text} is static: {spec.to_python()}, and it is {dim.hint} in the example")
         elif isinstance(spec, Auto | Dynamic):
             lo = max(spec.lo, 0) if dim.is_size else spec.lo

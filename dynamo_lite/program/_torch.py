@@ -9,6 +9,7 @@ from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
+from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.fx.experimental.symbolic_shapes import (
     SYMPY_INTERP,
@@ -44,6 +45,7 @@ __all__ = [
     "TrainingIRVerifier",
     "ValueRanges",
     "ValueRangesSLoc",
+    "_IntWrapper",
     "_enter_autocast",
     "_exit_autocast",
     "in_kernel_invocation_manager",

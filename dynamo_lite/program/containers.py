@@ -22,6 +22,7 @@ from torch import nn
 from torch.fx._pytree import register_pytree_flatten_spec
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.object_context import Key, ObjectContext, copy_plain
 
@@ -32,7 +33,7 @@ _CONSTANTS = (
 )
 _NOT_STATE = (
     *(nn.Module, Enum, type, ModuleType, torch.Tensor, torch.Generator, BaseException),
-    *(FunctionType, MethodType, BuiltinFunctionType, GeneratorType),
+    *(FunctionType, MethodType, BuiltinFunctionType, GeneratorType, _IntWrapper),
 )
 _ITEM_BASES = (OrderedDict, defaultdict, dict, list, tuple)  # an OrderedDict keeps its order beside the dict
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement (CPython, Include/object.h)

@@ -21,6 +21,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.containers import register_containers
 from dynamo_lite.program.dim_marks import Unbacked
 from dynamo_lite.program.fixes import violation
@@ -112,8 +113,7 @@ class _Callee:
 
 
 def _unwrapped(leaf: Any) -> Any:
-    is_wrapper = type(leaf).__name__ == "_IntWrapper" and type(leaf).__module__ == "torch.export.dynamic_shapes"
-    return leaf.val if is_wrapper else leaf
+    return leaf.val if isinstance(leaf, _IntWrapper) else leaf
 
 
 @dataclass

@@ -142,6 +142,11 @@ class _Walk:
 
     def _check_names(self, specs: Mapping[Any, Any], names: Sequence[str]) -> None:
         unknown = [k for k in specs if k not in names]
+        missing = [n for n in names if n not in specs]
+        if unknown and missing and len(names) == 1 and isinstance(self._values().get(names[0]), dict):
+            self._problem(Place(), f"describes the inside of the argument {names[0]!r}: enclose it in a tuple, or in "
+                                   f"{{{names[0]!r}: ...}}")
+            return
         for key in unknown:
             where = next((s for s in self.slots if s.key == key), None)
             if where is not None:
@@ -151,13 +156,9 @@ class _Walk:
                 self._problem(Place(), f"has {key!r}, which the call does not give")
             else:
                 self._problem(Place(), f"has {key!r}: there is no such argument (the arguments: {', '.join(names)})")
-        missing = [n for n in names if n not in specs]
         if missing:
             self._problem(Place(), f"says nothing of {', '.join(map(repr, missing))}: name every argument (None: all "
                                    "its sizes are static)")
-        if unknown and missing and len(names) == 1 and isinstance(self._values().get(names[0]), dict):
-            self._problem(Place(), f"describes the inside of the argument {names[0]!r}: enclose it in a tuple, or in "
-                                   f"{{{names[0]!r}: ...}}")
 
     def _values(self) -> dict[str, Any]:
         values = (*self.inputs.args, *self.inputs.kwargs.values())
