@@ -5,7 +5,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light models lint bench clean
+.PHONY: help demo test test-light models lint bench exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -72,6 +72,9 @@ lint: $(STAMP) ## ruff and mypy
 bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
+
+exportdb-site: $(STAMP) ## the cases of ExportDB as HTML, in build/exportdb
+	@$(RUN) -m dynamo_lite.exportdb site build/exportdb
 
 clean: ## remove the venvs and caches
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -14,16 +14,18 @@ The docstring's first line is the title, the rest the description. The file then
 `dynamic_shapes()`                         as for `export`; `rewrite_dynamic_shapes()` if the rewrite needs others
 `export(module)`, `rewrite_export(module)` the call of export, where that is what the case is about
 `eager(module, ...)`                       what the module gives in eager, where a plain call is not enough
-`SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes are compared
-`RETURNED = True`                          arguments that the program changes come back as outputs; the caller's own stay
+`SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes count
+`RETURNED = True`                          containers that the program changes are returned; the caller's own stay
 `# stops here`                             at the end of the line that the error points at
 =========================================  =========================================================================
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -88,6 +90,17 @@ class Case:
     @cached_property
     def source(self) -> str:
         return self.path.read_text(encoding="utf-8")
+
+    @property
+    def code(self) -> str:
+        """The source without the docstring, the tags and what every file has."""
+        body = ast.parse(self.source).body
+        lines: list[str | None] = list(self.source.splitlines(keepends=True))
+        for node in body:
+            if _is_frame(node):
+                lines[node.lineno - 1 : node.end_lineno] = [None] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+        text = "".join(line for line in lines if line is not None).strip("\n")
+        return re.sub(r"\n{4,}", "\n\n\n", text)
 
     @property
     def marked_line(self) -> int | None:
@@ -172,6 +185,15 @@ def load(name: str) -> Case:
             raise
         raise KeyError(name) from None
     return Case(name, file)
+
+
+def _is_frame(node: ast.stmt) -> bool:
+    """What only says how the case is read: the docstring, the future import, TAGS and ERROR."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], ast.Name) and node.targets[0].id in ("TAGS", "ERROR")
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _make(file: ModuleType, cls: str, fn: str) -> Any:

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "aliasing",
-    "outputs",
-)
+TAGS = ("aliasing", "outputs")
 
 
 class Module(nn.Module):

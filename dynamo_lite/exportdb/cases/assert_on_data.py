@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "assert",
-)
+TAGS = ("data-dependent", "assert")
 
 
 class Module(nn.Module):

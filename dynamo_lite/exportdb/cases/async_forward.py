@@ -10,10 +10,7 @@ import asyncio
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "async",
-)
+TAGS = ("python", "async")
 ERROR = "async-forward"
 
 

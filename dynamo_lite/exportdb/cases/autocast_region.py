@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "dtype",
-    "context-managers",
-)
+TAGS = ("dtype", "context-managers")
 
 
 class Module(nn.Module):

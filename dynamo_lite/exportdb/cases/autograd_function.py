@@ -10,10 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "autograd",
-    "classes",
-)
+TAGS = ("autograd", "classes")
 
 
 class ClampSte(torch.autograd.Function):

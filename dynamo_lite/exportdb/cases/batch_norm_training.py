@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "buffers",
-    "training",
-)
+TAGS = ("modules", "buffers", "training")
 
 
 class Module(nn.Module):

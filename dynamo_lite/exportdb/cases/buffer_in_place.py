@@ -8,12 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "buffers",
-    "in-place",
-)
+TAGS = ("effects", "state", "buffers", "in-place")
 
 
 class Module(nn.Module):

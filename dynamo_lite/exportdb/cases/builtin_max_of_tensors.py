@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "python",
-    "builtins",
-)
+TAGS = ("data-dependent", "python", "builtins")
 ERROR = "data-dependent-branch"
 
 

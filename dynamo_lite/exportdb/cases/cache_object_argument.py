@@ -12,11 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "inputs",
-    "classes",
-    "caching",
-)
+TAGS = ("inputs", "classes", "caching")
 RETURNED = True
 
 

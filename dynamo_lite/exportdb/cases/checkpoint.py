@@ -10,10 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-TAGS = (
-    "modules",
-    "memory",
-)
+TAGS = ("modules", "memory")
 
 
 class Module(nn.Module):

@@ -9,12 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-    "classes",
-)
+TAGS = ("effects", "state", "python", "classes")
 ERROR = "python-state"
 
 

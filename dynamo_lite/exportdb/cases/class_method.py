@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "classes",
-)
+TAGS = ("python", "classes")
 
 
 class Module(nn.Module):

@@ -11,10 +11,7 @@ import time
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "time",
-    "python",
-)
+TAGS = ("time", "python")
 ERROR = "unrecordable-value"
 SAME_VALUES = False
 

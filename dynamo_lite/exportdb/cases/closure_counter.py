@@ -10,12 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-    "closures",
-)
+TAGS = ("effects", "state", "python", "closures")
 ERROR = "python-state"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "torch.compile",
-)
+TAGS = ("modules", "torch.compile")
 
 
 class Module(nn.Module):

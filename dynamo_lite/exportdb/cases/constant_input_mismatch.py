@@ -11,10 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "inputs",
-    "constants",
-)
+TAGS = ("inputs", "constants")
 ERROR = "input-mismatch"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "tensors",
-    "constants",
-)
+TAGS = ("tensors", "constants")
 
 
 class Module(nn.Module):

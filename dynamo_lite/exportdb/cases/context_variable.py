@@ -10,11 +10,7 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "python",
-    "contextvars",
-)
+TAGS = ("effects", "python", "contextvars")
 ERROR = "global-state"
 
 

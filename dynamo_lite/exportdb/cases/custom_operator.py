@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "operators",
-    "custom-operator",
-)
+TAGS = ("operators", "custom-operator")
 
 
 @torch.library.custom_op("exportdb::fused_gelu_mul", mutates_args=())

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "operators",
-    "custom-operator",
-    "in-place",
-)
+TAGS = ("operators", "custom-operator", "in-place")
 
 
 @torch.library.custom_op("exportdb::accumulate_", mutates_args=("total",))

@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "control-flow",
-    "torch.where",
-)
+TAGS = ("data-dependent", "control-flow", "torch.where")
 ERROR = "data-dependent-branch"
 
 

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "outputs",
-    "classes",
-)
+TAGS = ("outputs", "classes")
 
 
 @dataclass

@@ -12,10 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "functions",
-)
+TAGS = ("python", "functions")
 
 
 def doubled(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:

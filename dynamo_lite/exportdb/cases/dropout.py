@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "random",
-    "training",
-)
+TAGS = ("modules", "random", "training")
 
 
 class Module(nn.Module):

@@ -10,10 +10,7 @@ import os
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "configuration",
-    "python",
-)
+TAGS = ("configuration", "python")
 
 
 class Module(nn.Module):

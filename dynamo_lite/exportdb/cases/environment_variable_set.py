@@ -10,10 +10,7 @@ import os
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "configuration",
-)
+TAGS = ("effects", "configuration")
 ERROR = "process-state"
 
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "torch.equal",
-)
+TAGS = ("data-dependent", "torch.equal")
 ERROR = "data-dependent-value"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "exceptions",
-)
+TAGS = ("python", "exceptions")
 
 
 class Module(nn.Module):

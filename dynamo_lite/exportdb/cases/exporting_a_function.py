@@ -10,10 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "call of export",
-    "functions",
-)
+TAGS = ("call of export", "functions")
 
 
 class Model(nn.Module):

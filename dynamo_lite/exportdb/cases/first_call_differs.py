@@ -11,11 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "modules",
-    "state",
-)
+TAGS = ("effects", "modules", "state")
 ERROR = "python-state"
 
 

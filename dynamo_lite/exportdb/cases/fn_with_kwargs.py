@@ -10,11 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "functions",
-    "inputs",
-)
+TAGS = ("python", "functions", "inputs")
 
 
 class Module(nn.Module):

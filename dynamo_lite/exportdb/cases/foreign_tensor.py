@@ -10,11 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-TAGS = (
-    "effects",
-    "tensors",
-    "fake",
-)
+TAGS = ("effects", "tensors", "fake")
 ERROR = "foreign-tensor"
 
 

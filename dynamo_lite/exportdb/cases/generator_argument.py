@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "random",
-    "inputs",
-)
+TAGS = ("random", "inputs")
 ERROR = "generator-argument"
 SAME_VALUES = False
 

@@ -10,10 +10,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "iterators",
-)
+TAGS = ("python", "iterators")
 
 
 def halves(x: Tensor, n: int) -> Iterator[Tensor]:

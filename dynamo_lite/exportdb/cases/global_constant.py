@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "globals",
-    "state",
-)
+TAGS = ("python", "globals", "state")
 
 
 SCALE = {"value": 3.0}

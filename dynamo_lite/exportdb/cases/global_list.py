@@ -8,12 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-    "globals",
-)
+TAGS = ("effects", "state", "python", "globals")
 ERROR = "python-state"
 
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "grad-mode",
-)
+TAGS = ("effects", "grad-mode")
 ERROR = "global-state"
 
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "tensors",
-    "training",
-)
+TAGS = ("effects", "tensors", "training")
 ERROR = "tensor-attribute"
 
 

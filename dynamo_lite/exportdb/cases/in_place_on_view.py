@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "aliasing",
-    "in-place",
-)
+TAGS = ("aliasing", "in-place")
 
 
 class Module(nn.Module):

@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "caching",
-)
+TAGS = ("effects", "state", "caching")
 
 
 class Module(nn.Module):

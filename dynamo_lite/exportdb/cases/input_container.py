@@ -10,11 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "inputs",
-    "python",
-)
+TAGS = ("effects", "inputs", "python")
 ERROR = "input-container"
 
 

@@ -11,11 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "inputs",
-    "caching",
-)
+TAGS = ("effects", "inputs", "caching")
 
 
 class Module(nn.Module):

@@ -10,10 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "inputs",
-    "pytree",
-)
+TAGS = ("inputs", "pytree")
 ERROR = "input-mismatch"
 
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "configuration",
-    "python",
-)
+TAGS = ("configuration", "python")
 
 
 class Module(nn.Module):

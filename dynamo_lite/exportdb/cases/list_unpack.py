@@ -10,10 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "containers",
-)
+TAGS = ("python", "containers")
 
 
 class Module(nn.Module):

@@ -10,10 +10,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "caching",
-)
+TAGS = ("python", "caching")
 
 
 @lru_cache(maxsize=64)

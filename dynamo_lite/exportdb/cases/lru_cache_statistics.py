@@ -10,11 +10,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "python",
-    "caching",
-)
+TAGS = ("effects", "python", "caching")
 ERROR = "outside-object"
 
 

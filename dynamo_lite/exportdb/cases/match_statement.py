@@ -10,10 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "control-flow",
-)
+TAGS = ("python", "control-flow")
 
 
 class Module(nn.Module):

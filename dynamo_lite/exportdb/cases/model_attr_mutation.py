@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-)
+TAGS = ("effects", "state", "python")
 
 
 class Module(nn.Module):

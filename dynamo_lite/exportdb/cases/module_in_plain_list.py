@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "parameters",
-)
+TAGS = ("modules", "parameters")
 
 
 class Module(nn.Module):

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "control-flow",
-)
+TAGS = ("modules", "control-flow")
 
 
 class Module(nn.Module):

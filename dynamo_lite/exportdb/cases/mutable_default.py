@@ -8,12 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-    "functions",
-)
+TAGS = ("effects", "state", "python", "functions")
 ERROR = "python-state"
 
 

@@ -10,11 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "inputs",
-    "outputs",
-    "containers",
-)
+TAGS = ("inputs", "outputs", "containers")
 
 
 class Point(NamedTuple):

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "functions",
-    "closures",
-)
+TAGS = ("python", "functions", "closures")
 
 
 class Module(nn.Module):

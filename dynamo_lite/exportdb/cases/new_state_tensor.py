@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "buffers",
-)
+TAGS = ("effects", "state", "buffers")
 ERROR = "new-state-tensor"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "grad-mode",
-    "context-managers",
-)
+TAGS = ("grad-mode", "context-managers")
 
 
 class Module(nn.Module):

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "operators",
-    "custom-operator",
-)
+TAGS = ("operators", "custom-operator")
 ERROR = "no-meta-kernel"
 
 

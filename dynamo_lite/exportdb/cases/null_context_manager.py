@@ -10,10 +10,7 @@ from contextlib import nullcontext
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "context-managers",
-)
+TAGS = ("python", "context-managers")
 
 
 class Module(nn.Module):

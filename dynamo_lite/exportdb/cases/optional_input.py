@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "inputs",
-    "python",
-)
+TAGS = ("inputs", "python")
 
 
 class Module(nn.Module):

@@ -11,12 +11,7 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "python",
-    "iterators",
-)
+TAGS = ("effects", "state", "python", "iterators")
 ERROR = "outside-iterator"
 
 

@@ -10,11 +10,7 @@ import io
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "files",
-    "python",
-)
+TAGS = ("effects", "files", "python")
 ERROR = "outside-object"
 
 

@@ -11,10 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "context-managers",
-)
+TAGS = ("python", "context-managers")
 
 
 @contextmanager

@@ -9,10 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
-TAGS = (
-    "modules",
-    "parameters",
-)
+TAGS = ("modules", "parameters")
 
 
 class Module(nn.Module):

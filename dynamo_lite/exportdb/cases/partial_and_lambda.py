@@ -11,10 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "functions",
-)
+TAGS = ("python", "functions")
 
 
 class Scale:

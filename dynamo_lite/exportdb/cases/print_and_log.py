@@ -12,11 +12,7 @@ import warnings
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "python",
-    "logging",
-)
+TAGS = ("effects", "python", "logging")
 
 
 log = logging.getLogger(__name__)

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "dtype",
-    "configuration",
-)
+TAGS = ("effects", "dtype", "configuration")
 ERROR = "process-state"
 
 

@@ -10,10 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "classes",
-)
+TAGS = ("python", "classes")
 
 
 class Config:

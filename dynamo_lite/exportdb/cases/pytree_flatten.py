@@ -11,11 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-TAGS = (
-    "python",
-    "containers",
-    "pytree",
-)
+TAGS = ("python", "containers", "pytree")
 
 
 class Module(nn.Module):

@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "assert",
-    "exceptions",
-)
+TAGS = ("data-dependent", "assert", "exceptions")
 ERROR = "data-dependent-branch"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "functions",
-)
+TAGS = ("python", "functions")
 
 
 def power(x: Tensor, n: int) -> Tensor:

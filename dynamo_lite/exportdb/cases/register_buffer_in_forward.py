@@ -9,12 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "state",
-    "buffers",
-    "modules",
-)
+TAGS = ("effects", "state", "buffers", "modules")
 
 
 class Module(nn.Module):

@@ -12,10 +12,7 @@ from torch.export import ExportedProgram
 
 import dynamo_lite
 
-TAGS = (
-    "call of export",
-    "torchscript",
-)
+TAGS = ("call of export", "torchscript")
 ERROR = "invalid-arguments"
 
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "containers",
-)
+TAGS = ("python", "containers")
 
 
 class Module(nn.Module):

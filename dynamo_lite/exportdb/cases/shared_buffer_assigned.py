@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "buffers",
-    "aliasing",
-)
+TAGS = ("effects", "buffers", "aliasing")
 ERROR = "shared-buffer-assigned"
 
 

@@ -10,11 +10,7 @@ from enum import Enum
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "enums",
-    "state",
-)
+TAGS = ("python", "enums", "state")
 
 
 class Animal(Enum):

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "control-flow",
-    "python",
-)
+TAGS = ("control-flow", "python")
 
 
 class Module(nn.Module):

@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "tensors",
-    "memory",
-)
+TAGS = ("effects", "tensors", "memory")
 ERROR = "tensor-data-assigned"
 
 

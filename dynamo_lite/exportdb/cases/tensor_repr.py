@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "data-dependent",
-    "python",
-)
+TAGS = ("data-dependent", "python")
 ERROR = "tensor-repr"
 
 

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "modules",
-    "parameters",
-    "aliasing",
-)
+TAGS = ("modules", "parameters", "aliasing")
 
 
 class Module(nn.Module):

@@ -9,11 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "modules",
-    "training",
-)
+TAGS = ("effects", "modules", "training")
 
 
 class Module(nn.Module):

@@ -11,10 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "types",
-)
+TAGS = ("python", "types")
 
 
 class Scale:

@@ -9,10 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "python",
-    "identity",
-)
+TAGS = ("python", "identity")
 ERROR = "unrecordable-id"
 
 

@@ -11,10 +11,7 @@ import random
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "random",
-    "python",
-)
+TAGS = ("random", "python")
 ERROR = "unrecordable-value"
 SAME_VALUES = False
 

@@ -11,11 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "outputs",
-    "inputs",
-    "pytree",
-)
+TAGS = ("outputs", "inputs", "pytree")
 ERROR = "unsupported-value"
 
 

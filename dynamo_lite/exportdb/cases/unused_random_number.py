@@ -11,10 +11,7 @@ import random
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "random",
-    "python",
-)
+TAGS = ("random", "python")
 
 
 class Module(nn.Module):

@@ -8,11 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = (
-    "effects",
-    "inputs",
-    "in-place",
-)
+TAGS = ("effects", "inputs", "in-place")
 
 
 class Module(nn.Module):
