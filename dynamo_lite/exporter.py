@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,9 +15,9 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.program import build_program, flatten_inputs
+from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.dynamic_shapes import read_call
-from dynamo_lite.run import retrace, traced
+from dynamo_lite.run import Run, retrace, traced
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.torch_state import TorchState
 
@@ -49,6 +50,32 @@ def export(
 
     The user's objects are as before when this returns or raises.
     """
+    from dynamo_lite.trace import trace
+
+    return trace(
+        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict
+    ).program
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What one call left: the program, the run that recorded it (over, the heap as before), its inputs."""
+
+    program: ExportedProgram
+    run: Run
+    inputs: FlatInputs
+
+
+def capture(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    *,
+    dynamic_shapes: Any,
+    constraints: Any,
+    strict: bool,
+) -> Captured:
+    """What `export` does, up to the program; trace.py makes a trace of it."""
     args, kwargs = _check_call(mod, args, kwargs, strict)
     root = _root_of(mod)
     call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
@@ -68,7 +95,8 @@ def export(
         except CaptureError as error:
             raise run.tracer.refused(error) from error
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
-    return program
+    program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
+    return Captured(program, run, inputs)
 
 
 def _check_call(

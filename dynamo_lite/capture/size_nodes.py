@@ -18,6 +18,7 @@ from torch import fx
 from dynamo_lite.capture.errors import CaptureError
 from symbolic_shapes.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol
 from symbolic_shapes.floats import Float
+from symbolic_shapes.lattice import function as apply
 from symbolic_shapes.lattice import maximum, minimum
 from symbolic_shapes.printer import comparison, negated_max, take_out_mods
 from symbolic_shapes.relations import Bool, Junction, Opaque, Rel, not_
@@ -35,7 +36,7 @@ COMPARES = {
 INT_CALLS: dict[str, Callable[..., Any]] = {
     "floordiv": operator.floordiv, "pow": operator.pow, "max": torch.sym_max, "ite": torch.sym_ite,
     "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round,
-    "bitand": operator.and_, "bitor": operator.or_, "bitxor": operator.xor,
+    "bitand": operator.and_, "bitor": operator.or_,
 }
 FLOAT_CALLS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
@@ -201,6 +202,9 @@ class SizeNodes:
         if isinstance(atom, Apply):
             if atom.op == "max":
                 return self._fold(torch.sym_max, maximum, [a for a in atom.args if isinstance(a, Int)])
+            if atom.op == "bitxor":  # torch's verifier admits `&` and `|` only
+                either, both = (self._lower(apply(op, *atom.args)) for op in ("bitor", "bitand"))
+                return self._call(operator.sub, (either, both), core)
             function = INT_CALLS.get(atom.op)
             if function is not None:
                 return self._call(function, tuple(map(self._lower, atom.args)), core)

@@ -76,6 +76,8 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
 
 def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
     """`container[key] = value`."""
+    if vm.on_key is not None and type(key) not in _KEYS and issubclass(type(container), dict):
+        key = vm.on_key(key)
     if vm.before_write is not None:
         vm.before_write("item", container, key, value)
     kind = type(container)

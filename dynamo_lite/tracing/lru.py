@@ -14,6 +14,8 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from dynamo_lite.tracing.size_kinds import holds_size
+
 LruCacheWrapper = type(functools.lru_cache(lambda: None))
 MISS = object()
 
@@ -23,6 +25,7 @@ class LruCaches:
 
     def __init__(self) -> None:
         self._results: dict[tuple[int, Any], Any] = {}
+        self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
         self._alive: list[Any] = []
 
     def call(
@@ -35,6 +38,8 @@ class LruCaches:
         parts = gc.get_referents(wrapper)
         cache, function, mark = parts[-6], parts[-5], parts[-4]
         key = _key(args, kwargs, mark, bool(wrapper.cache_parameters()["typed"]))
+        if holds_size(key):
+            return self._call_with_sizes(wrapper, function, key, args, kwargs, run)
         found = self._results.get((id(wrapper), key), MISS)
         if found is MISS and key in cache:
             found = _held(wrapper, parts, cache, key)
@@ -42,6 +47,21 @@ class LruCaches:
             found = run(function, args, kwargs)
             self._results[id(wrapper), key] = found
             self._alive.append(wrapper)
+        return found
+
+    def _call_with_sizes(
+        self, wrapper: Any, function: Any, key: Any, args: tuple, kwargs: dict, run: Callable[[Any, tuple, dict], Any]
+    ) -> Any:
+        """The same for arguments that are sizes, which stay symbolic.
+
+        Sizes have no hash: the key is compared with those of the trace's earlier calls, one by one, as the cache would
+        compare keys of one hash. What the cache itself holds for other sizes is what the function returns.
+        """
+        for of, other, found in self._by_size:
+            if of is wrapper and type(other) is type(key) and other == key:
+                return found
+        found = run(function, args, kwargs)
+        self._by_size.append((wrapper, key, found))
         return found
 
 

@@ -55,6 +55,13 @@ def _array(self: Any, dtype: Any = None, copy: Any = None) -> Any:
     return numpy.array(number(self), dtype=dtype)
 
 
+def _round(self: Any, ndigits: Any = None) -> Any:
+    """round(n, -1) is a multiple of ten; torch's method returns n."""
+    if ndigits is None or ndigits >= 0:
+        return self
+    return self.node.shape_env.wrap(self.node.round(int(ndigits)).core)
+
+
 def _pow(plain: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, other: Any, modulus: Any = None) -> Any:
         return plain(self, other) if modulus is None else plain(self, other) % modulus
@@ -113,6 +120,8 @@ def as_numbers() -> Iterator[None]:
         plain, answer = getattr(kind, name), _from_number(name)
 
         def method(self: Any, *args: Any) -> Any:
+            if name == "__hash__" and (known := self.node.maybe_as_int()) is not None:
+                return hash(known)  # it has been a key, whose dict torch may look at
             if threading.get_ident() != thread or asked_by_torch(1):
                 return plain(self, *args)
             return answer(self, *args)
@@ -126,6 +135,7 @@ def as_numbers() -> Iterator[None]:
             for name in _ASKED:
                 put(kind, name, asked(kind, name))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
+        put(torch.SymInt, "__round__", _round)
         yield
     finally:
         for kind, name, before in reversed(replaced):

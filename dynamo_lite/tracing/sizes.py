@@ -294,6 +294,17 @@ def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any
     return tracer.vm.call(fn, args, kwargs)
 
 
+def call_ite(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.sym_ite(condition, n, 1): torch's own insists on two SymInts or two ints."""
+    if len(args) != 3 or kwargs or type(args[0]) is not torch.SymBool or type(args[1]) is type(args[2]):
+        return NOT_HANDLED
+    if real_type(args[1]) is not real_type(args[2]):
+        return NOT_HANDLED  # torch's error
+    node = args[0].node
+    env = node.shape_env
+    return env.wrap(node.sym_ite(env.node_of(args[1]), env.node_of(args[2])).core)
+
+
 def call_literal(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.tensor([n, 2]) and the like: a stack of scalars, where C would take the numbers."""
     values: Sequence[Any] = args[1:] if fn is torch._C.TensorBase.new_tensor else args
@@ -346,6 +357,7 @@ def table() -> dict[int, Rule]:
         id(builtins.range): call_range,
         id(math.pow): call_math_pow,
         id(torch.Size.numel): call_numel,
+        id(torch.sym_ite): call_ite,
         id(torch.tensor): call_literal,
         id(torch.as_tensor): call_literal,
         id(torch._C.TensorBase.new_tensor): call_literal,

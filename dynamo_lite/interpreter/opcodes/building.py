@@ -31,6 +31,7 @@ def _put(vm: Interpreter, target: dict[Any, Any], key: Any, value: Any) -> None:
     if type(key) in ATOMS:
         target[key] = value
     else:
+        key = key if vm.on_key is None else vm.on_key(key)
         vm.doors.apply_shallow(operator.setitem, target, key, value)
 
 
@@ -38,6 +39,7 @@ def _add(vm: Interpreter, target: set[Any], item: Any) -> None:
     if type(item) in ATOMS:
         target.add(item)
     else:
+        item = item if vm.on_key is None else vm.on_key(item)
         vm.doors.apply_shallow(set.add, target, item)
 
 
