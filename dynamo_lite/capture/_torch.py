@@ -22,6 +22,7 @@ from torch.fx.experimental.proxy_tensor import (
 )
 from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
+from torch.utils._python_dispatch import _pop_mode_temporarily
 
 __all__ = [
     "CallMethodKey",
@@ -40,6 +41,7 @@ __all__ = [
     "_enter_autocast",
     "_exit_autocast",
     "_higher_order_ops",
+    "_pop_mode_temporarily",
     "_extract_tensor_metadata",
     "disable_autocast_cache",
     "enable_python_dispatcher",

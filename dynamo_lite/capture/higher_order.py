@@ -10,7 +10,8 @@ comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture._torch import HigherOrderOperator
+from dynamo_lite.capture._torch import HigherOrderOperator, _pop_mode_temporarily
 from dynamo_lite.capture.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -52,9 +53,19 @@ def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], 
     return modules
 
 
-def record(recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """What runs here makes stand-ins, but no nodes: examples for the arguments of a sub-graph."""
+    with torch._C.DisableTorchFunction(), _pop_mode_temporarily(torch._C.DispatchKey.PreDispatch):
+        yield
+
+
+def record(
+    recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run_on: tuple[Any, ...] | None = None
+) -> Any:
     """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
 
+    run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
     Raises CaptureError for a function that is no such module: nobody has traced it.
     """
     assert isinstance(op, HigherOrderOperator)
@@ -63,7 +74,7 @@ def record(recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str,
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
         with torch._C.DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
-            out = op(*fakes[0], **fakes[1])
+            out = op(*(fakes[0] if run_on is None else run_on), **fakes[1])
     except CaptureError:
         raise
     except Exception as error:

@@ -47,9 +47,14 @@ class OperatorMode(ProxyTorchDispatchMode):
         self._recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if transforms.active(args, kwargs):
-            return transforms.lower(self, func, args, kwargs or {})
-        return self._recorder.guarded(self._recorder.operator, func, args, kwargs or {})
+        kwargs = kwargs or {}
+        if transforms.active():
+            return transforms.lower(self._recorder, self, func, args, kwargs)
+        args, kwargs = transforms.outlived(args, kwargs)
+        if self._recorder.lowering:
+            with transforms.outermost():
+                return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
+        return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
 
 
 def admit_higher_order_operators() -> None:

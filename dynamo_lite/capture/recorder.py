@@ -85,6 +85,7 @@ class Recorder:
         self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
         self.marked_grad = self.grad_enabled  # the grad mode that the last node is under
         self.levels = Levels(self)
+        self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self._root = root
         self._nodes = TensorMap()
         self._stand_ins = StandIns(self.fake_mode)
@@ -308,7 +309,7 @@ class Recorder:
         node_kwargs = {k: self._lower(v) for k, v in fake_kwargs.items()}
         if self._constant_storages and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
-        remembers = self.memory is not memo.Memory.NOTHING
+        remembers = self.memory is not memo.Memory.NOTHING and not self.lowering
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
         if func._schema.is_mutable and remembers:

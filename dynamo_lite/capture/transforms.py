@@ -11,23 +11,32 @@ Checked against torch 2.13.0 (aten/src/ATen/functorch/DynamicLayer.cpp).
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from dynamo_lite.capture._torch import enable_python_dispatcher
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.recorder import Recorder
 
 _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
 _PRE_DISPATCH = torch._C.DispatchKeySet(torch._C.DispatchKey.PreDispatch)
 
 
-def active(args: Any, kwargs: Any) -> bool:
-    """Whether an operator with these arguments is to be handled by a functorch transform first."""
-    return _enters_stack() or _any_wrapped(args) or bool(kwargs and _any_wrapped(kwargs.values()))
+def active() -> bool:
+    """Whether an operator that is called now is to be handled by a functorch transform first."""
+    return torch._C._dispatch_tls_is_dispatch_key_included(_FRONT)
 
 
-def _enters_stack() -> bool:
-    included = torch._C._dispatch_tls_is_dispatch_key_included(_FRONT)
-    return bool(included and not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT))
+def outlived(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments, with tensors that outlived their transform (what a vjp function saved) unwrapped."""
+    if not _any_wrapped(args) and not (kwargs and _any_wrapped(kwargs.values())):
+        return args, kwargs
+    return pytree.tree_map_only(torch.Tensor, torch._C._functorch.unwrap_if_dead, (args, kwargs))
 
 
 def _any_wrapped(values: Any) -> bool:
@@ -40,10 +49,23 @@ def _any_wrapped(values: Any) -> bool:
     return False
 
 
-def lower(mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def outermost() -> AbstractContextManager[Any]:
+    """Around the handling of an operator that functorch has brought all the way out.
+
+    functorch puts the dispatch keys back as they were, but not the Python dispatcher's own state.
+    """
+    return enable_python_dispatcher()
+
+
+def lower(recorder: Recorder, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Hands an operator to functorch, with the recorder still watching for what it makes of it."""
-    with mode:
-        if _enters_stack():
-            return func._op_dk(_FRONT, *args, **kwargs)
-        with torch._C._ExcludeDispatchKeyGuard(_PRE_DISPATCH):  # functorch restores the keys when it goes further out
-            return func(*args, **kwargs)
+    recorder.lowering += 1
+    try:
+        with mode:
+            if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
+                return func._op_dk(_FRONT, *args, **kwargs)
+            # Past the recorder's key; functorch restores the keys when it goes further out.
+            with torch._C._ExcludeDispatchKeyGuard(_PRE_DISPATCH):
+                return func(*args, **kwargs)
+    finally:
+        recorder.lowering -= 1

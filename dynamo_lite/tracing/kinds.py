@@ -17,6 +17,11 @@ def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
     return issubclass(type(value), torch.Tensor)
 
 
+def is_wrapped(value: torch.Tensor) -> bool:
+    """A tensor inside of torch.vmap, torch.func.grad, ...: made by the transform, so never one from outside."""
+    return torch._C._functorch.is_functorch_wrapped_tensor(value)
+
+
 def is_fake(value: Any) -> TypeGuard[FakeTensor]:
     """A stand-in: a tensor without data."""
     return issubclass(type(value), FakeTensor)

@@ -6,10 +6,16 @@ import sys
 from typing import Any
 
 from dynamo_lite.tracing.higher_order.cond import call_cond
+from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.cond:CondOp": call_cond,
+    "torch._higher_order_ops.map:MapImpl": call_map,
+    "torch._higher_order_ops.scan:ScanOp": call_scan,
+    "torch._higher_order_ops.associative_scan:AssociativeScanOp": call_associative_scan,
+    "torch._higher_order_ops.while_loop:WhileLoopOp": call_while_loop,
+    "torch._higher_order_ops.while_loop:WhileLoopStackOutputOp": call_while_loop,
 }
 
 
