@@ -11,6 +11,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
+from torch.fx.experimental import _config as symbolic_shapes_config
 from torch.fx.experimental.symbolic_shapes import (
     SYMPY_INTERP,
     CallMethodKey,
@@ -53,6 +54,7 @@ __all__ = [
     "no_python_dispatcher",
     "reorder_kwargs",
     "resize_storage_bytes_",
+    "symbolic_shapes_config",
     "wrap_with_autocast",
     "wrap_with_set_grad_enabled",
 ]

@@ -10,6 +10,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
 
@@ -28,9 +29,10 @@ class Program(ExportedProgram):
         return module
 
     def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:
-        decomposed = super().run_decompositions(decomp_table, **options)
+        run = super().run_decompositions
+        decomposed, assumed = decompose(self, lambda: run(decomp_table, **options))
         program = type(self)._of(decomposed)
-        program._guards_code = list(self._guards_code)
+        program._guards_code = list(dict.fromkeys([*self._guards_code, *assumed]))
         return program
 
     @classmethod
