@@ -9,6 +9,7 @@ new program.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import sympy
@@ -23,6 +24,10 @@ from dynamo_lite.program.size_check import input_paths
 _STATE = ("guards", "replacements", "var_to_range", "var_to_range_sloc", "deferred_runtime_asserts",
           "unbacked_renamings", "pending_fresh_unbacked_symbols")  # fmt: skip
 """What a trace changes in a ShapeEnv, and a failed one must not leave changed."""
+
+_CHOICES = {("fake_impls.py", "conv")}
+"""Functions of torch (file, name) that ask about sizes to choose a memory format, and whose results are right with any:
+as CHOICE in symbolic_shapes/torch_env.py."""
 
 
 def decompose(program: ExportedProgram, run: Callable[[], ExportedProgram]) -> tuple[ExportedProgram, list[str]]:
@@ -44,7 +49,13 @@ def decompose(program: ExportedProgram, run: Callable[[], ExportedProgram]) -> t
         env._update_version_counter()
         decomposed = run()
     sources = _sources(program)
-    return decomposed, [_code(guard.expr, sources) for guard in env.guards[known:]]
+    guards = [guard for guard in env.guards[known:] if not _is_choice(guard)]
+    return decomposed, [_code(guard.expr, sources) for guard in guards]
+
+
+def _is_choice(guard: Any) -> bool:
+    asked_at = guard.sloc.framework_loc
+    return (Path(getattr(asked_at, "filename", "")).name, getattr(asked_at, "name", "")) in _CHOICES
 
 
 def shape_env_of(program: ExportedProgram) -> ShapeEnv | None:
