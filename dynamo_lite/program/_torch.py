@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
 from torch._guards import SLoc, Source
@@ -11,7 +13,7 @@ from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
-from torch.fx.experimental import _config as symbolic_shapes_config
+from torch.fx.experimental import _config
 from torch.fx.experimental.symbolic_shapes import (
     SYMPY_INTERP,
     CallMethodKey,
@@ -27,6 +29,9 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils._traceback import CapturedTraceback
 
 from symbolic_shapes._torch_private import resize_storage_bytes_
+
+config_patch: Any = _config.patch  # type: ignore[attr-defined]
+"""config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
 
 __all__ = [
     "SYMPY_INTERP",
@@ -49,12 +54,12 @@ __all__ = [
     "_IntWrapper",
     "_enter_autocast",
     "_exit_autocast",
+    "config_patch",
     "in_kernel_invocation_manager",
     "int_oo",
     "no_python_dispatcher",
     "reorder_kwargs",
     "resize_storage_bytes_",
-    "symbolic_shapes_config",
     "wrap_with_autocast",
     "wrap_with_set_grad_enabled",
 ]

@@ -18,7 +18,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.program._torch import FakeTensor, PythonPrinter, ShapeEnv, symbolic_shapes_config
+from dynamo_lite.program._torch import FakeTensor, PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.size_check import input_paths
 
 _STATE = ("guards", "replacements", "var_to_range", "var_to_range_sloc", "deferred_runtime_asserts",
@@ -41,7 +41,7 @@ def decompose(program: ExportedProgram, run: Callable[[], ExportedProgram]) -> t
     known = len(env.guards)
     before = {name: _copied(getattr(env, name)) for name in _STATE}
     try:
-        with symbolic_shapes_config.patch(backed_size_oblivious=True):
+        with config_patch(backed_size_oblivious=True):
             decomposed = run()
     except Exception:  # some kernels have no general path: torch's own way, with guards
         for name, value in before.items():

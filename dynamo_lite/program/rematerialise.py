@@ -123,7 +123,7 @@ class _Symbols:
         """The sympy form in the symbols that are left."""
         current = self._env.core.simplify(core)
         if self._images and not self._images.keys().isdisjoint(symbols_of(current)):
-            current = substitute(current, self._images)
+            current = substitute(current, dict(self._images.items()))
         try:
             return self._to_sympy(current)
         except NotConvertible as error:

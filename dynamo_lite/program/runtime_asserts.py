@@ -185,7 +185,8 @@ class _Inserter:
             return
         node, path = binding.node, list(binding.path)
         while path and isinstance(path[0], pytree.SequenceKey):
-            node = self._item(node, path.pop(0).idx)
+            node = self._item(node, path[0].idx)
+            del path[0]
         if len(path) == 2 and isinstance(path[0], CallMethodKey) and path[0].name == "size":
             self._see(node)  # a size: read when needed
             return
