@@ -41,7 +41,7 @@ INT_CALLS: dict[str, Callable[..., Any]] = {
 FLOAT_CALLS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "int_truediv": operator.truediv, "pow": operator.pow, "neg": operator.neg, "to_float": torch.sym_float,
-    "abs": abs, "round_digits": round, "float_floordiv": operator.floordiv, "float_mod": operator.mod,
+    "round_digits": round, "float_floordiv": operator.floordiv, "float_mod": operator.mod,
     "float_max": torch.sym_max, "float_min": torch.sym_min, "float_ite": torch.sym_ite,
     **{name: getattr(torch, f"sym_{name}", None) or getattr(torch, f"_sym_{name}", None) for name in (
         "sqrt", "log2", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan")},
@@ -233,6 +233,10 @@ class SizeNodes:
     def _float(self, core: Float) -> Operand:
         if core.op == "const":
             return core.value
+        if core.op == "abs":  # torch's verifier does not admit it. (Adding zero makes -0.0 zero.)
+            value = self._lower(core.args[0])
+            largest = self._call(torch.sym_max, (value, self._call(operator.neg, (value,), core)), core)
+            return self._call(operator.add, (largest, 0.0), core)
         function = FLOAT_CALLS.get(core.op)
         if function is None:
             raise CaptureError(

@@ -166,13 +166,14 @@ def call_range(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     with needs_number(tracer, "range"):
         start, step = concrete(start), concrete(step)
-        if type(stop) is not torch.SymInt or type(start) is not int or type(step) is not int or step == 0:
+        symbolic = type(stop) is torch.SymInt and stop.node.has_hint()
+        if not symbolic or type(start) is not int or type(step) is not int or step == 0:
             return range(start, concrete(stop), step)  # CPython's own errors
         if step > 0:
             count = (stop - start + step - 1) // step
         else:
             count = (start - stop - step - 1) // -step
-        length = max(number(count) if type(count) in SYMBOLIC else count, 0) if bool(count > 0) else 0
+        length = concrete(torch.sym_max(count, 0))
     result = range(start, start + length * step, step)
     tracer.ranges[id(result)] = (result, stop)
     return result
@@ -266,7 +267,8 @@ def wants_numbers(fn: Any) -> bool:
     """Whether `fn` is native code that knows nothing of sizes: numpy, json, decimal, methods of int, ..."""
     kind = type(fn)
     if kind is FunctionType:
-        module = fn.__globals__.get("__name__") if is_trusted(fn) else None
+        wraps = "__wrapped__" in fn.__dict__  # a decorator passes its arguments on
+        module = fn.__globals__.get("__name__") if is_trusted(fn) and not wraps else None
     elif kind in _C_CALLABLES:
         owner = getattr(fn, "__objclass__", None)
         if owner in _NUMBER_TYPES:
