@@ -25,7 +25,7 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 FEW = 2
 """A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
 meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export, or that it
-is not 0 or 1; that is a guard."""
+is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative is none.)"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +82,12 @@ class Solution:
         for symbol in guard_set.kept_symbols:
             spec = table.spec_of(symbol) if symbol in table.symbols() else None
             lo = guard_set.own_range(symbol)[0]
-            if isinstance(spec, Named) and spec.lo <= 0 < lo <= FEW:
+            if not isinstance(spec, Named):
+                continue
+            least, start = table.edges(symbol, FEW)
+            if spec.lo <= least and spec.lo < lo <= start:
                 notes.append(f"{table.labels()[symbol]} >= {lo} is demanded by the program")
-            if isinstance(spec, Named) and spec.lo <= 0:
+            if spec.lo <= least:
                 own = [g for g in guard_set.guards if g.kind != "range" and symbols_of(g.relation) == {symbol}]
                 notes += [f"{table.in_words(g.relation)} is demanded by the program" for g in own]
         return notes
@@ -172,13 +175,15 @@ class _Check:
         found = []
         bounds = [g for g in own if g.kind == "range"]
         lo, hi = self.guard_set.own_range(symbol)
-        if lo <= FEW and spec.lo <= 0:
+        least, start = self.table.edges(symbol, FEW)
+        promised = spec.lo > least
+        if lo <= start and not promised:
             lo = spec.lo
         if bounds and (lo, hi) != (spec.lo, spec.hi):
             text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
             found.append(self._violation("range", symbol, bounds, text))
         for guard in own:
-            if guard.kind != "range" and not (spec.lo <= 0 and _holds_from(FEW, symbol, guard)):
+            if guard.kind != "range" and (promised or not _holds_from(start, symbol, guard)):
                 kind = "divisibility" if guard.kind == "divisibility" else "other"
                 text = f"{self._name(symbol)}: {self._words(guard.relation)} must hold"
                 found.append(self._violation(kind, symbol, [guard], text))

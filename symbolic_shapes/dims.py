@@ -84,6 +84,17 @@ class DimTable:
         sizes = {s for dim, size in zip(self.dims, self.sizes) if dim.is_size for s in symbols_of(size)}
         return frozenset(self.symbols()) - sizes
 
+    def edges(self, symbol: Symbol, few: int) -> tuple[int, int]:
+        """(least, from): the least value of a symbol for which no dimension that is a*symbol + b is negative, and the
+        least for which all of them are sizes of `few` or more."""
+        least, start = 0, 0
+        for dim, size in zip(self.dims, self.sizes):
+            a = size.terms.get((symbol,), 0)
+            if dim.is_size and a > 0:
+                least = max(least, -(size.const // a))
+                start = max(start, -((size.const - few) // a))
+        return least, start
+
     # -- as Python -----------------------------------------------------------------------------------------------
     def sources(self) -> dict[Symbol, str]:
         """A Python expression over the inputs for each symbol."""
