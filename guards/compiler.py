@@ -75,7 +75,8 @@ class Compiler:
 
     def _order(self, index: int) -> tuple[int, int]:
         guard = self._guards[index]
-        group = 0 if guard.kind in EARLY else 2 if guard.kind in LATE else 1
+        of_module = guard.kind == "tensor" and guard.line is not None
+        group = 0 if guard.kind in EARLY and not of_module else 2 if guard.kind in LATE else 1
         return (group, index)  # in the order of discovery within a group: depth by depth from the roots
 
     def _line(self, text: str, index: int) -> None:
@@ -105,6 +106,10 @@ class Compiler:
             word = "in" if kind == "absent" else "not in"
             text = " or ".join(f"{self._literal(name)} {word} {variable}" for name in guard.expected)
             return text if kind == "present" else f"{variable} and ({text})"
+        if kind == "equals" and (guard.expected is None or type(guard.expected) is bool):
+            return f"{variable} is not {guard.expected}"
+        if kind in ("equals", "is"):
+            return KINDS[kind].fails.format(v=variable, c=self._constant(guard.expected))
         constant = "" if kind in ("same", "distinct", "empty", "filled", "no_hooks") else self._literal(guard.expected)
         return KINDS[kind].fails.format(v=variable, c=constant, w=other)
 

@@ -95,7 +95,7 @@ KINDS: Mapping[str, Kind] = {
     "code": Kind("{v}.__code__ is not {c}", lambda e: f"the code of {e.co_qualname}", lambda v, e: "other code"),
     "unset": Kind("_is_set({v}, {c})", lambda e: f"no {e}", lambda v, e: "it is set"),
     "no_attribute": Kind(
-        "_class_has({v}, {c})", lambda e: f"no attribute {e} of the class", lambda v, e: "the class has it"
+        "_getattr({v}, {c}, _MISSING) is not _MISSING", lambda e: f"no attribute {e} of the class", lambda v, e: "the class has it"
     ),
 }
 
@@ -114,14 +114,6 @@ def is_set(owner: Any, name: str) -> bool:
     return True
 
 
-def class_has(cls: type, name: str) -> bool:
-    """Whether a class or one of its bases has `name` in its namespace."""
-    return any(name in _namespace(base) for base in _mro(cls))
-
-
-_namespace: Any = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
-_mro: Any = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
-
 HELPERS: Mapping[str, Any] = {
     "_same_atom": values.same_atom,
     "_same_keys": values.same_keys,
@@ -129,7 +121,8 @@ HELPERS: Mapping[str, Any] = {
     "_same_set": values.same_set,
     "_length_of": length_of,
     "_is_set": is_set,
-    "_class_has": class_has,
+    "_getattr": getattr,
+    "_MISSING": object(),
 }
 """What the generated code of KINDS calls."""
 

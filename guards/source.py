@@ -42,6 +42,7 @@ STEPS: Mapping[str, Step] = {
     "dict": Step("{p}.__dict__", "{p}.__dict__", lambda p, key: object.__getattribute__(p, "__dict__")),
     "class_entry": Step("{p}.__dict__[{k}]", "{p}.{k}", lambda p, key: type.__dict__["__dict__"].__get__(p)[key]),
     "cell": Step("{p}.__closure__[{k}].cell_contents", "{p}.__closure__[{k}].cell_contents", _cell),
+    "context_value": Step("{p}.get(None)", "{p}.get()", lambda p, key: p.get(None)),
     "referent": Step("{p}()", "{p}()", lambda p, key: p()),
     # ---- items: of the exact type, and of a subclass through the built-in type
     "item": Step("{p}[{k}]", "{p}[{k}]", lambda p, key: p[key]),

@@ -1,0 +1,99 @@
+"""Guards on the arguments of the call: their structure, their constants, the form of their tensors.
+
+The program was given containers of its own, made from the flattened call; so the arguments are guarded whole.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.tracing import class_attributes as classes
+from dynamo_lite.tracing.assumptions import Walk, item_step
+from dynamo_lite.tracing.kinds import is_tensor
+from dynamo_lite.tracing.reads import items_of
+from guards import Guard, Source, facts_of, root
+from guards.values import is_atom
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """Stands in the tree of the arguments for the flat input with this number."""
+
+    number: int
+
+
+OPEN = object()
+"""An integer or float input that is symbolic: any value of its type."""
+
+
+def guard_arguments(walk: Walk, inputs: FlatInputs, open_sizes: Mapping[int, Any]) -> dict[str, Source]:
+    """Adds the guards to `walk`; returns the source of each top-level argument by its name.
+
+    open_sizes: for a flat input, the dimensions whose size is symbolic, or OPEN.
+    """
+    numbers: Any = [_Leaf(i) for i in range(len(inputs.leaves))]
+    places, keywords = inputs.unflatten(numbers)
+    walk.guards.append(Guard("arguments", None, len(inputs.args)))
+    walk.guards.append(Guard("keywords", None, frozenset(inputs.kwargs)))
+    rows = [("argument", i, value, places[i]) for i, value in enumerate(inputs.args)]
+    rows += [("keyword", name, value, keywords[name]) for name, value in inputs.kwargs.items()]
+    sources: dict[str, Source] = {}
+    for name, (step, key, value, place) in zip(inputs.arg_names, rows):
+        sources[name] = root(step, key, f"L[{name!r}]")
+        _Guarding(walk, open_sizes).value(value, place, sources[name])
+    return sources
+
+
+class _Guarding:
+    def __init__(self, walk: Walk, open_sizes: Mapping[int, Any]) -> None:
+        self.walk = walk
+        self.open_sizes = open_sizes
+
+    def value(self, value: Any, place: Any, source: Source) -> None:
+        """One value and what stands for it in the tree of leaves."""
+        if isinstance(place, _Leaf):
+            self._leaf(value, self.open_sizes.get(place.number, ()), source)
+        elif is_tensor(value) or is_atom(value):
+            self.walk.place(value, source, None)
+        else:
+            self._container(value, place, source)
+
+    def _leaf(self, value: Any, open_sizes: Any, source: Source) -> None:
+        if is_tensor(value):
+            self.walk.add("tensor", source, facts_of(value, dynamic=tuple(open_sizes)), None)
+        elif open_sizes is OPEN:
+            self.walk.add("type", source, type(value), None)
+        else:
+            self.walk.place(value, source, None)
+
+    def _container(self, value: Any, place: Any, source: Source) -> None:
+        walk, kind = self.walk, type(value)
+        if kind.__flags__ & classes.HEAP_TYPE:
+            walk.visit(kind, walk.constant(kind), None)
+        walk.add("type", source, kind, None)
+        step = item_step(value)
+        if isinstance(value, dict) and step is not None:
+            walk.add("keys", source, list(dict.keys(value)), None)
+            for key in dict.keys(value):
+                self.value(dict.__getitem__(value, key), place[key], walk.child(source, step, key))
+        elif isinstance(value, (list, tuple, collections.deque)) and step is not None:
+            items = items_of(value)
+            walk.add("length", source, len(items), None)
+            for index, (item, at) in enumerate(zip(items, place)):
+                self.value(item, at, walk.child(source, step, index))
+        elif step is None and not kind.__flags__ & classes.HEAP_TYPE:
+            walk.place(value, source, None)
+        self._attributes(value, place, source)
+
+    def _attributes(self, value: Any, place: Any, source: Source) -> None:
+        namespace, places = classes.instance_dict(value), classes.instance_dict(place)
+        if namespace is None or places is None:
+            return
+        below = self.walk.dict_of(value, source)
+        self.walk.add("keys", below, list(namespace), None)
+        for name, item in namespace.items():
+            self.value(item, places.get(name), self.walk.child(below, "item", name, f"{source.text}.{name}"))

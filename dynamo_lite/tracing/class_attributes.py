@@ -1,0 +1,75 @@
+"""Where `x.name` comes from, found without running any code of the program."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, NamedTuple
+
+_namespace: Any = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
+_mro: Any = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
+HEAP_TYPE = 1 << 9
+
+
+class Entry(NamedTuple):
+    """What the namespace of `cls` has under a name."""
+
+    cls: type
+    value: Any
+
+
+def mro(cls: type) -> tuple[type, ...]:
+    """The method resolution order, past a metaclass's override."""
+    found: tuple[type, ...] = _mro(cls)
+    return found
+
+
+def namespace(cls: type) -> Any:
+    """The class's own namespace, past a metaclass's `__dict__`."""
+    return _namespace(cls)
+
+
+def entry(cls: type, name: str) -> Entry | None:
+    """What lookup on the type finds: the first class of the MRO that has `name`."""
+    for base in _mro(cls):
+        space = _namespace(base)
+        if name in space:
+            return Entry(base, space[name])
+    return None
+
+
+def instance_dict(value: Any) -> dict[str, Any] | None:
+    """The instance's own `__dict__`, None if it has none."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def is_data_descriptor(value: Any) -> bool:
+    """Whether a class attribute comes before the instance's own (it defines __set__ or __delete__)."""
+    kind = type(value)
+    return entry(kind, "__set__") is not None or entry(kind, "__delete__") is not None
+
+
+def is_c_member(value: Any) -> bool:
+    """A slot, or an attribute that C code computes: reading it runs no Python."""
+    return type(value) in (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
+    """The Python functions that a class attribute stands for: itself, or what a descriptor wraps."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        return (value,)
+    if kind in (staticmethod, classmethod):
+        return functions_in(value.__func__)
+    if kind is property:
+        return tuple(f for part in (value.fget, value.fset, value.fdel) for f in functions_in(part))
+    held = instance_dict(value) if kind.__flags__ & HEAP_TYPE else None  # cached_property, partialmethod, ...
+    return tuple(f for f in (held or {}).values() if type(f) is types.FunctionType)
+
+
+def binds(value: Any) -> bool:
+    """Whether reading the attribute from the class gives something else than `value`."""
+    return type(value) is not types.FunctionType and entry(type(value), "__get__") is not None

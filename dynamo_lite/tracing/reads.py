@@ -1,0 +1,234 @@
+"""What the program read from outside, written down as it happens: cheap, by identity, nothing resolved.
+
+A row says *how* an object was looked at, *which* (its id) and with what *key*, and where the program was the first time.
+Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the rows of objects
+that the run made belong to no object afterwards. What the program wrote before it read it is no assumption. The values are
+looked up after the run, when the heap is again as it was before (assumptions.py).
+
+=============  ==============================================  ========================
+how            the program learned                             key
+=============  ==============================================  ========================
+"attr"         an attribute, or that it is not there           its name
+"item"         an item, or that it is not there                its key
+"key"          whether a key is there                          the key
+"cell"         the contents of a closure's cell
+"length"       the number of items
+"truth"        whether it is empty
+"items"        the items, in order
+"parts"        everything in it, through built-in containers
+"state"        everything in it, through attributes as well
+"hooks"        that a module has no hooks
+"is"           whether it is another object                    the other's id
+"context"      the value of a ContextVar
+"referent"     what a weak reference refers to
+=============  ==============================================  ========================
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.errors import UserFrame
+from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
+
+_KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", "referent"})
+_QUIET: tuple[type, ...] = (
+    int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
+    torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout, torch.memory_format,
+    ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.CodeType,
+)  # fmt: skip
+"""Instances tell nothing beyond their value, their type or their own rules."""
+
+
+class Site(NamedTuple):
+    """Where the program was: code object, its decoded form, index of the instruction after the one at work."""
+
+    code: Any
+    info: Any
+    pc: int
+
+    def frame(self) -> UserFrame:
+        at = self.info.positions_at(self.code, max(self.pc - 1, 0))
+        line = at.lineno or self.code.co_firstlineno
+        return UserFrame(
+            self.code.co_filename, line, self.code.co_name, at.end_lineno, at.col_offset, at.end_col_offset
+        )
+
+    def __str__(self) -> str:
+        return self.frame().format()
+
+
+Place = tuple[str, int, Any]
+
+
+class Reads:
+    """The rows of one run. `vm` is the interpreter that runs the program."""
+
+    def __init__(self, vm: Any, is_trusted: Callable[[FunctionType], bool]) -> None:
+        self.vm = vm
+        self._is_trusted = is_trusted
+        self._trusted: dict[int, bool] = {}
+        self.places: dict[Place, Site | None] = {}
+        self.written: set[Place] = set()
+        self.called: dict[int, Site | None] = {}
+        self.namespaces: dict[int, dict[str, Any]] = {}
+        self.modules: dict[int, ModuleType] = {}
+        self._quiet: dict[type, bool] = {}
+        self._library: dict[Any, bool] = {}
+
+    # ---- the tracer's hooks
+
+    def read(self, how: str, owner: Any, key: Any = None) -> None:
+        """One row, unless the program wrote that place before. `key` is an atom."""
+        place = (how, id(owner), key)
+        if place not in self.places and place not in self.written:
+            self.places[place] = self._site()
+
+    def value(self, kind: str, owner: Any, key: Any) -> None:
+        """Observer.on_read."""
+        if kind == "attr":
+            if type(owner) is ModuleType:
+                self.modules[id(owner)] = owner
+            self.read("attr", owner, key)
+        elif kind == "item":
+            self._item(owner, key)
+        elif kind == "cell":
+            self.read("cell", owner)
+        elif type(owner) is dict:
+            self.namespaces.setdefault(id(owner), owner)
+            self.read("item", owner, key)
+            if kind == "builtin":  # it is there because the module has no such global
+                namespace = self.vm.frame.globals
+                self.namespaces.setdefault(id(namespace), namespace)
+                self.read("item", namespace, key)
+
+    def _item(self, owner: Any, key: Any) -> None:
+        if self.is_quiet(type(owner)):
+            return
+        if type(key) in _KEYS:
+            self.read("item", owner, key)
+        else:
+            self.read("items", owner)
+
+    def look(self, how: str, owner: Any, key: Any) -> None:
+        """Observer.on_look."""
+        kind = type(owner)
+        if self.is_quiet(kind):
+            return
+        if how == "is":
+            if not self.is_quiet(type(key)):
+                self.read(how, owner, id(key))
+        elif how == "key":
+            if type(key) in _KEYS and issubclass(kind, dict):
+                self.read(how, owner, key)
+            else:
+                self.parts(owner)
+        elif how == "parts":
+            self.parts(owner)
+        else:
+            self.read(how, owner, key)
+
+    def write(self, kind: str, owner: Any, key: Any, deletes: bool) -> None:
+        """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
+        how = kind if kind in ("attr", "cell") else "item"
+        key = None if how == "cell" else key
+        if how == "item" and type(key) not in _KEYS:
+            self.read("items", owner)
+            return
+        if deletes or (how == "item" and issubclass(type(owner), (list, collections.deque))):
+            self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
+        place = (how, id(owner), key)
+        if place not in self.places:
+            self.written.add(place)
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Observer.before_call: a Python function's identity matters; native code looks into its arguments."""
+        if type(fn) is FunctionType:
+            if id(fn) not in self.called:
+                self.called[id(fn)] = self._site()
+            module = id(fn.__globals__)  # which decides (trusted.py), and outlives the function
+            trusted = self._trusted.get(module)
+            if trusted is None:
+                trusted = self._trusted[module] = self._is_trusted(fn)
+            if trusted:
+                self._deep(args, kwargs, STATE)
+            return
+        how = LOOKS.get(id(fn))
+        if how is None:
+            if isinstance(fn, type) and fn.__flags__ & _HEAP_TYPE:
+                return  # its __new__ and __init__ are calls of their own
+            self._deep(args, kwargs, PARTS)
+        elif how is NOTHING or not args:
+            return
+        elif how in _ONE_OBJECT:
+            self._one(how, args)
+        else:
+            for arg in args:
+                if not self.is_quiet(type(arg)):
+                    self.read(how, arg)
+
+    def _one(self, how: str, args: tuple[Any, ...]) -> None:
+        if how is KEY and len(args) > 1:
+            self._item(args[0], args[1])
+        elif not self.is_quiet(type(args[0])):
+            self.read(how, args[0])
+
+    def _deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            if not self.is_quiet(type(arg)):
+                self.parts(arg, how)
+
+    def parts(self, value: Any, how: str = PARTS) -> None:
+        """All that native code may find in `value`, and in the containers that it holds now."""
+        todo, seen = [value], set()
+        while todo:
+            value = todo.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            self.read(how, value)
+            if issubclass(type(value), _CONTAINERS):
+                todo.extend(item for item in items_of(value) if not self.is_quiet(type(item)))
+
+    # ---- helpers
+
+    def is_quiet(self, kind: type) -> bool:
+        """Whether an instance of `kind` has nothing to be looked at (see _QUIET)."""
+        known = self._quiet.get(kind)
+        if known is None:
+            known = self._quiet[kind] = issubclass(kind, _QUIET)
+        return known
+
+    def _site(self) -> Site | None:
+        """The innermost frame that is not a library's; None before the program's first."""
+        frame = self.vm.frame
+        while frame is not None:
+            name = frame.globals.get("__name__")
+            library = self._library.get(name)
+            if library is None:
+                library = self._library[name] = str(name).partition(".")[0] == "torch"
+            if not library:
+                return Site(frame.code, frame.info, frame.pc)
+            frame = frame.back
+        return None
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def items_of(value: Any) -> list[Any]:
+    """What a built-in container (or a subclass of one) holds, keys too, past any override."""
+    if isinstance(value, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    for base in (list, tuple, set, frozenset, collections.deque):
+        if isinstance(value, base):
+            return list(base.__iter__(value))
+    raise TypeError(type(value))
