@@ -155,14 +155,16 @@ def traced(
     levels = [*Memory]
     run = Run(mod, root, inputs, specs, memory, earlier)
     try:
-        for less in [*levels[levels.index(memory) + 1 :], None]:
+        while True:
             try:
                 run.trace()
                 break
-            except Inexact:
-                if less is None:
+            except Inexact as error:
+                lower = levels[levels.index(run.recorder.memory) + 1 :]
+                if not lower:
                     raise
                 run.undo()
+                less = error.needs if error.needs in lower else lower[0]
                 run = Run(mod, root, inputs, specs, less, earlier)
         yield run
     finally:

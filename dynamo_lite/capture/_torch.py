@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch._functorch.autograd_function import custom_function_call
+from torch._functorch.pyfunctorch import dispatch_functorch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._ops import HigherOrderOperator, OpOverload, _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach
@@ -41,6 +43,8 @@ __all__ = [
     "_enter_autocast",
     "_exit_autocast",
     "_higher_order_ops",
+    "custom_function_call",
+    "dispatch_functorch",
     "_pop_mode_temporarily",
     "_extract_tensor_metadata",
     "disable_autocast_cache",

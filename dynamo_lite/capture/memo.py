@@ -39,6 +39,7 @@ class Memory(enum.Enum):
     ALL = "all"
     GRADIENT_VIEWS = "no view of a tensor without gradients: autograd may have to carry requires_grad to its base"
     NOTHING = "nothing"
+    AUTOGRAD = "nothing, and composite operators are recorded by their parts: the program asks autograd, which keeps those"
 
 
 class Like(NamedTuple):
@@ -250,6 +251,10 @@ class Inexact(InternalError):
     """A recording met something that remembered results do not answer exactly: record it again with fewer of them."""
 
     id = "inexact"
+
+    def __init__(self, text: str, needs: Memory | None = None) -> None:
+        super().__init__(text)
+        self.needs = needs
 
 
 def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:

@@ -8,23 +8,28 @@ switching gradients and autocast on and off, and `.data`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.capture import higher_order, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
+    OpOverload,
     PreDispatchTorchFunctionMode,
     ProxyTorchDispatchMode,
     _enter_autocast,
     _exit_autocast,
     _higher_order_ops,
+    custom_function_call,
+    dispatch_functorch,
 )
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.memo import Memory
 from dynamo_lite.capture.indexing import select_sizes
 
 if TYPE_CHECKING:
@@ -49,12 +54,33 @@ class OperatorMode(ProxyTorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if transforms.active():
-            return transforms.lower(self._recorder, self, func, args, kwargs)
+            return self._lower(func, args, kwargs)
         args, kwargs = transforms.outlived(args, kwargs)
+        if self._recorder.memory is Memory.AUTOGRAD and _is_composite(func):
+            return self._recorder.guarded(self._by_parts, func, args, kwargs)
         if self._recorder.lowering:
             with transforms.outermost():
                 return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
         return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
+
+
+    def _lower(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Hands an operator to the functorch transform around it, whose errors are the program's."""
+        try:
+            return transforms.lower(self._recorder, self, func, args, kwargs)
+        except CaptureError as error:
+            self._recorder.context.refuse(error)
+
+    def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
+        fakes = pytree.tree_map(self._recorder._fake, (args, kwargs))
+        with self:
+            return func.decompose(*fakes[0], **fakes[1])
+
+
+@cache
+def _is_composite(func: OpOverload) -> bool:
+    return bool(func._can_decompose())
 
 
 def admit_higher_order_operators() -> None:
@@ -65,6 +91,11 @@ def admit_higher_order_operators() -> None:
 
 def _higher_order(op: HigherOrderOperator, mode: OperatorMode, *args: Any, **kwargs: Any) -> Any:
     recorder = mode._recorder
+    if op is custom_function_call:  # an autograd.Function inside of a functorch transform
+        with mode:
+            if transforms.active():
+                return dispatch_functorch(op, args, kwargs)
+            return args[0].apply(*args[1:], **kwargs)
     return recorder.guarded(higher_order.record, recorder, op, args, kwargs)
 
 
@@ -86,7 +117,21 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.torch_function = func
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
+        elif func in _ASKING and self._recorder.env is not None:
+            with self._recorder.env.inside_operator(_ASKING[func]):
+                return func(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+_ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
+"""Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
+
+
+def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env.py).
+    if recorder.env is not None and tensor._has_symbolic_sizes_strides:
+        recorder.env.expect_true(recorder.env.unwrap(tensor.numel() != 0))
+    return tensor.stride(*args, **kwargs)
 
 
 def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
@@ -130,6 +175,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch._C._set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,
     _exit_autocast: _exit,
+    torch.Tensor.stride: _stride,
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]

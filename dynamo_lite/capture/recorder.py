@@ -85,6 +85,7 @@ class Recorder:
         self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
         self.marked_grad = self.grad_enabled  # the grad mode that the last node is under
         self.levels = Levels(self)
+        self.in_function = 0  # how deep in the forward of an autograd.Function, which autograd runs without gradients
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self._root = root
         self._nodes = TensorMap()
@@ -230,6 +231,11 @@ class Recorder:
             return tensor
         if self.levels:
             return self.levels.capture(tensor)
+        if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
+            twin = self._nodes.twin(tensor)
+            if twin is not None:  # autograd's own copy of a result that it saved for the backward
+                self._nodes[tensor] = twin
+                return tensor
         carried = self._carried.get(id(tensor))
         if carried is None and self.earlier is not None and tensor in self.earlier._nodes:
             carried = self._carry(tensor, self.earlier)
@@ -309,7 +315,7 @@ class Recorder:
         node_kwargs = {k: self._lower(v) for k, v in fake_kwargs.items()}
         if self._constant_storages and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
-        remembers = self.memory is not memo.Memory.NOTHING and not self.lowering
+        remembers = self.memory in _REMEMBERS and not self.lowering
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
         if func._schema.is_mutable and remembers:
@@ -427,7 +433,7 @@ class Recorder:
             node.meta["unbacked_bindings"] = bindings
 
     def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
-        enabled = torch.is_grad_enabled()
+        enabled = torch.is_grad_enabled() or bool(self.in_function)
         if enabled is not self.marked_grad:  # whoever switched it: the program, or C++ (torch.autograd.grad, functorch)
             self.marked_grad = enabled
             self.marker(torch._C._set_grad_enabled, (enabled,))
@@ -455,6 +461,8 @@ class Recorder:
         snapshot = self._stand_ins.input_snapshot if node.op == "placeholder" else self._stand_ins.snapshot
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self._nodes[tensor] = node
+        if self.memory is memo.Memory.AUTOGRAD and not tensor.is_leaf:
+            self._keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
         if self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.sizes.add_tensor(node, tensor)  # type: ignore[union-attr]
 
@@ -583,6 +591,7 @@ def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> I
             yield from (v for v in values if isinstance(v, torch.Tensor))
 
 
+_REMEMBERS = frozenset({memo.Memory.ALL, memo.Memory.GRADIENT_VIEWS})
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})
 _METADATA_ASSERTED = frozenset(
     {torch.ops.aten.to.device, torch.ops.aten.to.dtype, torch.ops.aten.to.dtype_layout},

@@ -13,6 +13,12 @@ import torch
 from torch import fx
 
 
+def _layout(tensor: torch.Tensor) -> tuple[object, ...]:
+    storage = tensor.untyped_storage()._cdata
+    place = tensor.shape, tensor.stride(), tensor.storage_offset()
+    return storage, tensor.dtype, *place, tensor.requires_grad, tensor.is_conj(), tensor.is_neg()
+
+
 class TensorMap:
     """`{tensor: node}` by identity, weak in the tensors."""
 
@@ -37,6 +43,16 @@ class TensorMap:
     def get(self, tensor: torch.Tensor) -> fx.Node | None:
         entry = self._entries.get(id(tensor))
         return None if entry is None else entry[1]
+
+    def twin(self, tensor: torch.Tensor) -> fx.Node | None:
+        """The node of a tensor that is another name for the same memory, in the same layout."""
+        if tensor.layout is not torch.strided:
+            return None
+        for reference, node in self._entries.values():
+            other = reference()
+            if other is not None and other.layout is torch.strided and _layout(other) == _layout(tensor):
+                return node
+        return None
 
     def __contains__(self, tensor: torch.Tensor) -> bool:
         return id(tensor) in self._entries

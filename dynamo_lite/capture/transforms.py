@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.capture._torch import enable_python_dispatcher
+from dynamo_lite.capture.errors import CaptureError
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.recorder import Recorder
@@ -49,6 +50,25 @@ def _any_wrapped(values: Any) -> bool:
     return False
 
 
+_NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
+_OVERLOADS_FOR_NUMBERS = {"Tensor": "Scalar", "Tensor_mode": "Scalar_mode"}
+
+
+def _for_numbers(func: Any, args: Any) -> Any:
+    """The overload for a number where a tensor is expected: functorch would wrap the tensor made of it, unreadably."""
+    if len(args) < 2 or not isinstance(args[1], _NUMBERS) or str(func._schema.arguments[1].type) != "Tensor":
+        return func
+    overload = _OVERLOADS_FOR_NUMBERS.get(func._overloadname)
+    if overload is None or overload not in func.overloadpacket.overloads():
+        raise CaptureError(
+            "opaque-transform",
+            f"{func} is given a number inside of a transform",
+            "make it a tensor first (x.new_tensor)",
+            {"function": str(func)},
+        )
+    return getattr(func.overloadpacket, overload)
+
+
 def outermost() -> AbstractContextManager[Any]:
     """Around the handling of an operator that functorch has brought all the way out.
 
@@ -59,6 +79,7 @@ def outermost() -> AbstractContextManager[Any]:
 
 def lower(recorder: Recorder, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Hands an operator to functorch, with the recorder still watching for what it makes of it."""
+    func = _for_numbers(func, args)
     recorder.lowering += 1
     try:
         with mode:

@@ -231,12 +231,6 @@ def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return args[0].detach().requires_grad_(args[0].requires_grad)
 
 
-def call_autograd_function(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """autograd.Function.apply: its forward is in the program, its backward is not."""
-    tracer.note(f"the backward of {args[0].__qualname__} is not part of the program; its gradients are the operators'")
-    return NOT_HANDLED
-
-
 def dynamo_wrapper_globals() -> Any:
     """The globals of the functions that torch.compile and torch.compiler.disable wrap others in; None if not loaded."""
     module = sys.modules.get("torch._dynamo.eval_frame")
@@ -269,7 +263,6 @@ def _functions() -> dict[int, Rule]:
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
-        id(torch.autograd.Function.__dict__["apply"].__func__): call_autograd_function,
         id(torch._C.TensorBase.as_subclass): call_as_subclass,
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,

@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import torch
+from torch.autograd.function import FunctionMeta
+
+from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 
@@ -21,7 +25,11 @@ _OPERATORS: dict[str, Any] = {
 
 def table() -> dict[int, Any]:
     """The rules for what is loaded now."""
-    rows: dict[int, Any] = {}
+    rows: dict[int, Any] = {
+        id(torch.autograd.grad): call_grad,
+        id(FunctionMeta.__init__): lambda tracer, fn, args, kwargs: fn(*args, **kwargs),  # numbers the classes it makes
+        id(torch.autograd.Function.__dict__["apply"].__func__): call_function,
+    }
     for path, rule in _OPERATORS.items():
         module, _, name = path.partition(":")
         if module in sys.modules:

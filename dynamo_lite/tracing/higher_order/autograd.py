@@ -1,0 +1,45 @@
+"""torch.autograd inside of the program: autograd.grad, and Functions with a backward of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture.memo import Inexact, Memory
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.kinds import is_wrapped
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def call_grad(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.autograd.grad: the engine runs on the stand-ins, and what it computes is recorded like any operator.
+
+    That needs their real autograd graph, which results from memory do not have: the trace is made again without them.
+    """
+    recorder = tracer.recorder
+    if any(isinstance(t, torch.Tensor) and is_wrapped(t) for t in pytree.tree_leaves((args, kwargs))):
+        return NOT_HANDLED  # a functorch transform, which keeps an autograd graph of its own
+    if recorder.memory is not Memory.AUTOGRAD:
+        tracer.abort(Inexact("torch.autograd.grad needs the autograd graph of every operator", Memory.AUTOGRAD))
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: recorder.guarded(recorder.lift, t), (args, kwargs))
+    return tracer.vm.interpret_function(fn, args, kwargs)
+
+
+def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
+
+    Autograd runs the forward without gradients; in the program it is operators like any other, which autograd
+    differentiates (a region without gradients would cut the program in two for training).
+    """
+    name = args[0].__qualname__
+    tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
+    recorder = tracer.recorder
+    recorder.in_function += 1
+    try:
+        return tracer.vm.interpret_function(fn, args, kwargs)
+    finally:
+        recorder.in_function -= 1
