@@ -65,6 +65,7 @@ def build_program(
     output = graph.output(tuple(outputs.values))
     output.name = "output"
     _drop_dead(recorder)
+    _place_in_root(graph, root)
     has_symbols = recorder.env is not None and not without_symbols(recorder.fake_mode)
     if has_symbols:
         solution = settled.solution if settled is not None else None
@@ -91,11 +92,21 @@ def build_program(
     return program
 
 
+def _place_in_root(graph: fx.Graph, root: nn.Module | None) -> None:
+    """Nodes made outside of every module (sizes that are outputs, a plain function's operators) belong to the root:
+    torch.export.unflatten wants a module for each node."""
+    name = "torch.nn.modules.module.Module" if root is None else f"{type(root).__module__}.{type(root).__qualname__}"
+    stack = {"L__self__": ("", name)}
+    for node in graph.nodes:
+        if node.op == "call_function" and not node.meta.get("nn_module_stack"):
+            node.meta["nn_module_stack"] = stack
+
+
 def _insert_asserts(recorder: Recorder, solution: Solution | None) -> None:
     """What only run time can check of unbacked values is checked where they are made."""
     assert recorder.env is not None
     given = solution.guard_set.relations if solution is not None else ()
-    insert_runtime_asserts([recorder.graph], recorder.env, given=given)
+    insert_runtime_asserts(all_graphs(recorder.graph, recorder.modules), recorder.env, given=given)
 
 
 def _materialise(recorder: Recorder, modules: Mapping[str, Any], solution: Solution | None) -> dict[Any, Any]:

@@ -112,7 +112,7 @@ def cases() -> dict[str, Callable[[], Case]]:
     """By name; each call builds it anew."""
     n = Dim("n", min=1, max=64)
     return {
-        "attention": lambda: _case(Attention, {"x": {0: AUTO, 1: AUTO}}, (2, 5, 8), (3, 9, 8), (1, 1, 8), (4, 2, 8)),
+        "attention": lambda: _case(Attention, {"x": {0: AUTO, 1: AUTO}}, (2, 5, 8), (3, 9, 8), (1, 4, 8)),
         "convolution": lambda: _case(Convolution, {"x": {0: AUTO, 2: AUTO}}, (2, 3, 10), (1, 3, 13), (5, 3, 6)),
         "tutorial": _tutorial,
         "derived": lambda: Case(
