@@ -31,6 +31,7 @@ from symbolic_shapes._torch_private import (
     resize_storage_bytes_,
     share_storage_,
 )
+from symbolic_shapes import view_kernel
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -146,7 +147,11 @@ class SymbolicCache:
         return result
 
     def _run(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        with self._env.inside_operator(func._schema.name if isinstance(func, OpOverload) else ""):
+        with self._env.inside_operator(func):
+            if func in VIEWS and isinstance(args[0], FakeTensor) and args[0].fake_mode is self._mode:
+                result = view_kernel.view(self._env, self._mode, args[0], args[1])
+                if result is not None:
+                    return result
             return self._mode._dispatch_impl(func, types, args, kwargs)
 
     # -- keys ---------------------------------------------------------------------------------------------------
@@ -278,6 +283,7 @@ def refusal(func: Any, mode: FakeTensorMode) -> str | None:
     return None
 
 
+VIEWS = frozenset({torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default})
 DTYPE_VIEWS = {"aten::view.dtype", "aten::view_as_real", "aten::view_as_complex", "aten::_conj", "aten::_neg_view"}
 """Views with elements of another type, or with the conjugate or negative bit: `share_storage_` keeps the dtype."""
 

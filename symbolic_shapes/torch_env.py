@@ -6,6 +6,8 @@ FakeTensorMode, meta kernels, decompositions and higher-order operators talk to 
 
 What is answered without a fact, and why that is sound:
 - Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is learned there.
+- Strides are products of sizes, where torch has max(1, size): the two differ only for tensors without elements, whose
+  strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
 - A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
   memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
   questions. So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1. `KERNELS` has
@@ -14,6 +16,7 @@ What is answered without a fact, and why that is sound:
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +28,7 @@ import torch
 
 from symbolic_shapes._torch_private import (
     GuardOnDataDependentSymNode,
+    OpOverload,
     RuntimeAssert,
     ShapeEnvSettings,
     ShapeGuard,
@@ -53,6 +57,9 @@ KERNELS = {
         "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::reshape", "aten::_reshape_alias",
         "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::clone", "aten::to", "aten::_to_copy",
         "aten::copy_"), LAYOUT_ONLY),
+    # Broadcasting: a size of 1 that is expanded to 1 stays as it is; two different symbols are checked to be equal.
+    **dict.fromkeys((
+        "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"), LAYOUT_ONLY),
     # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
     **dict.fromkeys((
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
@@ -60,8 +67,18 @@ KERNELS = {
 }
 """How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
 it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and the fallback of
-`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1. What an operator calls is of its
-kind."""
+`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1. Pointwise operators broadcast: they
+are LAYOUT_ONLY. What an operator calls is of its kind."""
+
+
+@functools.cache
+def kernel_kind(func: Any) -> int | None:
+    """How the kernel of an operator asks, if the table or its tags say so."""
+    if not isinstance(func, OpOverload):
+        return None
+    kind = KERNELS.get(func._schema.name)
+    return LAYOUT_ONLY if kind is None and torch.Tag.pointwise in func.tags else kind
+
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 
@@ -346,6 +363,8 @@ class TorchShapeEnv(Inputs, Unbacked):
 
     def _checked_at(self) -> Origin:
         line = self.where()
+        if self._inside != PROGRAM:
+            return line  # an operator checks its arguments
         return Origin("torch._check", line.file, line.line, line.code, line.note, line.stack)
 
     def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
@@ -404,14 +423,27 @@ class TorchShapeEnv(Inputs, Unbacked):
         self._suppressed -= 1
 
     @contextmanager
-    def inside_operator(self, name: str = "") -> Iterator[None]:
-        """Within, the kernel of an operator ("aten::squeeze") asks, not the program (see the module's docstring)."""
+    def inside_operator(self, func: Any = None) -> Iterator[None]:
+        """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
         before: int = self._inside
-        self._inside = KERNELS.get(name, ORDINARY if before == PROGRAM else before)
+        kind = kernel_kind(func)
+        self._inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
         try:
             yield
         finally:
             self._inside = before
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether the kernel of an operator asks."""
+        return self._inside != PROGRAM
+
+    def is_size(self, node: Any) -> bool:
+        """Whether an expression is a product of sizes: never negative, whatever they are."""
+        if not isinstance(node, Int) or node.const or len(node.terms) != 1:
+            return False
+        ((mono, coefficient),) = node.terms.items()
+        return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self.size_like) for a in mono)
 
     @contextmanager
     def error_on_new_guards(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ another way. The real operator on empty memory of the same sizes tells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,7 +29,7 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
         try:
             real_args = [_real(a) for a in args]
             real_kwargs = {k: _real(v) for k, v in kwargs.items()}
-        except _TooLarge:
+        except _CannotMake:
             return None
         try:
             func(*real_args, **real_kwargs)
@@ -37,16 +38,25 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
     return None
 
 
-class _TooLarge(Exception):
-    pass
+class _CannotMake(Exception):
+    """Memory too large to make, or a size that only run time knows."""
 
 
 def _real(value: Any) -> Any:
+    """The argument as eager has it in the example."""
     if isinstance(value, FakeTensor):
-        if value.numel() > _LIMIT or value.layout is not torch.strided:
-            raise _TooLarge
-        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
+        if value.layout is not torch.strided:
+            raise _CannotMake
+        shape, stride = _real(tuple(value.shape)), _real(tuple(value.stride()))
+        if math.prod(shape) > _LIMIT:
+            raise _CannotMake
+        made = torch.empty_strided(shape, stride, dtype=value.dtype)
         return made.requires_grad_(value.requires_grad)
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        hint = value.node.hint
+        if hint is None:
+            raise _CannotMake
+        return hint
     if type(value) in (list, tuple):
         return type(value)(_real(v) for v in value)
     return value

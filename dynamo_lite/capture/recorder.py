@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import eager_errors, memo
+from dynamo_lite.capture import composites, eager_errors, memo
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -216,6 +216,15 @@ class Recorder:
         self._constant_storages[storage_key(lifted.fake)] = lifted
         return lifted
 
+    def protect(self, tensor: torch.Tensor) -> None:
+        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy)."""
+        node = self._nodes.get(self.lift(tensor))
+        while node is not None and node.all_input_nodes:
+            node = node.all_input_nodes[0]
+        lifted = next((entry for entry in self.lifted if entry.node is node), None)
+        if lifted is not None:
+            self._constant_storages[storage_key(self.lift(tensor))] = lifted
+
     def _fresh_fqn(self, base: str) -> str:
         taken = {lifted.fqn for lifted in self.lifted}
         return next(name for n in count() if (name := f"{base}_{n}") not in taken)
@@ -345,8 +354,9 @@ class Recorder:
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self.env is None:
             return func(*args, **kwargs)
-        with self.env.inside_operator(func._schema.name):
-            return func(*args, **kwargs)
+        with self.env.inside_operator(func):
+            out = composites.run(self.env, func, args, kwargs)
+            return func(*args, **kwargs) if out is composites.MISS else out
 
     def guarded(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Calls `fn`, so that the program sees only exceptions that eager raises too; the rest ends the recording."""

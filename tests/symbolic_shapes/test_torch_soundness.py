@@ -73,7 +73,8 @@ class NamedOperators(TorchFunctionMode):
         self._env = env
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        with self._env.inside_operator(f"aten::{func.__name__}"):
+        packet = getattr(torch.ops.aten, func.__name__, None)
+        with self._env.inside_operator(getattr(packet, packet.overloads()[0]) if packet else None):
             return func(*args, **kwargs or {})
 
 

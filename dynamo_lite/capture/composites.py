@@ -1,0 +1,53 @@
+"""Composite operators that ask about symbolic sizes in C++, by the operators that they consist of.
+
+at::reshape finds out whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls back
+into Python, and may become a fact that the program does not depend on. Here algebra decides, where it can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from symbolic_shapes import view_kernel
+from symbolic_shapes.torch_env import TorchShapeEnv
+
+MISS = object()
+"""Run the operator as it is."""
+
+
+def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of a composite operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
+    rule = RULES.get(func)
+    if rule is None or not args or not _is_symbolic(args):
+        return MISS
+    result = rule(env, *args, **kwargs)
+    return MISS if result is None else result
+
+
+def _is_symbolic(args: Sequence[Any]) -> bool:
+    tensor, *others = args
+    if isinstance(tensor, torch.Tensor) and tensor._has_symbolic_sizes_strides:
+        return True
+    return any(isinstance(n, torch.SymInt) for arg in others if isinstance(arg, (list, tuple)) for n in arg)
+
+
+def _reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
+    return view_kernel.reshape(env, tensor, shape)
+
+
+def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor | None:
+    start, end = (dim + tensor.dim() if dim < 0 else dim for dim in (start_dim, end_dim))
+    if not 0 <= start < end < tensor.dim():
+        return None  # nothing to do, or an error
+    shape = tensor.shape
+    return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
+
+
+RULES: dict[Any, Callable[..., torch.Tensor | None]] = {
+    torch.ops.aten.reshape.default: _reshape,
+    torch.ops.aten.flatten.using_ints: _flatten,
+}
