@@ -40,15 +40,15 @@ def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], 
     """Ends the sub-graphs of one call: gives each its output and a free name of this level.
 
     levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
-    names: the attribute names up to the number, which they share (true_graph_0, false_graph_0). Returns the modules.
+    names: the attribute names up to the number, which they share ("true_graph_", "false_graph_"). Returns the modules.
     """
-    number = next(n for n in count() if not any(f"{name}_{n}" in recorder.modules for name in names))
+    number = next(n for n in count() if not any(f"{name}{n}" in recorder.modules for name in names))
     modules = []
     for level, output, name in zip(levels, outputs, names):
         level.graph.output(output).name = "output"
-        module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}_{number}")
+        module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}{number}")
         module.meta[_GRAD_MODE] = level.grad_enabled
-        recorder.modules[f"{name}_{number}"] = module
+        recorder.modules[f"{name}{number}"] = module
         modules.append(module)
     return modules
 

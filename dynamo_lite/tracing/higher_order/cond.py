@@ -97,7 +97,7 @@ def _call(tracer: Tracer, op: Any, pred: Any, branches: list[Traced], constants:
     recorder = tracer.recorder
     operands = levels.align([b.level for b in branches])
     outputs = [tuple(n for i, n in enumerate(b.outputs(tracer)) if i not in constants) for b in branches]
-    names = ("true_graph", "false_graph")
+    names = ("true_graph_", "false_graph_")
     modules = higher_order.finish(recorder, [b.level for b in branches], outputs, names)
     results = iter(op(pred, *modules, tuple(operands)))
     count = len(branches[0].leaves)

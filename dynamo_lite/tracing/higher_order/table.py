@@ -10,16 +10,24 @@ from torch.autograd.function import FunctionMeta
 
 from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad
 from dynamo_lite.tracing.higher_order.cond import call_cond
+from dynamo_lite.tracing.higher_order.regions import call_region
+from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.cond:CondOp": call_cond,
+    "torch._higher_order_ops.flex_attention:FlexAttentionHOP": call_flex_attention,
     "torch._higher_order_ops.map:MapImpl": call_map,
     "torch._higher_order_ops.scan:ScanOp": call_scan,
     "torch._higher_order_ops.associative_scan:AssociativeScanOp": call_associative_scan,
     "torch._higher_order_ops.while_loop:WhileLoopOp": call_while_loop,
     "torch._higher_order_ops.while_loop:WhileLoopStackOutputOp": call_while_loop,
+}
+
+# "module:function" → the rule for it.
+_FUNCTIONS: dict[str, Any] = {
+    "torch._higher_order_ops.invoke_subgraph:invoke_subgraph_placeholder": call_region,
 }
 
 
@@ -34,4 +42,8 @@ def table() -> dict[int, Any]:
         module, _, name = path.partition(":")
         if module in sys.modules:
             rows[id(vars(getattr(sys.modules[module], name))["__call__"])] = rule
+    for path, rule in _FUNCTIONS.items():
+        module, _, name = path.partition(":")
+        if module in sys.modules:
+            rows[id(getattr(sys.modules[module], name))] = rule
     return rows
