@@ -198,7 +198,6 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
-    "torch.nn.attention.flex_attention:flex_attention",
     "torch.autograd:backward",
     "torch:Tensor.backward",
 )

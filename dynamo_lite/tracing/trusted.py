@@ -15,6 +15,7 @@ TRUSTED: dict[str, bool] = {
     "torch": True,
     # These call what the program gives them: modules, hooks, parametrizations, decorated functions, tree-mapped ones.
     "torch.nn.modules": False,
+    "torch.nn.attention.flex_attention": False,
     "torch.nn.parallel": False,
     "torch.nn.utils": False,
     "torch.nn.utils.rnn": True,
