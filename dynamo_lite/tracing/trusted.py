@@ -59,11 +59,12 @@ TRUSTED: dict[str, bool] = {
     "typing": True,
     "typing_extensions": True,
     "warnings": True,
-    "_weakrefset": True,
 }
 
 # Modules that the tracer itself is made of: an interpreted frame of ours would be a bug, and is not the program's.
 TRUSTED |= dict.fromkeys(("dynamo_lite.tracing", "dynamo_lite.capture", "dynamo_lite.program"), True)
+# Sizes: C code calls their methods, and what they remember (sympy's caches above all) is nothing of the program's.
+TRUSTED |= dict.fromkeys(("symbolic_shapes", "sympy", "mpmath"), True)
 
 _by_module: dict[str, bool] = {}
 
