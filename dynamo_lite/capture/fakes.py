@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
+from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes import fake_cache
 from symbolic_shapes.torch_env import TorchShapeEnv
 
@@ -32,10 +33,18 @@ def without_symbols(mode: FakeTensorMode) -> bool:
 def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMode | None:
     """The user's own mode, if inputs, parameters or buffers are FakeTensors; else None.
 
-    Raises ValueError when they come from different modes, which no operator would accept together.
+    Raises InvalidArguments when they come from different modes, which no operator would accept together, or when their
+    sizes are symbols, which mean nothing outside of their own environment.
     """
     state = chain(root.parameters(), root.buffers()) if root is not None else ()
-    modes = {id(t.fake_mode): t.fake_mode for t in chain(leaves, state) if isinstance(t, FakeTensor)}
+    fakes = [t for t in chain(leaves, state) if isinstance(t, FakeTensor)]
+    modes = {id(t.fake_mode): t.fake_mode for t in fakes}
     if len(modes) > 1:
-        raise ValueError("inputs and parameters are FakeTensors of different FakeTensorModes")
+        raise InvalidArguments("inputs and parameters are FakeTensors of different FakeTensorModes")
+    for fake in fakes:
+        if fake._has_symbolic_sizes_strides:
+            raise InvalidArguments(
+                f"an input or parameter is a FakeTensor of shape {list(fake.shape)}, whose symbols belong to another "
+                "trace: give real or meta tensors, and say by dynamic_shapes which sizes vary"
+            )
     return next(iter(modes.values()), None)

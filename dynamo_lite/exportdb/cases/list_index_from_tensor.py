@@ -1,0 +1,30 @@
+"""Picking a layer by a tensor
+
+A Python list needs the number at once. Stack what can be picked, and index the stack.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+TAGS = ("data-dependent", "python", "unbacked")
+ERROR = "data-dependent-value"
+
+
+class Module(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales = [1.0, 2.0, 3.0]
+
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        return x * self.scales[index]  # stops here
+
+
+class Rewrite(nn.Module):
+    def forward(self, x: Tensor, index: Tensor) -> Tensor:
+        return x * torch.tensor([1.0, 2.0, 3.0]).take(index)
+
+
+def inputs() -> tuple[Tensor, ...]:
+    return (torch.randn(3), torch.tensor(1))
