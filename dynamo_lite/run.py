@@ -18,7 +18,7 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
 from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing import size_protocol, sizes, tensor_text
+from dynamo_lite.tracing import dropped_text, size_protocol, sizes, tensor_attributes, tensor_hash, tensor_text
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
@@ -81,14 +81,18 @@ class Run:
         tracer = self.tracer
         tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
         leaves = self.recorder.bind_inputs(self.inputs.leaves, self.declared and self.declared.policies)
+        tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = self.inputs.unflatten(leaves)
         try:
             refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"))
-            with self.recorder, refused, size_protocol.as_numbers():
+            with self.recorder, refused, size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer)), tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
                 result = tracer.vm.enter(self.mod, args, kwargs)
+                tensor_hash.check(tracer, hashed)
+                tracer.reads.parts(result, "state")
                 self._check_switches(state)
         except Abort as abort:
+            tracer.vm.retired = True
             raise abort.error from None
         except Exception:
             if tracer.broken is not None:
@@ -134,6 +138,7 @@ class Run:
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
+        self.tracer.vm.retired = True
         self.tracer.journal.rollback()
         self.tracer.heap.end()
 

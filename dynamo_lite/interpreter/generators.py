@@ -135,6 +135,9 @@ def make_generator(frame: Frame, name: str, qualname: str) -> Any:
 def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
     """Run `frame` until it yields or returns (frame.state says which) with the value that it yields or returns."""
     vm: Interpreter = frame.vm
+    if vm.retired:
+        frame.state = RETURNED
+        raise thrown if thrown is not None else RuntimeError("the run that this generator belongs to is over")
     own = frame.handled
     assert own is not None
     own.outer = vm.handled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -76,6 +77,8 @@ class Interpreter:
         self.doors = Doors(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
         self.frame: Frame | None = None
+        self.retired = False
+        """Set when the run is over for good: a generator that outlives it does not run any more, not even its end."""
         self.made_dicts: set[int] | None = None
         """When a set: the ids of the dicts that the program's own instructions made. (The garbage collector does not
         track a dict of atoms, so an observer cannot find these otherwise. Ids of dead ones are never those of
@@ -273,9 +276,11 @@ class Interpreter:
 
 _IDENTITY_HASH: Final = object.__hash__
 _C_SLOTS: Final = frozenset({WrapperDescriptorType, MethodDescriptorType})
-_BOUND: Final = frozenset({BuiltinMethodType, MethodWrapperType})
+_DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is told its class (PEP 573)
+_BUILTIN: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD})
+_BOUND: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType})
 _C_CALLABLES: Final = frozenset(
-    {BuiltinMethodType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
+    {BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
 )
 _HEAP_TYPE: Final = 1 << 9
 
@@ -313,7 +318,7 @@ def _find_method(cls: type, name: str) -> Any:
 
 def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """(the callable that tables are keyed by, its arguments): a bound C method becomes its type's descriptor."""
-    if type(fn) is BuiltinMethodType:
+    if type(fn) in _BUILTIN:
         self = fn.__self__
         if self is None or type(self) is ModuleType or fn.__name__ == "__new__":
             # (__new__ takes its class as an argument)

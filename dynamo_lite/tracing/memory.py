@@ -29,6 +29,8 @@ def owners(value: Any) -> Iterator[Any]:
 def touch(tracer: Tracer, value: Any) -> None:
     """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
     for owner in owners(value):
+        if id(owner) in tracer.writes.shown:
+            tracer.refuse("constant-mutated", target=f"a {type(owner).__name__} whose memory a tensor shows")
         if type(owner) is memoryview or (_is_numpys(owner) and not is_ndarray(owner)):
             continue  # it has no memory of its own
         tracer.writes.touch(owner, "items")

@@ -47,9 +47,8 @@ def call_print(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
             tracer.refuse("outside-object", what="print() into an object from outside")
         return NOT_HANDLED
     for arg in args:
-        if any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT) and _is_program(
-            tracer, arg
-        ):
+        makes_text = any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT)
+        if makes_text and _is_program(tracer, arg):
             datamodel.str_(tracer.vm, arg)
     tracer.note("builtins.print was skipped")
     return None
@@ -68,9 +67,7 @@ def _is_program(tracer: Tracer, value: Any) -> bool:
 def call_warn(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
     if tracer.listeners.warnings_are_caught():
-        tracer.refuse(
-            "outside-object", what="warnings that it catches itself: which are shown depends on earlier calls"
-        )
+        tracer.refuse("outside-object", what="warnings that it catches itself")
     if any(row[0] == "error" for row in warnings.filters):
         return NOT_HANDLED
     tracer.note(f"{fn.__module__}.{fn.__name__} was skipped")

@@ -137,6 +137,11 @@ REFUSALS: dict[str, Refusal] = {
         "carry that.",
         "return the value from forward, or keep it in a variable of forward.",
     ),
+    "autograd-graph": Refusal(
+        errors.UnrecordableValue,
+        "The program looks into the autograd graph (Tensor.grad_fn), which a recording does not have as eager has it.",
+        "ask requires_grad instead, or look at the graph outside of forward.",
+    ),
     "tensor-data-assigned": Refusal(
         errors.UnsupportedEffect,
         "The program replaces the storage of a tensor from outside ({name}).",
@@ -185,7 +190,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "input-identity": Refusal(
         errors.UnrecordableValue,
-        "The program asks whether two tensors inside of its arguments, {left} and {right}, are the same object.",
+        "The program asks whether two tensors, {left} and {right}, are the same object.",
         "pass the tensors as arguments of their own, or pass a flag that says it.",
     ),
     "tensor-subclass": Refusal(

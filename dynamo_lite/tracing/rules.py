@@ -20,7 +20,8 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import sizes, skipped, unbacked
+from dynamo_lite.tracing import marked, shared_memory, sizes, skipped, unbacked
+from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.poison import Unrecordable
@@ -28,7 +29,6 @@ from dynamo_lite.tracing.printing import call_print, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.trusted import is_trusted_module
-from dynamo_lite.tracing.higher_order import table as higher_order
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -74,6 +74,11 @@ def _skip(name: str) -> Rule:
     return rule
 
 
+def skipped_always() -> set[int]:
+    """The ids of the callables that are skipped whatever they are given."""
+    return set(_from_table(skipped.SKIPPED, _skip))
+
+
 def _unrecordable(name: str) -> Rule:
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library():
@@ -90,7 +95,7 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
         def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
                 return NOT_HANDLED
-            tracer.refuse(id, function=name, what=f"{name}()")
+            tracer.refuse(id, function=name, name=name, what=f"{name}()")
 
         return rule
 
@@ -267,6 +272,7 @@ def _functions() -> dict[int, Rule]:
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,
+        id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
@@ -290,7 +296,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
-    return rows | _functions() | higher_order.table() | sizes.table() | unbacked.table()
+    return rows | _functions() | marked.table() | shared_memory.table() | higher_order.table() | sizes.table() | unbacked.table()
 
 
 def in_library(module_name: str) -> bool:

@@ -145,6 +145,16 @@ PROCESS_STATE: tuple[str, ...] = (
     "torch:set_printoptions",
     "sys:setrecursionlimit",
     "importlib:reload",
+    "logging:Logger.setLevel",
+    "logging:Logger.addHandler",
+    "logging:Logger.removeHandler",
+    "logging:Logger.addFilter",
+    "logging:Logger.removeFilter",
+    "logging:Handler.setLevel",
+    "logging:basicConfig",
+    "logging:disable",
+    "logging:captureWarnings",
+    "warnings:showwarning",
     "atexit:register",
     "signal:signal",
     "torch:set_num_interop_threads",
@@ -164,12 +174,9 @@ OUTSIDE_WORLD: tuple[str, ...] = (
     "torch.hub:load_state_dict_from_url",
     *(
         f"pathlib:Path.{name}"
-        for name in (
-            "open read_text read_bytes write_text write_bytes exists is_file is_dir stat lstat iterdir glob rglob mkdir "
-            "unlink rename replace rmdir touch chmod resolve cwd home samefile"
-        ).split()
+        for name in ["open", "read_text", "read_bytes", "write_text", "write_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "replace", "rmdir", "touch", "chmod", "resolve", "cwd", "home", "samefile"]
     ),
-    *(f"numpy:{name}" for name in "load save savez savez_compressed loadtxt savetxt fromfile genfromtxt".split()),
+    *(f"numpy:{name}" for name in ["load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "fromfile", "genfromtxt"]),
 )
 
 # Looks at a tensor's data or address without going through an operator.

@@ -21,7 +21,7 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
-from dynamo_lite.tracing import data_dependent, lru, printing, rules, sizes, unbacked
+from dynamo_lite.tracing import data_dependent, lru, marked, printing, rules, sizes, tensor_attributes, unbacked
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.iterators import ITERATORS
@@ -214,6 +214,8 @@ class Tracer(Observer):
             answer = native.before_call(self, fn, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
+        elif marked.is_marked_constant(fn):
+            return marked.call_constant(self, fn, args, kwargs)
         if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
             return rules.call_dynamo_wrapper(self, fn, args, kwargs)
         self.torch_function = fn
@@ -232,7 +234,7 @@ class Tracer(Observer):
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
             if is_tensor(owner):
-                return self._read_tensor_attribute(owner, key, value)
+                return tensor_attributes.read(self, owner, key, value)
             if type(owner) in SYMBOLIC and key == "__class__":
                 return real_type(owner)
             if type(owner) is range and key == "stop":
@@ -283,9 +285,12 @@ class Tracer(Observer):
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
             return sizes.identical(left, right)
-        if not (is_fake(left) and is_fake(right)) or self.in_library():
+        if not (is_tensor(left) and is_tensor(right)) or self.in_library():
             return False  # torch.nn asks only to save work
         numbers = [self.recorder.input_number(t) for t in (left, right)]
+        if numbers.count(None) == 1 and not (is_fake(left) and is_fake(right)):
+            name = self.inputs.names[next(n for n in numbers if n is not None)]
+            self.refuse("input-identity", left=name, right="a tensor of the model")
         if None in numbers:
             return False
         return self.inputs_are_one(*numbers)
@@ -308,13 +313,6 @@ class Tracer(Observer):
             if place not in self.read_first:
                 self.written_first.add(place)
             self.journal.site(owner, part, "contents" if type(owner) is CellType else key)
-
-    def _read_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> Any:
-        if key == "__class__":
-            return real_type(owner) if is_fake(owner) else value
-        if key == "grad" and value is not None:
-            self.refuse("tensor-attribute", name="grad")
-        return value
 
     def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         """An iterator that lives on from call to call would be replayed from its state at export."""

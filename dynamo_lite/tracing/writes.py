@@ -1,7 +1,7 @@
 """Every write of the program, told to the journal before it happens; what no snapshot can show is refused.
 
-A write into an object that the run has made is nobody's business; but what it is, is known only at the end, so the journal
-takes its snapshot of both. Only where there can be no snapshot the question is asked at once (`is_old`).
+A write into an object that the run has made is nobody's business. Which objects those are is known only at the end, so
+the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class Writes:
         self._tracer = tracer
         self.locks = Locks()
         tracer.journal.on_rollback(self._undo)
+        self.shown: dict[int, Any] = {}
+        """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
         self.made: dict[int, Any] = {}
         """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
 

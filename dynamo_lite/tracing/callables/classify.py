@@ -78,15 +78,16 @@ def name_of(fn: Any) -> str | None:
         return None
     if issubclass(kind, type):
         return None if _is_python_class(fn) else _type_name(fn)
-    if kind is BuiltinFunctionType:
+    if issubclass(kind, BuiltinFunctionType):
         return _builtin_name(fn)
     if kind in _DESCRIPTORS:
         return f"{_type_name(fn.__objclass__)}.{fn.__name__}"
     if kind is MethodWrapperType:
         return f"{_type_name(fn.__objclass__)}.{fn.__name__}"
-    if _is_python_class(kind):
+    owner = next((base for base in kind.__mro__ if "__call__" in base.__dict__), kind)
+    if type(owner.__dict__.get("__call__")) is FunctionType or _is_python_class(owner):
         return None
-    return _instance_name(fn, kind)
+    return _instance_name(fn, owner)
 
 
 def _builtin_name(fn: Any) -> str:

@@ -27,8 +27,8 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     if action is not None and (answer := action(tracer, fn, args, kwargs, verdict)) is not NOT_HANDLED:
         return answer
     if verdict.kind is not Kind.OPERATOR:
-        for arg in args:
-            if is_c_iterator(type(arg)) and fn not in _ONLY_LOOK and tracer.writes.is_old(arg):
+        for position, arg in enumerate(args):
+            if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
                 tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
     out = kwargs.get("out") if kwargs else None
     if out is not None and not is_tensor(out):  # numpy's `out=`
@@ -37,7 +37,19 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return NOT_HANDLED
 
 
-_ONLY_LOOK = (type, isinstance, id, callable, hasattr, getattr, iter)
+_ONLY_LOOK = frozenset(map(id, (type, isinstance, id, callable, hasattr, getattr, setattr, iter, repr, print)))
+_STORES = frozenset(
+    {
+        *("append", "appendleft", "insert", "add", "discard", "remove", "setdefault", "get", "pop", "index", "count"),
+        *("__setitem__", "__contains__", "__getitem__", "__setattr__", "__set__", "__new__"),
+    }
+)
+"""Methods that keep or compare an argument, and do not iterate over it."""
+
+
+def _consumes(fn: Any, position: int) -> bool:
+    """Whether a call of `fn` may move on an iterator that is its argument number `position`."""
+    return id(fn) not in _ONLY_LOOK and (position == 0 or getattr(fn, "__name__", "") not in _STORES)
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:

@@ -1,0 +1,97 @@
+"""What to do with a function that a trace cannot look into: three things to say about it.
+
+    dynamo_lite.allow(fn, pure=True)            call it as it is; its result depends on its arguments alone
+    dynamo_lite.assume_constant_result(fn)      call it now; its result is a constant of the program
+    dynamo_lite.substitute(fn, python_version)  trace `python_version` in its place
+
+What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of a bound
+method says it for all instances. Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from types import MethodType
+from typing import Any, NamedTuple, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Treatment(Enum):
+    """What a trace does with a call of a function that something was said about."""
+
+    ALLOWED = "called as it is"
+    CONSTANT = "called once; the result is a constant"
+    SUBSTITUTED = "another function is traced in its place"
+
+
+class Said(NamedTuple):
+    """What was said about `fn` (kept here, so that its id stays its own); `instead` is what is traced in its place."""
+
+    fn: Any
+    treatment: Treatment
+    instead: Callable[..., Any] | None = None
+
+
+SAID: dict[int, Said] = {}
+"""id of a callable, as the interpreter reports it → what was said about it."""
+
+
+def allow(fn: F, *, pure: bool) -> F:
+    """Say that `fn` may be called during a trace, natively.
+
+    pure: must be True: the result depends on the arguments alone, and nothing is changed that anybody else could see. A
+    function of which that is not true cannot be allowed; `effects="drop"` of `export` is about changes.
+    Tensor operators in it are recorded; its Python code, if it has any, is not interpreted. Returns `fn`, so that it works
+    as a decorator (`functools.partial(allow, pure=True)`).
+
+    Raises TypeError if `fn` is not callable, ValueError unless `pure` is True.
+    """
+    if pure is not True:
+        raise ValueError("allow(fn, pure=True) is the only form: say it only of a function of which it is true")
+    return _say(fn, Treatment.ALLOWED)
+
+
+def assume_constant_result(fn: F) -> F:
+    """Say that what `fn` returns is a constant of the program: it is called during the trace, outside of the recording.
+
+    The arguments must not be tensors of the program. The same as `torch.compiler.assume_constant_result`, which is
+    honoured too. Returns `fn`.
+
+    Raises TypeError if `fn` is not callable.
+    """
+    return _say(fn, Treatment.CONSTANT)
+
+
+def substitute(fn: Any, python_version: F) -> F:
+    """Say that `python_version` is to be traced wherever the program calls `fn`. Returns `python_version`.
+
+    Raises TypeError if either is not callable.
+    """
+    if not callable(python_version):
+        raise TypeError(f"python_version must be callable, not {type(python_version).__qualname__}")
+    _say(fn, Treatment.SUBSTITUTED, python_version)
+    return python_version
+
+
+def forget(fn: Any) -> None:
+    """Take back what was said about `fn`, if anything was."""
+    SAID.pop(id(_key(fn)), None)
+
+
+def _say(fn: F, treatment: Treatment, instead: Callable[..., Any] | None = None) -> F:
+    if not callable(fn):
+        raise TypeError(f"fn must be callable, not {type(fn).__qualname__}")
+    key = _key(fn)
+    SAID[id(key)] = Said(key, treatment, instead)
+    return fn
+
+
+def _key(fn: Any) -> Any:
+    """The object that the interpreter reports for a call of `fn`: the function of a method."""
+    from dynamo_lite.interpreter.vm import callee_key
+
+    while type(fn) is MethodType:
+        fn = fn.__func__
+    return callee_key(fn, ())[0]

@@ -1,0 +1,1 @@
+"""The parts of dynamo_lite.check: arguments to run on, running both sides, what is seen of a call, comparing."""

@@ -1,0 +1,159 @@
+"""The first difference between two calls, and the line of the program that made the node that differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.replay.seen import Seen
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`where` is the call, `what` the difference in words, `node` the name of the node that made the value, `line` the
+    program's innermost line for it ("file.py:12: y = x * 2"); None where there is no such node."""
+
+    where: str
+    what: str
+    node: str | None = None
+    line: str | None = None
+
+    def __str__(self) -> str:
+        text = f"In {self.where}: {self.what}."
+        if self.node is not None:
+            text += f"\nThe value was made by the node {self.node}"
+            text += f", at {self.line}" if self.line else "."
+        return text
+
+
+def first_difference(
+    program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str, again: bool
+) -> Difference | None:
+    """The first difference, or None. `again`: this is not the first call, so Python state should have settled."""
+    if eager.raised is not None or exported.raised is not None:
+        return _exceptions(eager, exported, where)
+    return next(_differences(program, eager, exported, tolerance, where), None)
+
+
+def _exceptions(eager: Seen, exported: Seen, where: str) -> Difference | None:
+    if type(eager.raised) is type(exported.raised):
+        return None
+    return Difference(where, f"eager raises {eager.raised!r}, the program {exported.raised!r}")
+
+
+def _differences(
+    program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str
+) -> Iterator[Difference]:
+    if text := different_trees(eager.output, exported.output):
+        yield Difference(where, f"the output {text}")
+        return
+    nodes = _output_nodes(program)
+    pairs = zip(pytree.tree_leaves(eager.output), pytree.tree_leaves(exported.output))
+    for index, (want, got) in enumerate(pairs):
+        if text := different_values(want, got, tolerance):
+            yield _at(where, f"output {index} {text}", nodes[index] if index < len(nodes) else None)
+    if text := different_trees(eager.arguments, exported.arguments):
+        yield Difference(where, f"the arguments after the call: {text}")
+        return
+    inputs = _user_inputs(program)
+    pairs = zip(pytree.tree_leaves(eager.arguments), pytree.tree_leaves(exported.arguments))
+    for index, (want, got) in enumerate(pairs):
+        if text := different_values(want, got, tolerance):
+            node = inputs[index] if index < len(inputs) else None
+            yield _at(where, f"argument {index} after the call {text}", _last_change(node))
+    for name in eager.state.keys() & exported.state.keys():
+        if text := different_values(eager.state[name], exported.state[name], tolerance):
+            yield _at(where, f"the state {name!r} after the call {text}", _last_change(_state_node(program, name)))
+
+
+def different_trees(want: Any, got: Any) -> str | None:
+    """How two structures of containers differ, in words."""
+    mine, theirs = pytree.tree_structure(got), pytree.tree_structure(want)
+    return None if mine == theirs else f"has the structure {mine}, eager's {theirs}"
+
+
+def different_values(want: Any, got: Any, tolerance: float) -> str | None:
+    """How two leaves differ, in words."""
+    if not isinstance(want, torch.Tensor) or not isinstance(got, torch.Tensor):
+        same = type(want) is type(got) and (want == got or want != want)
+        return None if same else f"is {_text(got)}, eager's {_text(want)}"
+    for name in ("dtype", "shape", "device", "requires_grad"):
+        mine, theirs = getattr(got, name), getattr(want, name)
+        if mine != theirs:
+            return f"has {name} {mine}, eager's has {theirs}"
+    if want.device.type == "meta" or torch.equal(want, got):
+        return None
+    if torch.allclose(got, want, rtol=tolerance, atol=tolerance, equal_nan=True):
+        return None
+    worst = (
+        (got.detach().double() - want.detach().double()).abs().nan_to_num().max()
+        if not want.is_complex()
+        else torch.tensor(0)
+    )
+    return f"is {_text(got)}, eager's {_text(want)} (largest difference {float(worst):.3g})"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        items = ", ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in value.detach().flatten()[:4].tolist())
+        return f"[{items}{', ...' if value.numel() > 4 else ''}]"
+    return repr(value)[:80]
+
+
+# ---- the node that made a value
+
+
+def _at(where: str, what: str, node: fx.Node | None) -> Difference:
+    return Difference(where, what, None if node is None else node.name, None if node is None else line_of(node))
+
+
+def line_of(node: fx.Node) -> str | None:
+    """The innermost line of the program in a node's stack trace, as "file:line: source"."""
+    rows = re.findall(r'File "(.+?)", line (\d+), in [^\n]*\n([^\n]*)', node.meta.get("stack_trace") or "")
+    if not rows:
+        return None
+    file, line, source = rows[-1]
+    return f"{file}:{line}: {source.strip()}"
+
+
+def _output_nodes(program: ExportedProgram) -> list[fx.Node | None]:
+    (output,) = [node for node in program.graph.nodes if node.op == "output"]
+    specs = program.graph_signature.output_specs
+    pairs = zip(output.args[0], specs)
+    return [arg if isinstance(arg, fx.Node) else None for arg, spec in pairs if spec.kind is OutputKind.USER_OUTPUT]
+
+
+def _user_inputs(program: ExportedProgram) -> list[fx.Node]:
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    return [node for node, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
+
+
+def _state_node(program: ExportedProgram, name: str) -> fx.Node | None:
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    return next((node for node, spec in zip(placeholders, specs) if spec.target == name), None)
+
+
+def _last_change(node: fx.Node | None) -> fx.Node | None:
+    """The last operator that changes the value of a placeholder in place (a view of it included); else itself."""
+    if node is None:
+        return None
+    found, family = node, {node}
+    for user in node.graph.nodes:
+        if user.op != "call_function" or not any(arg in family for arg in user.all_input_nodes[:1]):
+            continue
+        schema = getattr(user.target, "_schema", None)
+        if schema is not None and any(a.alias_info is not None for a in schema.arguments):
+            family.add(user)
+            if schema.is_mutable:
+                found = user
+    return found

@@ -1,0 +1,68 @@
+"""Functions that the user has said something about (opaque.py), and those that torch.compiler's decorators mark."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.opaque import SAID, Said, Treatment
+from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.size_kinds import SYMBOLIC
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_TORCHS_MARK = "_dynamo_marked_constant"
+"""What torch.compiler.assume_constant_result sets on a function (torch 2.13, torch/_dynamo/decorators.py)."""
+
+
+def table() -> dict[int, Any]:
+    """id(callable) → rule, for all that something was said about."""
+    return {key: _RULES[said.treatment](said) for key, said in SAID.items()}
+
+
+def is_marked_constant(fn: FunctionType) -> bool:
+    """Whether torch.compiler.assume_constant_result marks `fn`."""
+    return getattr(fn, _TORCHS_MARK, False) is True
+
+
+def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `fn` outside of the recording; what it returns is a constant."""
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
+        tracer.refuse("data-dependent-value", what=f"{name}(), whose result is assumed to be constant,")
+    tracer.note(f"the result of {name}() was assumed to be constant")
+    with tracer.outside(), torch.no_grad():
+        return fn(*args, **kwargs)
+
+
+def _allowed(said: Said) -> Any:
+    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if type(fn) is not FunctionType:
+            return NOT_HANDLED
+        doors = tracer.vm.doors
+        was, doors.open = doors.open, False
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            doors.open = was
+
+    return rule
+
+
+def _constant(said: Said) -> Any:
+    return call_constant
+
+
+def _substituted(said: Said) -> Any:
+    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return tracer.vm.call(said.instead, args, kwargs)
+
+    return rule
+
+
+_RULES = {Treatment.ALLOWED: _allowed, Treatment.CONSTANT: _constant, Treatment.SUBSTITUTED: _substituted}

@@ -1,0 +1,43 @@
+"""Attributes of tensors: what the program may read of them, and what a stand-in would answer wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.size_kinds import real_type
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
+    """Give the stand-ins of the arguments the Python attributes that the caller has put on the tensors."""
+    for tensor, stand_in in zip(tensors, stand_ins):
+        if is_fake(stand_in) and not is_fake(tensor):
+            for name, value in tensor.__dict__.items():
+                stand_in.__dict__.setdefault(name, value)
+
+
+def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
+    """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
+    if key == "__class__":
+        return real_type(owner) if is_fake(owner) else value
+    if key == "grad" and (value is not None or _has_grad(tracer, owner)):
+        tracer.refuse("tensor-attribute", name="grad")
+    if tracer.in_library():
+        return value
+    if key == "_version":
+        tracer.refuse("unrecordable-value", function="Tensor._version")
+    if key == "grad_fn" and value is not None:
+        tracer.refuse("autograd-graph")
+    return value
+
+
+def _has_grad(tracer: Tracer, owner: torch.Tensor) -> bool:
+    """Whether `owner` stands for an argument that has a gradient."""
+    number = tracer.recorder.input_number(owner)
+    return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None

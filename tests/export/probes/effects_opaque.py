@@ -1,0 +1,730 @@
+"""What C code does behind Python's back: printing, warnings, clocks, files, threads, settings, unknown extensions."""
+
+# Programs as users write them, odd ones too.
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import ctypes
+import datetime
+import functools
+import gc
+import hashlib
+import io
+import itertools
+import json
+import locale
+import logging
+import math
+import operator
+import os
+import pathlib
+import pickle
+import platform
+import random
+import re
+import secrets
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+import warnings
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..probe import equal, refused, sound, t
+
+
+class Model(nn.Module):
+    """`forward(*args)` is `body(self, *args)`; the keyword arguments become attributes."""
+
+    def __init__(self, body: Callable[..., Any], **attributes: Any):
+        super().__init__()
+        self.body = body
+        self.register_buffer("b", torch.ones(3))
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def forward(self, *args):
+        return self.body(self, *args)
+
+
+class Loud:
+    """Counts how often its text is asked for."""
+
+    def __init__(self):
+        self.n = 1
+
+    def __str__(self):
+        self.n += 1
+        return "loud"
+
+
+# ---- printing, warnings, logging
+
+
+@equal
+def print_to_the_screen():
+    def body(self, x):
+        print("shape", x.shape[0], end="")
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@equal
+def print_into_a_buffer_of_its_own():
+    def body(self, x):
+        buf = io.StringIO()
+        print("abc", file=buf)
+        return x * len(buf.getvalue())
+
+    return Model(body), (t(3),)
+
+
+@sound("outside-object")
+def print_into_a_buffer_from_outside():
+    def body(self, x):
+        print("abc", file=self.buf)
+        return x * len(self.buf.getvalue())
+
+    return Model(body, buf=io.StringIO()), (t(3),)
+
+
+@sound("outside-object")
+def print_into_a_list_like_object():
+    class Stream:
+        def __init__(self):
+            self.lines = []
+
+        def write(self, text):
+            self.lines.append(text)
+
+    def body(self, x):
+        print("abc", file=self.out)
+        return x * len(self.out.lines)
+
+    return Model(body, out=Stream()), (t(3),)
+
+
+@equal
+def redirected_print():
+    def body(self, x):
+        buf = io.StringIO()
+        with contextlib.redirect_stdout(buf):
+            print("abc", end="")
+        return x * len(buf.getvalue())
+
+    return Model(body), (t(3),)
+
+
+@refused("python-state")
+def print_calls_the_programs_str():
+    def body(self, x):
+        print(self.loud)
+        return x * self.loud.n
+
+    return Model(body, loud=Loud()), (t(3),)
+
+
+@equal
+def warning_is_given():
+    def body(self, x):
+        warnings.warn("careful", stacklevel=2)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@sound("outside-object")
+def warnings_are_recorded():
+    def body(self, x):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            warnings.warn("careful", stacklevel=2)
+        return x * len(seen)
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def warnings_become_errors():
+    def body(self, x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                warnings.warn("careful", stacklevel=2)
+            except UserWarning:
+                return x * 3
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@equal
+def logging_at_every_level():
+    logger = logging.getLogger("dynamo_lite.tests.effects")
+    logger.propagate = False
+
+    def body(self, x):
+        logger.debug("a %s", 1)
+        logger.info("b")
+        logger.warning("c")
+        logging.getLogger("dynamo_lite.tests.other").debug("d")
+        return x * 2
+
+    logger.addHandler(logging.NullHandler())
+    return Model(body), (t(3),)
+
+
+@equal
+def logging_level_read():
+    logger = logging.getLogger("dynamo_lite.tests.effects")
+
+    def body(self, x):
+        return x * (2 if logger.isEnabledFor(logging.CRITICAL) else 3)
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def logging_level_set():
+    logger = logging.getLogger("dynamo_lite.tests.levels")
+
+    def body(self, x):
+        y = x * (1 + logger.level)
+        logger.setLevel(logging.DEBUG)
+        return y
+
+    logger.setLevel(logging.NOTSET)
+    return Model(body), (t(3),)
+
+
+@sound()
+def sys_stdout_written():
+    def body(self, x):
+        sys.stdout.write("")
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+# ---- clocks, addresses, random numbers
+
+
+@refused("unrecordable-value")
+def clock_used():
+    return Model(lambda self, x: x * time.time()), (t(3),)
+
+
+@equal
+def clock_measured_only():
+    def body(self, x):
+        start = time.perf_counter()
+        y = x * 2
+        elapsed = time.perf_counter() - start
+        print(elapsed)
+        return y
+
+    return Model(body), (t(3),)
+
+
+@equal
+def sleeping():
+    def body(self, x):
+        time.sleep(0)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("unrecordable-value")
+def date_used():
+    return Model(lambda self, x: x * datetime.datetime.now().microsecond), (t(3),)
+
+
+@refused("unrecordable-value")
+def random_number_used():
+    return Model(lambda self, x: x * random.random()), (t(3),)
+
+
+@equal
+def random_number_unused():
+    def body(self, x):
+        random.random()
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("unrecordable-value")
+def random_choice_branch():
+    return Model(lambda self, x: x * 2 if random.choice([True, False]) else x), (t(3),)
+
+
+@refused("unrecordable-value")
+def numpy_random_used():
+    return Model(lambda self, x: x * float(np.random.rand())), (t(3),)
+
+
+@refused("global-rng")
+def seed_set():
+    def body(self, x):
+        random.seed(1)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-rng")
+def numpy_seed_set():
+    def body(self, x):
+        np.random.seed(1)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-rng")
+def torch_seed_set():
+    def body(self, x):
+        torch.manual_seed(1)
+        return x + torch.rand(3)
+
+    return Model(body), (t(3),)
+
+
+@sound("unrecordable-value")
+def torch_generator_state_read():
+    def body(self, x):
+        return x * torch.get_rng_state().float().mean()
+
+    return Model(body), (t(3),)
+
+
+@sound("unrecordable-value")
+def token_used():
+    return Model(lambda self, x: x * len(set(secrets.token_hex(8)))), (t(3),)
+
+
+@refused("unrecordable-value")
+def uuid_used():
+    return Model(lambda self, x: x * (uuid.uuid4().int % 7)), (t(3),)
+
+
+@refused("unrecordable-id")
+def address_used():
+    return Model(lambda self, x: x * (id(self) % 7)), (t(3),)
+
+
+@refused("unrecordable-value")
+def process_id_used():
+    return Model(lambda self, x: x * (os.getpid() % 7)), (t(3),)
+
+
+@sound("unrecordable-value")
+def thread_id_used():
+    return Model(lambda self, x: x * (threading.get_ident() % 7)), (t(3),)
+
+
+@sound("unrecordable-value")
+def reference_count_used():
+    return Model(lambda self, x: x * sys.getrefcount(self.b)), (t(3),)
+
+
+@sound("unrecordable-value")
+def size_in_bytes_used():
+    return Model(lambda self, x: x * sys.getsizeof([1, 2])), (t(3),)
+
+
+@sound("unrecordable-value")
+def garbage_counted():
+    return Model(lambda self, x: x * gc.get_count()[0]), (t(3),)
+
+
+@sound("unrecordable-value")
+def objects_counted():
+    return Model(lambda self, x: x * len(gc.get_objects())), (t(3),)
+
+
+# ---- files, processes, the environment
+
+
+@refused("outside-world")
+def file_read():
+    path = pathlib.Path(tempfile.gettempdir()) / "dynamo_lite_effects.txt"
+    path.write_text("12")
+
+    def body(self, x):
+        with open(path) as file:
+            return x * int(file.read())
+
+    return Model(body), (t(3),)
+
+
+@refused("outside-world")
+def file_read_by_pathlib():
+    path = pathlib.Path(tempfile.gettempdir()) / "dynamo_lite_effects.txt"
+    path.write_text("12")
+    return Model(lambda self, x: x * int(path.read_text())), (t(3),)
+
+
+@refused("outside-world")
+def file_exists():
+    return Model(lambda self, x: x * (2 if os.path.exists("/nonexistent") else 3)), (t(3),)
+
+
+@refused("outside-world")
+def directory_listed():
+    return Model(lambda self, x: x * (1 + len(os.listdir(tempfile.gettempdir())))), (t(3),)
+
+
+@refused("outside-world")
+def tensor_saved():
+    def body(self, x):
+        torch.save(x, io.BytesIO())
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("outside-world", "unrecordable-value")
+def process_started():
+    return Model(lambda self, x: x * len(subprocess.run(["true"], check=False).args)), (t(3),)
+
+
+@refused("outside-world", "process-state", "unrecordable-value")
+def pipe_opened():
+    def body(self, x):
+        r, w = os.pipe()
+        os.close(r)
+        os.close(w)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def environment_read():
+    os.environ.setdefault("DYNAMO_LITE_EFFECTS", "3")
+    return Model(lambda self, x: x * int(os.environ["DYNAMO_LITE_EFFECTS"])), (t(3),)
+
+
+@refused("process-state", "python-state")
+def environment_written():
+    def body(self, x):
+        os.environ["DYNAMO_LITE_EFFECTS"] = "4"
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("unrecordable-value")
+def working_directory_used():
+    return Model(lambda self, x: x * len(os.getcwd())), (t(3),)
+
+
+@equal
+def paths_joined():
+    return Model(lambda self, x: x * len(os.path.join("a", "b") + os.path.basename("/c/d"))), (t(3),)
+
+
+@sound()
+def platform_asked():
+    return Model(lambda self, x: x * (2 if platform.system() == "Nowhere" else 3)), (t(3),)
+
+
+# ---- settings of the process
+
+
+@sound("process-state", "global-state")
+def recursion_limit_set():
+    def body(self, x):
+        sys.setrecursionlimit(sys.getrecursionlimit() + 1)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("process-state")
+def trace_function_set():
+    def body(self, x):
+        sys.settrace(None)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("process-state")
+def collector_disabled():
+    def body(self, x):
+        gc.disable()
+        gc.enable()
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@equal
+def garbage_collected():
+    def body(self, x):
+        gc.collect()
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("process-state")
+def signal_handler_set():
+    def body(self, x):
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@sound("process-state")
+def locale_set():
+    def body(self, x):
+        locale.setlocale(locale.LC_ALL, "C")
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("process-state", "global-state")
+def default_dtype_set():
+    def body(self, x):
+        torch.set_default_dtype(torch.float64)
+        return x * torch.ones(3).sum().item()
+
+    return Model(body), (t(3),)
+
+
+@refused("global-state", "process-state")
+def attention_kernel_switched():
+    def body(self, x):
+        torch.backends.cuda.enable_flash_sdp(not torch.backends.cuda.flash_sdp_enabled())
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-state", "process-state")
+def backend_flag_set():
+    def body(self, x):
+        torch.backends.cudnn.benchmark = not torch.backends.cudnn.benchmark
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-state", "process-state")
+def matmul_precision_set():
+    def body(self, x):
+        now = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if now == "highest" else "highest")
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-state")
+def grad_mode_left_off():
+    def body(self, x):
+        torch._C._set_grad_enabled(False)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@refused("global-state")
+def context_variable_left_set():
+    variable = contextvars.ContextVar("left", default=1)
+
+    def body(self, x):
+        y = x * variable.get()
+        variable.set(variable.get() + 1)
+        return y
+
+    return Model(body), (t(3),)
+
+
+@equal
+def context_variable_set_and_reset():
+    variable = contextvars.ContextVar("back", default=1)
+
+    def body(self, x):
+        token = variable.set(5)
+        y = x * variable.get()
+        variable.reset(token)
+        return y
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def path_extended():
+    def body(self, x):
+        sys.path.append("/nonexistent")
+        sys.path.pop()
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def module_table_written():
+    def body(self, x):
+        sys.modules["dynamo_lite_made_up"] = math
+        return x * len([n for n in ("dynamo_lite_made_up",) if n in sys.modules])
+
+    return Model(body), (t(3),)
+
+
+@equal
+def import_inside():
+    def body(self, x):
+        import colorsys
+
+        return x * colorsys.rgb_to_hsv(0.5, 0.25, 0.25)[2]
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def thread_started():
+    def body(self, x):
+        results = []
+        worker = threading.Thread(target=lambda: results.append(x * 2))
+        worker.start()
+        worker.join()
+        return results[0]
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def thread_pool():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def body(self, x):
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: x * 2).result()
+
+    return Model(body), (t(3),)
+
+
+@sound()
+def exit_handler_registered():
+    import atexit
+
+    def body(self, x):
+        atexit.register(lambda: None)
+        return x * 2
+
+    return Model(body), (t(3),)
+
+
+# ---- pure C code: allowed
+
+
+@equal
+def pure_standard_library():
+    def body(self, x):
+        n = math.isqrt(17) + zlib.crc32(b"abc") % 3 + struct.unpack("<h", b"\x01\x00")[0]
+        n += len(hashlib.sha256(b"a").hexdigest()) + len(json.dumps({"a": [1, 2]})) + len(re.findall(r"\d", "a1b2"))
+        n += functools.reduce(operator.add, itertools.accumulate([1, 2, 3])) + int.from_bytes(b"\x01", "big")
+        n += len(pickle.dumps([1, 2])) % 3 + datetime.date(2020, 1, 2).day
+        return x * n
+
+    return Model(body), (t(3),)
+
+
+@equal
+def hash_object_of_its_own():
+    def body(self, x):
+        h = hashlib.md5()
+        h.update(b"abc")
+        return x * (int(h.hexdigest(), 16) % 5)
+
+    return Model(body), (t(3),)
+
+
+@refused("outside-object")
+def hash_object_from_outside():
+    def body(self, x):
+        self.h.update(b"abc")
+        return x * (int(self.h.hexdigest(), 16) % 5)
+
+    return Model(body, h=hashlib.md5()), (t(3),)
+
+
+@refused("outside-object")
+def compressor_from_outside():
+    def body(self, x):
+        return x * len(self.z.compress(b"abc" * 10))
+
+    return Model(body, z=zlib.compressobj()), (t(3),)
+
+
+@equal
+def numpy_functions_on_constants():
+    def body(self, x):
+        table = np.linspace(0, 1, 3)
+        return x * float(np.exp(table).sum() + np.where(table > 0.5, 1, 0).sum() + table.mean())
+
+    return Model(body), (t(3),)
+
+
+@equal
+def numpy_table_becomes_a_tensor():
+    def body(self, x):
+        return x + torch.from_numpy(self.table)
+
+    return Model(body, table=np.arange(3, dtype=np.float32)), (t(3),)
+
+
+@refused("constant-mutated")
+def numpy_table_changed_after_it_became_a_tensor():
+    def body(self, x):
+        table = np.zeros(3, dtype=np.float32)
+        tensor = torch.from_numpy(table)
+        y = x + tensor
+        table[0] = 5
+        return y + tensor
+
+    return Model(body), (t(3),)
+
+
+# ---- unknown C code: refused, with three ways out
+
+
+@refused("opaque-call", "outside-object", "outside-world")
+def foreign_function():
+    library = ctypes.CDLL(None)
+
+    def body(self, x):
+        return x * library.abs(-3)
+
+    return Model(body), (t(3),)
+
+
+@refused("opaque-call", "outside-object", "outside-world")
+def foreign_function_pointer():
+    library = ctypes.CDLL(None)
+
+    def body(self, x):
+        return x * self.fn(-3)
+
+    return Model(body, fn=library.abs), (t(3),)
