@@ -17,7 +17,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.program.shape_tree import arguments
+from dynamo_lite.program.shape_tree import Made, arguments
 from symbolic_shapes.dim_specs import InvalidSpec, Named
 from symbolic_shapes.expr import INF, Extended
 
@@ -105,7 +105,7 @@ def specs_of(constraints: Iterable[DimConstraint], signature: inspect.Signature,
         else:
             names.setdefault(slot.parameter, {})[slot.key] = spec
     dims.check_used()
-    return names
+    return Made(names, "constraints")
 
 
 class _Classes:
@@ -180,7 +180,7 @@ def constrain_as_value(symbol: Any, min: int | None = None, max: int | None = No
 
 def constrain_as_size(symbol: Any, min: int | None = None, max: int | None = None) -> None:
     """As `constrain_as_value`, for a number that is used as a size: it is not negative either."""
-    torch._check_is_size(symbol)
+    torch._check(symbol >= 0, lambda: f"constrain_as_size: {symbol} is negative")
     constrain_as_value(symbol, min, max)
 
 

@@ -86,7 +86,7 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     assert signature is not None
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
-    for value, path in zip(values, input_paths(signature.in_spec, signature.forward_arg_names or [])):
+    for value, path in zip(values, input_paths(signature.in_spec, signature.forward_arg_names or [], values)):
         name = "L" + pytree.keystr(path)
         sizes: list[tuple[Any, str]] = [(value, name)]
         if isinstance(value, torch.Tensor):

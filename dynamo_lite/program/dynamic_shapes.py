@@ -27,7 +27,7 @@ from dynamo_lite.program.dim_marks import Unbacked
 from dynamo_lite.program.fixes import violation
 from dynamo_lite.program.input_dims import InputDims, InputSource, Spot, collect
 from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
-from dynamo_lite.program.shape_tree import lay_along
+from dynamo_lite.program.shape_tree import Made, lay_along
 from symbolic_shapes import Int, Symbol, codegen
 from symbolic_shapes.constraints import Solution, solve
 from symbolic_shapes.dims import DimTable, InvalidDims, declare
@@ -98,7 +98,7 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
 def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> Any:
     """What a ShapesCollection or AdditionalInputs says, by torch's own method."""
     try:
-        return shapes.dynamic_shapes(_Callee(signature), args, kwargs)
+        return Made(shapes.dynamic_shapes(_Callee(signature), args, kwargs), "collection")
     except (ValueError, TypeError, AssertionError, RuntimeError) as error:
         raise InvalidDynamicShapes([f"the {type(shapes).__name__} does not fit: {error}"]) from error
 

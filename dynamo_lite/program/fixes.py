@@ -54,7 +54,8 @@ class _Fix:
         table = self.solution.table
         targets = {dim.target: spot.place for dim, spot in zip(table.dims, self.spots)}
         assignable = all(targets[t].assignable for t in self.definitions if t in targets)
-        if assignable and not self._breaks_an_expression():
+        ours = any(spot.place.made == "constraints" for spot in self.spots)
+        if assignable and not ours and not self._breaks_an_expression():
             return list(write(self.definitions))
         return self._whole()
 

@@ -44,7 +44,7 @@ class InputCheck:
         names = signature.forward_arg_names or []
         sizes = None
         if program.range_constraints:
-            paths = input_paths(signature.in_spec, names)
+            paths = input_paths(signature.in_spec, names, expected)
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         return cls(signature.in_spec, names, expected, sizes)
 

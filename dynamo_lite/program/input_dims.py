@@ -121,7 +121,7 @@ def _marked(tensor: torch.Tensor, leaf: int, found: InputDims) -> dict[int, tupl
         if isinstance(spec, Unbacked):
             found.unbacked[leaf, dim] = spec
         else:
-            sizes[dim] = (spec, Place(f"dynamic_shapes[{leaf}][{dim}]", assignable=False))
+            sizes[dim] = (spec, Place(f"dynamic_shapes[{leaf}][{dim}]", assignable=False, made="marks"))
     return sizes
 
 

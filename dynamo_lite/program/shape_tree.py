@@ -24,18 +24,29 @@ _SEQUENCES = (list, tuple, deque)
 class Place:
     """Where in the user's specification something stands: `dynamic_shapes['x'][0]`.
 
-    `assignable`: whether an assignment to it can be executed (no tuple holds it).
+    `assignable`: whether an assignment to it can be executed (no tuple holds it, and the user has written it so).
+    `made`: see `Made`.
     """
 
     text: str = "dynamic_shapes"
     assignable: bool = True
+    made: str = ""
 
     def step(self, container: Any, accessor: str) -> Place:
         """A part of the `container` that stands here."""
-        return Place(self.text + accessor, not isinstance(container, tuple))
+        return Place(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
 
     def __str__(self) -> str:
         return self.text
+
+
+class Made(dict[str, Any]):
+    """A specification by argument name that the user has not written, but something that stands for it: `of` is
+    "collection" (the names of its Dims are the user's) or "constraints" (its Dims are ours)."""
+
+    def __init__(self, specs: Mapping[str, Any], of: str) -> None:
+        super().__init__(specs)
+        self.of = of
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,8 @@ class _Walk:
     # -- the arguments ---------------------------------------------------------------------------------------------
     def _top(self, specs: Any) -> dict[str, tuple[Any, Place]]:
         """What is said of each parameter that the call gives."""
-        names, here = parameter_order(self.signature, self.slots), Place()
+        names = parameter_order(self.signature, self.slots)
+        here = Place(made=specs.of if isinstance(specs, Made) else "")
         if specs is None or (isinstance(specs, (dict, list, tuple)) and not specs):
             return {}
         self.tree.written = True
@@ -289,4 +301,4 @@ def _described(value: Any) -> str:
     return f"the {_kind(value)} {text if len(text) < 60 else text[:57] + '...'}"
 
 
-__all__ = ["Argument", "Place", "ShapeTree", "arguments", "lay_along", "parameter_order"]
+__all__ = ["Argument", "Made", "Place", "ShapeTree", "arguments", "lay_along", "parameter_order"]

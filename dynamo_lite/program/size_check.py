@@ -158,9 +158,12 @@ class SizeCheck:
             raise InputMismatch(f"The program was exported for inputs with {guard.text}; {given or 'this is not so'}.")
 
 
-def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str]) -> list[pytree.KeyPath]:
-    """The key path of each flat input, the first key being the argument's name: as `_guards_code` names inputs."""
-    args, kwargs = pytree.tree_unflatten(list(range(in_spec.num_leaves)), in_spec)
+def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str], leaves: Sequence[Any]) -> list[pytree.KeyPath]:
+    """The key path of each flat input, the first key being the argument's name: as `_guards_code` names inputs.
+
+    `leaves` are of the kinds that the program was exported with: what an object's parts are may depend on that.
+    """
+    args, kwargs = pytree.tree_unflatten(list(leaves), in_spec)
     named = {arg_names[i] if i < len(arg_names) else f"args[{i}]": value for i, value in enumerate(args)}
     return [path for path, _ in pytree.tree_leaves_with_path({**named, **kwargs})]
 
