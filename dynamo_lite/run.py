@@ -17,9 +17,10 @@ from dynamo_lite.errors import InternalError, InvalidArguments
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
-from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing import dropped_text, size_protocol, sizes, tensor_attributes, tensor_hash, tensor_text
+from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.context import TraceContext
+from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.torch_state import TorchState
@@ -41,7 +42,11 @@ class Run:
         specs: Any = None,
         memory: Memory = Memory.ALL,
         earlier: Recorder | None = None,
+        drops: bool = False,
     ) -> None:
+        self.drops = drops
+        self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
+        self.records: list[Effect] = []
         self.mod = mod
         self.root = root
         self.inputs = inputs
@@ -115,13 +120,12 @@ class Run:
 
     def _check_switches(self, state: TorchState) -> None:
         for name, before, now in state.changed():
-            raise self.tracer.refusal("global-state", target=name, old=before, new=now)
+            self._lose("setting", name, str(before), str(now), "global-state")
         for variable, before in self.tracer.context_values.items():
             now = variable.get(effects_of.MISSING)
             if now is not before:
                 target = f"the context variable {variable.name!r}"
-                texts: dict[str, Any] = {"old": effects_of.describe(before), "new": effects_of.describe(now)}
-                raise self.tracer.refusal("global-state", target=target, **texts)
+                self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
 
     def _check_inputs(self, leaves: list[Any], call: tuple[Any, Any], result: Any) -> None:
         """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
@@ -130,7 +134,26 @@ class Run:
             if effects_of.is_within(call, self.inputs.arg_names, name, result):
                 self.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
             else:
-                raise self.tracer.refusal("input-container", target=f"the argument {name}")
+                self._lose("argument", f"the argument {name}", "what was passed", "another content", "input-container")
+
+    def _lose(self, kind: str, target: str, old: str, new: str, id: str) -> None:
+        """An effect that the program cannot carry: refused, or let go if the caller said so."""
+        if not self.drops:
+            raise self.tracer.refusal(id, target=target, old=old, new=new)
+        self.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, self.tracer.where()))
+        self.tracer.note(f"{target} is changed; the program does not change it")
+
+    def settle_effects(self) -> None:
+        """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
+        pending = self.effects.pending
+        if pending and self.drops:
+            for change in pending:
+                target = effects_of.describe_target(self.tracer, change)
+                self.tracer.note(f"{target} is changed; the program does not change it")
+        elif pending:
+            retrace(self)
+        verdict = Verdict.DROPPED if self.drops else Verdict.FIRST_CALL
+        self.records = [*effects_of.records(self.tracer, self.effects, verdict), *self.lost]
 
     def fingerprint(self) -> Any:
         """Equal for two runs that recorded the same program."""
@@ -151,14 +174,16 @@ def traced(
     specs: Any = None,
     memory: Memory = Memory.ALL,
     earlier: Recorder | None = None,
+    drops: bool = False,
 ) -> Iterator[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
-    `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much would not be exact. `earlier` is the recording
-    of the run before this one, from whose state this one starts.
+    `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much
+    would not be exact. `earlier` is the recording of the run before this one, from whose state this one starts. `drops`
+    lets effects go that the program cannot carry.
     """
     levels = [*Memory]
-    run = Run(mod, root, inputs, specs, memory, earlier)
+    run = Run(mod, root, inputs, specs, memory, earlier, drops)
     try:
         while True:
             try:
@@ -170,7 +195,7 @@ def traced(
                     raise
                 run.undo()
                 less = error.needs if error.needs in lower else lower[0]
-                run = Run(mod, root, inputs, specs, less, earlier)
+                run = Run(mod, root, inputs, specs, less, earlier, drops)
         yield run
     finally:
         run.undo()

@@ -68,18 +68,23 @@ class Result(NamedTuple):
 
 def key_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the result depends on; None if the call is not one to remember."""
-    suitable = _suitable.get(func)
-    if suitable is None:
-        suitable = _suitable[func] = _is_suitable(func)
-    if not suitable or torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
+    if not is_suitable(func):
         return None
-    parts: list[Any] = [func, _switches()]
+    parts: list[Any] = [func, switches()]
     if not _describe(parts, args) or (kwargs and not _describe_keywords(parts, kwargs)):
         return None
     return tuple(parts)
 
 
-def _is_suitable(func: OpOverload) -> bool:
+def is_suitable(func: OpOverload) -> bool:
+    """Whether results of this operator may be remembered, as things are switched now."""
+    suitable = _suitable.get(func)
+    if suitable is None:
+        suitable = _suitable[func] = _is_function_of_metadata(func)
+    return suitable and not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"))
+
+
+def _is_function_of_metadata(func: OpOverload) -> bool:
     schema = func._schema
     tags = func.tags
     return (
@@ -92,7 +97,8 @@ def _is_suitable(func: OpOverload) -> bool:
     )
 
 
-def _switches() -> tuple[Any, ...]:
+def switches() -> tuple[Any, ...]:
+    """The global switches that results depend on."""
     backends = torch._C
     return (
         torch.is_grad_enabled(),
@@ -162,6 +168,7 @@ def _is_plain(tensor: Any) -> bool:
         type(tensor) is FakeTensor
         and tensor.layout is torch.strided
         and tensor.constant is None
+        and not tensor._has_symbolic_sizes_strides  # a size or an offset from run time
         and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized or tensor.is_inference())
     )
 
@@ -235,16 +242,26 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
         with in_kernel_invocation_manager(mode), torch._C._AutoDispatchBelowAutograd():
             meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
     made = FakeTensor(mode, meta, like.device)
+    return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
+
+
+def with_history(
+    made: FakeTensor, requires_grad: bool, given: Sequence[torch.Tensor], base: torch.Tensor | None, several: bool
+) -> torch.Tensor:
+    """A result as autograd would leave it: one that requires grad is no leaf; a view knows its base.
+
+    several: it is one of several views that an operator returned.
+    """
     if made.requires_grad:  # as_strided of what requires grad, seen below autograd
         made.requires_grad_(False)
-    if like.requires_grad:
-        made = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
-    if like.source is not None:
-        base = given[like.source]
-        vars(made)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
+    result: torch.Tensor = made
+    if requires_grad:
+        result = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
+    if base is not None:
+        vars(result)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
         if several or hasattr(base, "_dynamo_lite_several"):
-            vars(made)["_dynamo_lite_several"] = True
-    return made
+            vars(result)["_dynamo_lite_several"] = True
+    return result
 
 
 class Inexact(InternalError):

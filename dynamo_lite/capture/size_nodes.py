@@ -234,8 +234,10 @@ class SizeNodes:
         if core.op == "const":
             return core.value
         if core.op == "abs":  # torch's verifier does not admit it. (Adding zero makes -0.0 zero.)
-            value = self._lower(core.args[0])
-            largest = self._call(torch.sym_max, (value, self._call(operator.neg, (value,), core)), core)
+            (inner,) = core.args
+            assert isinstance(inner, Float)
+            value = self._lower(inner)
+            largest = self._call(torch.sym_max, (value, self._call(operator.neg, (value,), -inner)), core)
             return self._call(operator.add, (largest, 0.0), core)
         function = FLOAT_CALLS.get(core.op)
         if function is None:

@@ -32,6 +32,12 @@ def asked_by_torch(depth: int) -> bool:
     return name.partition(".")[0] in _TORCH or name.startswith(_OURS)
 
 
+def in_example(size: Any) -> Any:
+    """A number of the right type, for a text that nobody reads."""
+    kind = PYTHON_TYPE[type(size)]
+    return kind(size.node.hint or 0)
+
+
 def _from_number(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(number(self), name)(*args, **kwargs)
@@ -107,14 +113,27 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def as_numbers() -> Iterator[None]:
-    """While inside, stand-ins answer the program in this thread as numbers do."""
+def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """While inside, stand-ins answer the program in this thread as numbers do.
+
+    `text_is_dropped` tells whether the text that is being made is for nobody: then no number is taken for it.
+    """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []
 
     def put(kind: type, name: str, method: Any) -> None:
         replaced.append((kind, name, kind.__dict__.get(name, _MISSING)))
         setattr(kind, name, method)
+
+    def converted(kind: type, name: str) -> Callable[..., Any]:
+        plain = getattr(kind, name)
+
+        def method(self: Any) -> Any:
+            if threading.get_ident() == thread and text_is_dropped():
+                return int(in_example(self))  # "%d" % n
+            return plain(self)
+
+        return method
 
     def asked(kind: type, name: str) -> Callable[..., Any]:
         plain, answer = getattr(kind, name), _from_number(name)
@@ -124,6 +143,8 @@ def as_numbers() -> Iterator[None]:
                 return hash(known)  # it has been a key, whose dict torch may look at
             if threading.get_ident() != thread or asked_by_torch(1):
                 return plain(self, *args)
+            if name != "__hash__" and text_is_dropped():
+                return getattr(in_example(self), name)(*args)
             return answer(self, *args)
 
         return method
@@ -134,6 +155,8 @@ def as_numbers() -> Iterator[None]:
                 put(kind, name, method)
             for name in _ASKED:
                 put(kind, name, asked(kind, name))
+            if kind is not torch.SymBool:
+                put(kind, "__int__", converted(kind, "__int__"))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
         put(torch.SymInt, "__round__", _round)
         yield

@@ -27,7 +27,14 @@ import torch
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_fake
-from dynamo_lite.tracing.size_kinds import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, holds_size, number, real_type
+from dynamo_lite.tracing.size_kinds import (
+    PYTHON_TYPE,
+    SYMBOLIC,
+    Specialization,
+    concrete,
+    holds_size,
+    real_type,
+)
 from dynamo_lite.tracing.trusted import is_trusted
 from symbolic_shapes.torch_env import TorchShapeEnv
 
@@ -72,7 +79,7 @@ def identical(left: Any, right: Any) -> bool:
         return False
     if real_type(left) is bool:
         return bool(left) is bool(right)
-    return bool(-5 <= left) and bool(left <= 256) and bool(left == right)
+    return bool(left >= -5) and bool(left <= 256) and bool(left == right)
 
 
 # -- conversions ---------------------------------------------------------------------------------------------------
@@ -248,7 +255,7 @@ _CARRIES = frozenset(
         *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "logging", "gc", "sys"),
     }
 )
-"""Modules whose C functions do to a number only what its type's methods say, or pass it on. Others are given numbers."""
+"""Modules whose C functions do to a number what its type's methods say, or pass it on. Others are given numbers."""
 
 _C_CALLABLES = frozenset(
     {

@@ -36,7 +36,7 @@ from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, concrete, r
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
-from symbolic_shapes import DataDependentQuestion, Origin
+from symbolic_shapes import DataDependentQuestion, Origin, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
 _TORCH = str(Path(torch.__file__).parent)
@@ -154,7 +154,7 @@ class Tracer(Observer):
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
         self.abort(self._undecided(error.question))
 
-    def _undecided(self, question: Exception) -> GraphBreak:
+    def _undecided(self, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
         id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
         return data_dependent.explain(self, id, question)
 

@@ -1,22 +1,26 @@
 """Programs that use sizes in Python code, each a function of tensors whose sizes are given beside it.
 
-`@keeps(...)`: the sizes stay symbolic, and every shape of `also` is admitted. `@fixes(...)`: Python needs a number, so the
-program may admit the example's sizes only; it must equal eager wherever it admits.
+`@keeps(...)`: the sizes stay symbolic, and every shape of `also` is admitted. `@fixes(...)`: Python needs a number, so
+the program may admit the example's sizes only; it must equal eager wherever it admits.
 """
 
 # Programs as users write them, odd ones too.
-# ruff: noqa: F632, E721, E731, C4, SIM, RUF, UP, B
+# ruff: noqa: B028, C417, RUF005, UP031, UP032
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import io
 import itertools
 import json
+import logging
 import math
 import numbers
 import operator
 import pickle
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +41,7 @@ class Program:
     keeps: bool
 
 
+LOG = logging.getLogger(__name__)
 PROGRAMS: list[Program] = []
 ONE: tuple[Shapes, ...] = ((((8, 3),)), (((5, 3),)), (((13, 3),)), (((2, 3),)))
 TWO: tuple[Shapes, ...] = (((8, 3), (6, 3)), ((5, 3), (4, 3)), ((13, 3), (2, 3)))
@@ -461,7 +466,38 @@ def lru_cache_by_size(x):
 
 @fixes()
 def numpy_of_sizes(x):
-    return x * float(np.sqrt(x.shape[0])) + int(np.prod(x.shape)) + np.array(x.shape).sum().item() + np.zeros(3)[0] * x.shape[0]
+    root = float(np.sqrt(x.shape[0]))
+    return x * root + int(np.prod(x.shape)) + np.array(x.shape).sum().item() + np.zeros(3)[0] * x.shape[0]
+
+
+@keeps()
+def text_for_nobody(x):
+    n = x.shape[0]
+    print(f"shape {x.shape}, n={n!r:>4}")
+    print("size", str(n), "%d of %s" % (n, x.shape), "{:4d} {}".format(n, x.shape), f"{x.shape}" f"{n}")
+    warnings.warn(f"a warning about {n}")
+    LOG.info(f"{x.shape} and {n + 1:.2f}")
+    LOG.warning("%s %d", x.shape, n)
+    if n > 1000:
+        raise ValueError(f"too many: {n}")
+    return x * n
+
+
+@fixes()
+def text_for_somebody(x):
+    said = []
+    say = said.append
+    say(f"shape {x.shape}")
+    print(said, f"{x.shape[0]}", len(f"{x.shape[0]}"))
+    return x * len(said[0])
+
+
+@fixes()
+def text_that_is_captured(x):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        print(f"{x.shape[0]}")
+    return x * int(out.getvalue())
 
 
 # -- containers and loops ------------------------------------------------------------------------------------------
@@ -538,7 +574,8 @@ def index_and_count(x):
 @fixes()
 def itertools_with_sizes(x):
     n = x.shape[0]
-    return x * sum(itertools.islice(itertools.count(), n)) + sum(itertools.repeat(1, n)) + sum(itertools.accumulate([n, n]))
+    total = sum(itertools.repeat(1, n)) + sum(itertools.accumulate([n, n]))
+    return x * sum(itertools.islice(itertools.count(), n)) + total
 
 
 @keeps()
@@ -587,7 +624,8 @@ def factories(x):
 @keeps()
 def literals(x):
     n = x.shape[0]
-    return torch.tensor(n), torch.tensor([n, 2]), torch.tensor([[n, 2.5]]), torch.as_tensor([n]), x.new_tensor([n, n / 2])
+    nested = torch.tensor([[n, 2.5]])
+    return torch.tensor(n), torch.tensor([n, 2]), nested, torch.as_tensor([n]), x.new_tensor([n, n / 2])
 
 
 @keeps()
@@ -629,7 +667,8 @@ def mean_by_hand(x):
 @keeps()
 def symbolic_functions(x):
     n = x.shape[0]
-    return x * torch.sym_max(n, 4), torch.sym_min(n, 4), torch.sym_float(n), torch.sym_int(n / 2), torch.sym_ite(n > 4, n, 1)
+    least, most = torch.sym_min(n, 4), torch.sym_max(n, 4)
+    return x * most, least, torch.sym_float(n), torch.sym_int(n / 2), torch.sym_ite(n > 4, n, 1)
 
 
 @keeps()

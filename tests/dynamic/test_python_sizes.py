@@ -88,7 +88,7 @@ REASONS = {
 def test_a_number_that_is_taken_has_its_line_and_reason(name: str) -> None:
     program = next(p for p in PROGRAMS if p.name == name)
     taken = export(program).specializations
-    assert [(s.expression, s.value) for s in taken][0] == ("s0", 8)
+    assert (taken[0].expression, taken[0].value) == ("s0", 8)
     assert taken[0].why == REASONS[name]
     first = program.forward.__code__.co_firstlineno
     assert taken[0].origin.file == program.forward.__code__.co_filename

@@ -1,7 +1,10 @@
-"""Programs with values that only run time knows. `x` is a float tensor [6, 4], `t` an int64 tensor [3], `k` a number."""
+"""Programs with values that only run time knows.
+
+`x` is a float tensor [6, 4], `t` an int64 tensor [3], `k` a number in a tensor.
+"""
 
 # Programs as users write them, odd ones too.
-# ruff: noqa: E721, C4, SIM, RUF, UP, B
+# ruff: noqa: SIM201
 
 from __future__ import annotations
 
@@ -347,7 +350,8 @@ def assertion_on_a_tensor(x, t, k):
 @program
 def functions_of_symbols(x, t, k):
     n = k.item()
-    return torch.sym_min(n, 3), torch.sym_max(n, 3), torch.sym_not(n > 3), torch.sym_ite(n > 3, n, n + 1), torch.sym_float(n)
+    either = torch.sym_ite(n > 3, n, n + 1)
+    return torch.sym_min(n, 3), torch.sym_max(n, 3), torch.sym_not(n > 3), either, torch.sym_float(n)
 
 
 @program
