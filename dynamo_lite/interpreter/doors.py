@@ -36,6 +36,7 @@ _GENERATOR_FLAGS = (
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _active: dict[int, list[Doors]] = {}  # per thread, innermost run last
+_copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 _trampolines: weakref.WeakKeyDictionary[FunctionType, CodeType] = weakref.WeakKeyDictionary()
 
 
@@ -60,6 +61,8 @@ class Door:
             allowed = running[-1].vm.enters_by_door
             if allowed is None or allowed(fn):
                 return running[-1].enter(fn, args, kwargs)
+        if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
+            return None  # an audit hook, told of the copy that is being made: no event of the program
         return self.pristine(fn)(*args, **(kwargs or {}))
 
     def _arguments(self, slots: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
@@ -75,8 +78,15 @@ class Door:
         return args, kwargs or None
 
     def pristine(self, fn: FunctionType) -> FunctionType:
-        """The same function with its own code, for callers that are not the interpreted program."""
-        copy = FunctionType(self.code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        """The same function with its own code, for callers that are not the interpreted program.
+
+        It has no defaults, as every argument is bound already (and reading them would raise an audit event).
+        """
+        _copying.append(self.code)
+        try:
+            copy = FunctionType(self.code, fn.__globals__, fn.__name__, None, fn.__closure__)
+        finally:
+            _copying.pop()
         copy.__qualname__ = fn.__qualname__
         return copy
 

@@ -317,13 +317,6 @@ VALUES = {
                 except Exception as e: out.append((type(e).__name__, str(e), getattr(e, 'name', None)))
             return out
     """,
-    "recursion ends with RecursionError": """
-        def case():
-            def f(n): return f(n + 1)
-            def g(n): return 1 if n == 0 else 1 + g(n - 1)
-            try: f(0)
-            except RecursionError as e: return str(e)[:32], g(500)
-    """,
     "context, cause, notes": """
         def case():
             out = []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
 import sys
+import textwrap
 import threading
 import warnings
 import weakref
@@ -168,3 +170,26 @@ def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> N
         return len(caught), generates()
 
     assert interpret(program) == (int(sys.version_info >= (3, 13)), 2)
+
+
+def test_an_audit_hook_of_the_process_can_be_armed() -> None:
+    """CPython tells audit hooks of what doors do themselves; that once recursed until the stack was full."""
+    script = """
+        import sys
+        from dynamo_lite.interpreter import interpret
+
+        heard = []
+
+        def hook(event, args, *, log=heard):
+            log.append(event)
+
+        sys.addaudithook(hook)
+        before = hook.__code__
+        assert interpret(lambda: sorted([hook], key=id)) == [hook]
+        assert hook.__code__ is before
+        heard.clear()
+        sys.audit("of.ours")
+        assert heard == ["of.ours"], heard
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")

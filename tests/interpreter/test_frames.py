@@ -14,6 +14,7 @@ import pytest
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
 
+from ..stack import needs_deep_stack
 from .differential import value_of
 
 
@@ -127,7 +128,19 @@ def test_under_a_tracer_the_stubs_do_not_crash() -> None:
     assert result == [3, True, 3, True]
 
 
+def test_recursion_ends_with_recursion_error() -> None:
+    needs_deep_stack(8000)
+    value_of("""
+        def case():
+            def f(n): return f(n + 1)
+            def g(n): return 1 if n == 0 else 1 + g(n - 1)
+            try: f(0)
+            except RecursionError as e: return str(e)[:32], g(500)
+    """)
+
+
 def test_the_recursion_limit_is_put_back_and_is_the_programs() -> None:
+    needs_deep_stack(8000)
     before = sys.getrecursionlimit()
 
     def program() -> Any:

@@ -120,7 +120,7 @@ def test_adding_a_fact_never_loses_a_proof(facts: list[Term], more: Term, goal: 
         env.assume(as_bool(our_node(more, symbols)), HERE)
     except (ContradictoryFacts, ZeroDivisionError):
         return
-    if before is not None:
+    if before is not None and truths([*facts, more], ("==", 0, 0)):  # of a contradiction nothing has to be found again
         assert env.decide(question).verdict is before
         fresh = ShapeEnv.decide.__get__(env)  # not from the memo
         env._proved.clear()

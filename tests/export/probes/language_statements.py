@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from ...stack import needs_deep_stack
 from ..probe import Case, equal, raises, refused, sound, t
 
 
@@ -95,6 +96,8 @@ def lambda_and_conditional_expressions():
 
 @equal
 def deep_recursion():
+    needs_deep_stack(2000)
+
     def forward(x):
         def down(n):
             return x if n == 0 else down(n - 1)
