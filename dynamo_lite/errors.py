@@ -18,12 +18,26 @@ an error leaves `export`. Nothing here imports torch, so that tools can catch th
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import linecache
+import os
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.exportdb.lookup import case_for
+
+_STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+
+
+@functools.cache
+def _torch_folder() -> str:
+    """Where torch is installed, found without importing it."""
+    found = importlib.util.find_spec("torch")
+    places = found.submodule_search_locations if found is not None else None
+    return str(next(iter(places))) + os.sep if places else _STDLIB
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,13 @@ class UserFrame:
     end_lineno: int | None = None
     colno: int | None = None
     end_colno: int | None = None
+
+    @property
+    def is_library(self) -> bool:
+        """Whether this is torch's own code or the standard library's."""
+        return self.filename.startswith(_torch_folder()) or (
+            self.filename.startswith(_STDLIB) and "site-packages" not in self.filename
+        )
 
     @property
     def source(self) -> str:
@@ -139,8 +160,9 @@ class GraphBreak(DynamoLiteError):
 
     @property
     def frame(self) -> UserFrame | None:
-        """The innermost frame of the program: the line to look at."""
-        return self.frames[-1] if self.frames else None
+        """The line to look at: the innermost frame that is not torch's or the standard library's, if there is one."""
+        own = [frame for frame in self.frames if not frame.is_library]
+        return next(reversed(own or self.frames), None)
 
     def _text(self) -> str:
         parts = [f"[{self.id}] {self.what}"]

@@ -6,7 +6,7 @@ The docstring's first line is the title, the rest the description. The file then
 `TAGS`                                     what it is about, for search and the index
 `ERROR`                                    the id of the error; without it the module must export and equal eager
 `Module`, or a function `program`          what is exported
-`Rewrite`, or a function `rewrite`         with ERROR: what to write instead
+`Rewrite`, or a function `rewrite`         with ERROR: what to write instead (left out where only the call changes)
 `inputs()`, `kwargs()`                     the example call (`kwargs` is optional)
 `rewrite_inputs()`, `rewrite_kwargs()`     the rewrite's example call, where it takes other arguments
 `other_inputs()`                           further positional arguments for which the program must equal eager
@@ -121,11 +121,13 @@ class Case:
 
     @property
     def has_rewrite(self) -> bool:
-        return hasattr(self.file, "Rewrite") or hasattr(self.file, "rewrite")
+        return any(name.lower().startswith("rewrite") for name in vars(self.file))
 
     def rewrite(self) -> Callable[..., Any]:
-        """What to write instead."""
-        return _make(self.file, "Rewrite", "rewrite")
+        """What to write instead; the module itself where only the call of export is written in another way."""
+        if hasattr(self.file, "Rewrite") or hasattr(self.file, "rewrite"):
+            return _make(self.file, "Rewrite", "rewrite")
+        return self.module()
 
     def inputs(self) -> Call:
         return Call(self._called("inputs", ()), self._called("kwargs", {}))

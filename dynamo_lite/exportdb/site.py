@@ -22,11 +22,7 @@ from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.checking import error_of, quietly
 
-_REWRITE = ("Rewrite", "rewrite")
-_EXAMPLE = (
-    "inputs", "kwargs", "rewrite_inputs", "rewrite_kwargs", "other_inputs", "wrong_inputs", "dynamic_shapes",
-    "rewrite_dynamic_shapes", "export", "rewrite_export", "eager",
-)  # fmt: skip
+_EXAMPLE = ("inputs", "kwargs", "other_inputs", "eager")
 
 
 @dataclass
@@ -58,7 +54,7 @@ class Page:
         lines = code.splitlines(keepends=True)
         for node in ast.parse(code).body:
             name = getattr(node, "name", "")
-            where = "rewrite" if name in _REWRITE else "rest" if name in _EXAMPLE else "module"
+            where = "rewrite" if name.lower().startswith("rewrite") else "rest" if name in _EXAMPLE else "module"
             assert node.end_lineno is not None
             parts[where] += "".join(lines[last : node.end_lineno])
             last = node.end_lineno

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,16 @@ def test_the_text_has_id_stack_carets_rewrite_and_case() -> None:
     assert source[carets.index("^") - 4 : carets.rindex("^") - 3] == "x.sum() > 0"
     assert f"What to write instead: {error.instead}" in text
     assert lines[-1] == f"exportdb: {case.name}   (python -m dynamo_lite.exportdb show {case.name})"
+
+
+def test_the_line_to_look_at_is_the_user_s_not_torch_s() -> None:
+    case = catalogue.load("cond_mismatch")
+    error = error_of(case)
+    assert isinstance(error, errors.GraphBreak)
+    assert error.frames[-1].is_library  # torch.cond is Python
+    assert (error.frame.filename, error.frame.lineno) == (str(case.path), case.marked_line)
+    assert errors.UserFrame(json.__file__, 1, "loads").is_library
+    assert not errors.UserFrame(pytest.__file__, 1, "raises").is_library
 
 
 def _examples() -> list[errors.DynamoLiteError]:

@@ -24,10 +24,6 @@ class Module(nn.Module):
         return self.lin(x)
 
 
-class Rewrite(Module):
-    pass
-
-
 def inputs() -> tuple[Tensor, ...]:
     return (torch.randn(3, 4),)
 

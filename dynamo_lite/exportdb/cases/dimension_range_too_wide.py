@@ -26,10 +26,6 @@ class Module(nn.Module):
         return x + self.table[: x.shape[0]]
 
 
-class Rewrite(Module):
-    pass
-
-
 def inputs() -> tuple[Tensor, ...]:
     return (torch.randn(4, 2),)
 

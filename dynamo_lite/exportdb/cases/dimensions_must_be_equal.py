@@ -19,10 +19,6 @@ class Module(nn.Module):
         return x + y
 
 
-class Rewrite(Module):
-    pass
-
-
 def rewrite_dynamic_shapes() -> dict[str, Any]:
     length = torch.export.Dim("length", min=2)
     return {"x": {0: length}, "y": {0: length}}

@@ -1,7 +1,7 @@
 """Calling the program with another dtype
 
-The dtype of an input is fixed at export: another one gives other operators and other results. Convert before the call,
-or in the program.
+The dtype of an input is fixed at export: another one gives other operators and other results. Export with the dtype
+that the caller has, and convert in the program.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ ERROR = "input-mismatch"
 
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        return x * 2
+        return x * 0.5
 
 
-class Rewrite(Module):
-    pass
+class Rewrite(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.float() * 0.5
 
 
 def inputs() -> tuple[Tensor, ...]:
-    return (torch.randn(2),)
+    return (torch.ones(2),)
 
 
 def wrong_inputs() -> tuple[Tensor, ...]:
+    return (torch.ones(2, dtype=torch.int64),)
+
+
+def rewrite_inputs() -> tuple[Tensor, ...]:
     return (torch.ones(2, dtype=torch.int64),)

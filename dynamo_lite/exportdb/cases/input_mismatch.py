@@ -6,6 +6,8 @@ what was expected and what was given.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -18,14 +20,13 @@ class Module(nn.Module):
         return x * 2
 
 
-class Rewrite(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x * 2
-
-
 def inputs() -> tuple[Tensor, ...]:
     return (torch.randn(2, 3),)
 
 
 def wrong_inputs() -> tuple[Tensor, ...]:
     return (torch.randn(5, 3),)
+
+
+def rewrite_dynamic_shapes() -> dict[str, Any]:
+    return {"x": {0: torch.export.Dim("rows")}}

@@ -20,10 +20,6 @@ class Module(nn.Module):
         return x * 2
 
 
-class Rewrite(Module):
-    pass
-
-
 def export(module: nn.Module) -> ExportedProgram:
     return dynamo_lite.export(module, torch.randn(3))  # type: ignore[arg-type]
 

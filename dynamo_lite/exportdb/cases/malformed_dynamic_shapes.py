@@ -19,10 +19,6 @@ class Module(nn.Module):
         return x * 2
 
 
-class Rewrite(Module):
-    pass
-
-
 def inputs() -> tuple[Tensor, ...]:
     return (torch.randn(4),)
 

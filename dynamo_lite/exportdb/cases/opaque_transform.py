@@ -21,10 +21,6 @@ class Module(nn.Module):
         return torch.vmap(lambda row: row * 2)(rows)
 
 
-class Rewrite(Module):
-    pass
-
-
 def export(module: nn.Module) -> ExportedProgram:
     programs: list[ExportedProgram] = []
 

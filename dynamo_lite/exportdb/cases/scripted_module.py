@@ -21,10 +21,6 @@ class Module(nn.Module):
         return x * 2
 
 
-class Rewrite(Module):
-    pass
-
-
 def export(module: nn.Module) -> ExportedProgram:
     return dynamo_lite.export(torch.jit.trace(module, (torch.randn(3),)), inputs())
 

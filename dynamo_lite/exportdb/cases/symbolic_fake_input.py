@@ -27,10 +27,6 @@ class Module(nn.Module):
         return x + torch.zeros(x.shape[0])
 
 
-class Rewrite(Module):
-    pass
-
-
 def eager(module: nn.Module, x: Tensor) -> Tensor:
     return rewrite_inputs()[0]
 
