@@ -28,7 +28,7 @@ from dynamo_lite.program.fixes import violation
 from dynamo_lite.program.input_dims import InputDims, InputSource, Spot, collect
 from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.shape_tree import Made, lay_along
-from symbolic_shapes import Int, Symbol, codegen
+from symbolic_shapes import Int, Symbol, codegen, symbols_of
 from symbolic_shapes.constraints import Solution, solve
 from symbolic_shapes.dims import DimTable, InvalidDims, declare
 from symbolic_shapes.torch_env import TorchShapeEnv, int_ranges
@@ -264,11 +264,15 @@ def _text(source: Any) -> str:
 
 
 def _pinned(solution: Solution) -> list[str]:
-    """The dimensions that were to be discovered, and have one size."""
+    """The dimensions that were to be discovered, and have one size; with the lines that are the reason."""
     notes = []
     for dim, size, before in zip(solution.table.dims, solution.sizes, solution.table.sizes):
         if before.terms and not size.terms:
-            notes.append(f"{dim.text} is static: the program only works for {size.const}")
+            reasons = [str(fact.origin) for guard in solution.guard_set.guards
+                       if guard.kind == "equality" and guard.symbol in symbols_of(before)
+                       for fact in solution.guard_set.origins(guard)]
+            because = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+            notes.append(f"{dim.text} is static: the program only works for {size.const}{because}")
     return notes
 
 

@@ -98,6 +98,10 @@ def test_auto_is_discovered() -> None:
     assert shapes(program)[2] == "z:[4]" and shapes(program)[0][2:] == shapes(program)[1][2:]
     check(program, f, r(3), r(3), r(4))
     refuses(program, r(3), r(5), r(4))
+    (note,) = (text for text in program.notes if text.startswith("z.shape[0]"))
+    line = f.__code__.co_firstlineno + 1
+    assert note == f"z.shape[0] is static: the program only works for 4 (user line {__file__}:{line} " \
+                   "`return x + y, z + torch.ones(4)`)"
 
 
 def test_derived_dims() -> None:
