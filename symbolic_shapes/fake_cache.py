@@ -125,22 +125,22 @@ class SymbolicCache:
             return self._run(func, types, args, kwargs)
         tensors: list[FakeTensor] = []
         try:
-            key = self._call_key(func, args, kwargs, tensors)
+            key = self.call_key(func, args, kwargs, tensors)
             entry = self._entries.get(key)
         except Bypass as bypass:
             self.bypasses[bypass.reason] += 1
             return self._run(func, types, args, kwargs)
         if entry is not None:
             self.hits += 1
-            return self._replay(entry, tensors)
+            return self.replay(entry, tensors)
         made = self._env.unbacked_created
         result = self._run(func, types, args, kwargs)
         try:
             if self._env.unbacked_created != made:
                 raise Bypass("made an unbacked symbol")
-            entry = self._entry(result, tensors)
+            entry = self.make_entry(result, tensors)
             # The run may have learned equations or been rolled back: the key of now, not of before.
-            self._entries[self._call_key(func, args, kwargs, [])] = entry
+            self._entries[self.call_key(func, args, kwargs, [])] = entry
             self.misses += 1
         except Bypass as bypass:
             self.bypasses[bypass.reason] += 1
@@ -155,7 +155,8 @@ class SymbolicCache:
             return self._mode._dispatch_impl(func, types, args, kwargs)
 
     # -- keys ---------------------------------------------------------------------------------------------------
-    def _call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
+    def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
+        """What the result of a call depends on; `tensors` receives each tensor argument once. Raises Bypass."""
         if func not in self._refusals:
             self._refusals[func] = refusal(func, self._mode)
         reason = self._refusals[func]
@@ -218,7 +219,7 @@ class SymbolicCache:
         parts.append(_node(tensor.storage_offset()))
 
     # -- entries --------------------------------------------------------------------------------------------------
-    def _entry(self, result: Any, tensors: list[FakeTensor]) -> Entry:
+    def make_entry(self, result: Any, tensors: list[FakeTensor]) -> Entry:
         container = type(result) if isinstance(result, (tuple, list)) else None
         outputs: list[Output] = []
         seen: dict[int, int] = {}
@@ -245,7 +246,7 @@ class SymbolicCache:
         if output.layout is not torch.strided or output.is_conj() or output.is_neg():
             raise Bypass("a result that is not plainly strided")
 
-    def _replay(self, entry: Entry, tensors: list[FakeTensor]) -> Any:
+    def replay(self, entry: Entry, tensors: list[FakeTensor]) -> Any:
         results: list[FakeTensor] = []
         with in_kernel_invocation_manager(self._mode):
             for output in entry.outputs:

@@ -88,6 +88,9 @@ class Levels:
         recorder._last_first, recorder.marked_grad, recorder.autocast_nodes = None, enabled, []
         try:
             yield level
+            if recorder.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
+                recorder.marked_grad = enabled
+                recorder.marker(torch._C._set_grad_enabled, (enabled,))
         finally:
             self._inner.pop()
             self._restore(self._saved.pop())
@@ -165,7 +168,7 @@ class Levels:
     def _add_sizes(self, node: fx.Node, tensor: torch.Tensor) -> None:
         recorder = self._recorder
         recorder._last_first = self._inner[-1].placeholders[-1]
-        if recorder.sizes is not None and tensor._has_symbolic_sizes_strides and node in self._inner[-1].arguments:
+        if recorder.sizes is not None and tensor._has_symbolic_sizes_strides:
             recorder.sizes.add_tensor(node, tensor, first=True)
 
     def _placeholder(self, name: str) -> fx.Node:

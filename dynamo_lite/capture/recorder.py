@@ -41,6 +41,7 @@ from dynamo_lite.capture.modes import FunctionMode, OperatorMode, admit_higher_o
 from dynamo_lite.capture.names import lifted_names
 from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import StandIns, storage_key
+from dynamo_lite.capture.symbolic_memo import SymbolicMemory
 from dynamo_lite.capture.tensor_map import TensorMap
 from dynamo_lite.capture.unbacked import unbacked_bindings
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -90,6 +91,7 @@ class Recorder:
         self._root = root
         self._nodes = TensorMap()
         self._stand_ins = StandIns(self.fake_mode)
+        self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
         self._constant_storages: dict[int, Lifted] = {}
@@ -329,10 +331,7 @@ class Recorder:
             self._check_operands(func, fake_args, fake_kwargs)
         if func._schema.is_mutable and remembers:
             memo.check_mutation(func, fake_args, fake_kwargs)
-        key = memo.key_of(func, fake_args, fake_kwargs) if remembers else None
-        out = memo.MISS
-        if key is not None:
-            out = memo.recall(key, self.fake_mode, fake_args, fake_kwargs, self.memory)
+        out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (memo.MISS, None)
         if out is memo.MISS:
             try:
                 out = self._run(func, fake_args, fake_kwargs)
@@ -343,13 +342,35 @@ class Recorder:
                     self._raised = eager
                     raise eager from None
                 raise
-            if key is not None:
-                memo.remember(key, fake_args, fake_kwargs, out)
+            if remember is not None:
+                remember(out)
         if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
         if func in _METADATA_ASSERTED:
             self._assert_metadata(fake_args[0], node_args[0])
         return self._record(func, node_args, node_kwargs, out)
+
+    def _recall(
+        self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Any, Callable[[Any], None] | None]:
+        """(what this call gave before or MISS, what to do with its result if it is a MISS)."""
+        key = memo.key_of(func, args, kwargs)
+        if key is not None:
+            out = memo.recall(key, self.fake_mode, args, kwargs, self.memory)
+            return out, lambda out: memo.remember(key, args, kwargs, out)
+        symbolic = self._symbolic_memory
+        if symbolic is None:
+            return memo.MISS, None
+        key = symbolic.key_of(func, args, kwargs)
+        if key is None:
+            return memo.MISS, None
+        made = self.env.unbacked_created  # type: ignore[union-attr]
+
+        def remember(out: Any) -> None:
+            if made == self.env.unbacked_created:  # type: ignore[union-attr]
+                symbolic.remember(func, args, kwargs, out)
+
+        return symbolic.recall(key, args, kwargs, self.memory), remember
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self.env is None:
