@@ -10,7 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dynamo_lite.checking import check as check
     from dynamo_lite.exporter import export as export
+    from dynamo_lite.opaque import allow as allow
+    from dynamo_lite.opaque import assume_constant_result as assume_constant_result
+    from dynamo_lite.opaque import substitute as substitute
     from dynamo_lite.program.constraints import constrain_as_size as constrain_as_size
     from dynamo_lite.program.constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.constraints import dynamic_dim as dynamic_dim
@@ -19,6 +23,8 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "export": "dynamo_lite.exporter",
+    "check": "dynamo_lite.checking",
+    **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
     **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),
 }
 

@@ -17,7 +17,7 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.dynamic_shapes import read_call
-from dynamo_lite.run import Run, retrace, traced
+from dynamo_lite.run import Run, traced
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.torch_state import TorchState
 
@@ -31,6 +31,7 @@ def export(
     dynamic_shapes: Any = None,
     constraints: Any = None,
     strict: bool = True,
+    effects: str = "refuse",
 ) -> ExportedProgram:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
 
@@ -41,6 +42,8 @@ def export(
             constants of the program.
         constraints: the same in the words of torch 2.1 (`dynamic_dim`).
         strict: every Python frame of the program is interpreted (the only mode so far).
+        effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
+            statistics read). What was dropped is in the notes and in `trace(...).effects`.
 
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
@@ -53,7 +56,7 @@ def export(
     from dynamo_lite.trace import trace
 
     return trace(
-        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict
+        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
     ).program
 
 
@@ -74,16 +77,18 @@ def capture(
     dynamic_shapes: Any,
     constraints: Any,
     strict: bool,
+    effects: str = "refuse",
 ) -> Captured:
     """What `export` does, up to the program; trace.py makes a trace of it."""
     args, kwargs = _check_call(mod, args, kwargs, strict)
+    if effects not in ("refuse", "drop"):
+        raise InvalidArguments(f'effects must be "refuse" or "drop", not {effects!r}')
     root = _root_of(mod)
     call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     with _as_before():
-        with traced(mod, root, inputs, call.specs) as run:
-            if run.effects.pending:
-                retrace(run)
+        with traced(mod, root, inputs, call.specs, drops=effects == "drop") as run:
+            run.settle_effects()
         settled = run.settle()
         if settled is not None:
             call.verify(settled)

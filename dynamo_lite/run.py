@@ -79,7 +79,10 @@ class Run:
         if self.declared is None:
             return None
         assert self.recorder.env is not None
-        return settle(self.declared, self.recorder.env)
+        settled = settle(self.declared, self.recorder.env)
+        for note in settled.notes:
+            self.tracer.note(note)
+        return settled
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""

@@ -11,7 +11,9 @@ from torch.export import ExportedProgram
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.exporter import Captured, capture
 from dynamo_lite.torch_errors import catchable_as_torch
+from dynamo_lite.program.changes import changed_in_place
 from dynamo_lite.tracing.assumption_set import guards_of
+from dynamo_lite.tracing.effect import Effect
 from guards import Guard, GuardSet
 
 
@@ -24,12 +26,15 @@ def trace(
     dynamic_shapes: Any = None,
     constraints: Any = None,
     strict: bool = True,
+    effects: str = "refuse",
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
 
     Arguments and errors are those of `export`, whose result is `trace(...).program`.
     """
-    captured = capture(mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict)
+    captured = capture(
+        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
+    )
     return trace_of(mod, captured)
 
 
@@ -39,27 +44,12 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
     found = Trace(
         captured.program,
         guards_of(mod, run, captured.inputs, captured.program),
-        [*_effects(run)],
+        [*run.records, *changed_in_place(captured.program, set(run.effects.buffer_updates))],
         [*run.tracer.specializations] if hasattr(run.tracer, "specializations") else [],
         run.tracer.notes,
     )
     captured.program.trace = found  # type: ignore[attr-defined]
     return found
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One change that the program makes to what is outside of it, and what becomes of it.
-
-    `kind` is "carried" (the program makes it too: a buffer's new value) or "dropped" (nobody can see it).
-    """
-
-    kind: str
-    target: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.target}: {self.text}"
 
 
 @dataclass(eq=False)
@@ -95,7 +85,7 @@ class Trace:
         if self.guards:
             yield f"Assumptions ({len(self.guards)})", self.guards.tree().splitlines()
         if self.effects:
-            yield "Effects", [f"{effect.kind}: {effect}" for effect in self.effects]
+            yield "Effects", [str(effect) for effect in self.effects]
         if self.specializations:
             yield "Fixed sizes", [str(row) for row in self.specializations]
         if self.notes:
@@ -127,13 +117,3 @@ def _no_trace() -> None:
 
 def _at(frames: tuple[UserFrame, ...]) -> str:
     return f"  ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
-
-
-def _effects(run: Any) -> Iterator[Effect]:
-    from dynamo_lite.tracing.effects import describe, describe_target
-
-    for name in run.effects.buffer_updates:
-        yield Effect("carried", f"the buffer {name}", "gets a new value")
-    for change in run.effects.dropped:
-        old, new = describe(change.old), describe(change.new)
-        yield Effect("dropped", describe_target(run.tracer, change), f"{old} becomes {new}")

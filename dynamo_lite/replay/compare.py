@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.program.changes import frames_of, last_change
 from dynamo_lite.replay.seen import Seen
 
 
@@ -117,11 +117,8 @@ def _at(where: str, what: str, node: fx.Node | None) -> Difference:
 
 def line_of(node: fx.Node) -> str | None:
     """The innermost line of the program in a node's stack trace, as "file:line: source"."""
-    rows = re.findall(r'File "(.+?)", line (\d+), in [^\n]*\n([^\n]*)', node.meta.get("stack_trace") or "")
-    if not rows:
-        return None
-    file, line, source = rows[-1]
-    return f"{file}:{line}: {source.strip()}"
+    frames = frames_of(node)
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].source}" if frames else None
 
 
 def _output_nodes(program: ExportedProgram) -> list[fx.Node | None]:
@@ -144,16 +141,4 @@ def _state_node(program: ExportedProgram, name: str) -> fx.Node | None:
 
 
 def _last_change(node: fx.Node | None) -> fx.Node | None:
-    """The last operator that changes the value of a placeholder in place (a view of it included); else itself."""
-    if node is None:
-        return None
-    found, family = node, {node}
-    for user in node.graph.nodes:
-        if user.op != "call_function" or not any(arg in family for arg in user.all_input_nodes[:1]):
-            continue
-        schema = getattr(user.target, "_schema", None)
-        if schema is not None and any(a.alias_info is not None for a in schema.arguments):
-            family.add(user)
-            if schema.is_mutable:
-                found = user
-    return found
+    return None if node is None else last_change(node)

@@ -18,10 +18,12 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.assigned_buffers import check_assigned
+from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.paths import path_of
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
-from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.tracer import Tracer, frames_at
 from dynamo_lite.tracing.writes import is_invisible
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
@@ -32,6 +34,8 @@ class Effects:
     """The net effects of one run on what was there before it."""
 
     buffer_updates: dict[str, torch.Tensor] = field(default_factory=dict)
+    assigned: dict[str, Change] = field(default_factory=dict)  # the same, as changes
+    others: list[Effect] = field(default_factory=list)  # what is no change of an object: a setting, an argument
     dropped: list[Change] = field(default_factory=list)
     pending: list[Change] = field(default_factory=list)
 
@@ -64,6 +68,7 @@ def classify(tracer: Tracer) -> Effects:
         else:
             effects.pending.append(change)
     check_assigned(tracer, assigned)
+    effects.assigned = assigned
     effects.buffer_updates = {name: change.new for name, change in assigned.items()}
     return effects
 
@@ -158,7 +163,7 @@ def error(tracer: Tracer, change: Change) -> GraphBreak:
 
 
 def describe_target(tracer: Tracer, change: Change) -> str:
-    """The changed place in words: self.layers[0].count, the global COUNT, the free variable n, a list."""
+    """The changed place as Python names it (self.layers[0].count, CONFIG['n']), or in words where it has no name."""
     owner = change.owner
     if change.part == "cell":
         return "a variable of an enclosing function"
@@ -168,11 +173,49 @@ def describe_target(tracer: Tracer, change: Change) -> str:
         return f"{prefix}.{change.key}"
     if _is_globals(owner):
         return f"the global {change.key}"
-    if change.part == "attributes":
-        kind = f"class {owner.__qualname__}" if isinstance(owner, type) else f"a {type(owner).__qualname__}"
-        return f"the attribute {change.key} of {kind}"
-    container = f"a {type(owner).__qualname__}"
-    return container if change.key is None else f"the entry {change.key!r} of {container}"
+    path = path_of(owner, tracer.root)
+    if change.part == "items":
+        if path is not None and path.endswith(".__dict__") and isinstance(change.key, str):
+            return f"{path.removesuffix('.__dict__')}.{change.key}"
+        container = path or f"a {type(owner).__qualname__}"
+        known = isinstance(change.key, (str, int, bool))
+        if change.key is None or not known:
+            return container
+        return f"{container}[{change.key!r}]" if path else f"the entry {change.key!r} of {container}"
+    if path is not None:
+        return f"{path}.{change.key}"
+    kind = f"class {owner.__qualname__}" if isinstance(owner, type) else f"a {type(owner).__qualname__}"
+    return f"the attribute {change.key} of {kind}"
+
+
+def records(run_tracer: Tracer, effects: Effects, pending: Verdict) -> list[Effect]:
+    """The effects of a run, for people. `pending` says what became of those that were pending.
+
+    To be asked while the heap is as the run left it.
+    """
+    found = [
+        _record(run_tracer, change, "buffer", f"self.{name}", Verdict.CARRIED)
+        for name, change in effects.assigned.items()
+    ]
+    rows = [(change, Verdict.INVISIBLE) for change in effects.dropped] + [(c, pending) for c in effects.pending]
+    for change, verdict in rows:
+        found.append(_record(run_tracer, change, kind_of(change), describe_target(run_tracer, change), verdict))
+    return [*found, *effects.others]
+
+
+def _record(tracer: Tracer, change: Change, kind: str, target: str, verdict: Verdict) -> Effect:
+    return Effect(kind, target, describe(change.old), describe(change.new), verdict, frames_at(change.mark))
+
+
+def kind_of(change: Change) -> str:
+    """The kind of an effect, as Effect.kind names it."""
+    if change.part == "cell":
+        return "variable"
+    if _is_globals(change.owner):
+        return "global"
+    if isinstance(change.owner, type):
+        return "class"
+    return "item" if change.part == "items" else "attribute"
 
 
 def describe(value: Any, limit: int = 80) -> str:

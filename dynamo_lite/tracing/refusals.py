@@ -151,12 +151,14 @@ REFUSALS: dict[str, Refusal] = {
         errors.UnsupportedEffect,
         "The program changes {target} from {old} to {new}, and a later call would see it; the exported program "
         "cannot carry that.",
-        "keep it as a tensor in a registered buffer (register_buffer) and update that, or return it from forward.",
+        "keep it as a tensor in a registered buffer (register_buffer) and update that, or return it from forward; "
+        'effects="drop" says that losing it is fine.',
     ),
     "new-state-tensor": Refusal(
         errors.UnsupportedEffect,
         "The program stores a tensor in {target}, which a later call would see; the exported program cannot carry it.",
-        "register a buffer of that shape in __init__ (register_buffer) and copy_() into it, or return the tensor.",
+        "register a buffer of that shape in __init__ (register_buffer) and copy_() into it, or return the tensor; "
+        'effects="drop" says that losing it is fine.',
     ),
     "parameter-assigned": Refusal(
         errors.UnsupportedEffect,
@@ -171,12 +173,12 @@ REFUSALS: dict[str, Refusal] = {
     "input-container": Refusal(
         errors.UnsupportedEffect,
         "The program changes {target}, a container that was passed in; the caller's own would stay as it was.",
-        "return the new container, or work on a copy of it.",
+        'return the new container, or work on a copy of it; effects="drop" says that losing the change is fine.',
     ),
     "global-state": Refusal(
         errors.UnsupportedEffect,
         "After forward {target} is {new}; before it was {old}. The exported program cannot carry that.",
-        "restore it before forward returns (use it as a context manager).",
+        'restore it before forward returns (use it as a context manager); effects="drop" says that losing it is fine.',
     ),
     "process-state": Refusal(
         errors.UnsupportedEffect,
