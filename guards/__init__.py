@@ -1,7 +1,7 @@
 """Guards: the conditions under which an exported program is right.
 
-A `Source` says where a value was read from, a `Guard` what it has to be there, a `GuardSet` checks all guards of a trace
-with one generated function and explains what failed. docs/guards.md has the whole picture.
+A `Source` says where a value was read from, a `Guard` what it has to be there, a `GuardSet` checks all guards of a
+trace with one generated function and explains what failed. docs/guards.md has the whole picture.
 """
 
 from guards.guard import Failure, Guard, State

@@ -9,7 +9,6 @@ from guards.kinds import KINDS
 from guards.source import Source
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Guard:
     """`kind` is a row of kinds.KINDS; `expected` its constant; `other` the second source of a guard on two places.
 
@@ -17,11 +16,16 @@ class Guard:
     what every program rests on (the form of the call, torch's switches).
     """
 
-    kind: str
-    source: Source | None
-    expected: Any
-    line: Any = None
-    other: Source | None = None
+    __slots__ = ("expected", "kind", "line", "other", "source")
+
+    def __init__(
+        self, kind: str, source: Source | None, expected: Any, line: Any = None, other: Source | None = None
+    ) -> None:
+        self.kind = kind
+        self.source = source
+        self.expected = expected
+        self.line = line
+        self.other = other
 
     @property
     def text(self) -> str:
@@ -50,6 +54,9 @@ class Guard:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<Guard {self.text}>"
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ class GuardSet(Sequence[Guard]):
         if index < 0:
             return None
         guard = self._guards[index]
-        found = f"{type(error).__name__}: {error}" if error is not None else self._found(guard, (mod, args, kwargs or {}))
+        raised = f"{type(error).__name__}: {error}"
+        found = raised if error is not None else self._found(guard, (mod, args, kwargs or {}))
         return Failure(index, guard, found, error)
 
     def explain(self, failure: Failure | int) -> str:

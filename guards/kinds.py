@@ -95,7 +95,9 @@ KINDS: Mapping[str, Kind] = {
     "code": Kind("{v}.__code__ is not {c}", lambda e: f"the code of {e.co_qualname}", lambda v, e: "other code"),
     "unset": Kind("_is_set({v}, {c})", lambda e: f"no {e}", lambda v, e: "it is set"),
     "no_attribute": Kind(
-        "_getattr({v}, {c}, _MISSING) is not _MISSING", lambda e: f"no attribute {e} of the class", lambda v, e: "the class has it"
+        "_getattr({v}, {c}, _MISSING) is not _MISSING",
+        lambda e: f"no attribute {e} of the class",
+        lambda v, e: "the class has it",
     ),
 }
 

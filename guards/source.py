@@ -1,16 +1,16 @@
 """Where a value was read from: a path that starts at something named and is followed step by step.
 
 A `Source` is followed twice: by the code that `compiler.py` generates (fast, each shared prefix once), and by `follow`
-(slow, to say what was found). Both use the same table `STEPS`. No step runs code of the user: an instance's attribute is
-read from its `__dict__`, an item through the built-in type's own method. That needs the parent to have the type that it
-had, so a guard on the parent's type stands before each such step.
+(slow, to say what was found). Both use the same table `STEPS`. No step runs code of the user: an instance's attribute
+is read from its `__dict__`, an item through the built-in type's own method. That needs the parent to have the type that
+it had, so a guard on the parent's type stands before each such step.
 """
 
 from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, NamedTuple
 
 
@@ -62,20 +62,55 @@ HELPERS: Mapping[str, Any] = {
 }
 """What the generated code of STEPS calls."""
 
-ROOTS = frozenset({"module", "function", "argument", "keyword", "constant"})
+_REGISTRIES = frozenset({"_modules", "_parameters", "_buffers"})
+"""Dicts of an nn.Module whose entries are read as its attributes."""
+_PLAIN = frozenset({"attribute", "slot", "class_entry"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A path: `step` with `key` from `parent` (None for a root). `text` is how people read it.
+    """A path: `step` with `key` from `parent` (None for a root).
 
-    Sources are compared by identity; whoever makes them makes each once (so that prefixes are shared).
+    Sources are compared by identity; whoever makes them makes each once (so that prefixes are shared). Texts are made
+    when somebody asks.
     """
 
-    parent: Source | None
-    step: str
-    key: Any
-    text: str
+    __slots__ = ("_shown", "_text", "key", "parent", "step")
+
+    def __init__(self, parent: Source | None, step: str, key: Any, shown: str | None = None) -> None:
+        self.parent = parent
+        self.step = step
+        self.key = key
+        self._shown = shown
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """How people read it."""
+        if self._text is None:
+            self._text = self._make_text()
+        return self._text
+
+    def _make_text(self) -> str:
+        owner = self._owner()
+        if owner is not None and isinstance(self.key, str):
+            of_module = owner.step == "constant" and type(owner.key) is ModuleType
+            shown = f"[{self.key!r}]" if of_module else f"[{self.key}]" if self.key.isdigit() else f".{self.key}"
+            return owner.text + shown
+        base = self.parent.text if self.parent is not None else ""
+        key = str(self.key) if self.step in _PLAIN else _short(self.key)
+        form = self._shown if self._shown is not None else STEPS[self.step].text
+        return form.replace("{p}", base).replace("{k}", key)
+
+    def _owner(self) -> Source | None:
+        """The object whose attribute this is: an entry of its `__dict__`, or of a module's registry."""
+        holder = self.parent
+        if self.step not in ("item", "dict_item") or holder is None or holder.parent is None:
+            return None
+        if holder.step in ("item", "dict_item") and _is_registry(holder.key) and holder.parent.parent is not None:
+            holder = holder.parent
+        if holder.step == "dict" or (holder.step == "slot" and holder.key == "__dict__"):
+            return holder.parent
+        return None
 
     def follow(self, call: tuple[Any, Any, Any]) -> Any:
         """The value that is there now; `call` is (mod, args, kwargs). Raises what a step raises."""
@@ -92,19 +127,22 @@ class Source:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Source {self.text}>"
+
 
 def root(step: str, key: Any = None, text: str | None = None) -> Source:
     """A path's beginning: the callable, an argument, or a constant object (`text` names that)."""
-    return Source(None, step, key, text if text is not None else STEPS[step].text.replace("{k}", repr(key)))
+    return Source(None, step, key, text)
 
 
-def child(parent: Source, step: str, key: Any = None, text: str | None = None) -> Source:
-    """The path one step on. `text` replaces the step's usual way to be shown."""
-    if text is None:
-        plain = step in ("attribute", "slot", "class_entry")
-        shown = key if plain else _short(key)
-        text = STEPS[step].text.replace("{p}", parent.text).replace("{k}", str(shown))
-    return Source(parent, step, key, text)
+def child(parent: Source, step: str, key: Any = None, shown: str | None = None) -> Source:
+    """The path one step on. `shown` replaces the form that STEPS gives to the step's text."""
+    return Source(parent, step, key, shown)
+
+
+def _is_registry(key: Any) -> bool:
+    return isinstance(key, str) and key in _REGISTRIES
 
 
 def _short(key: Any) -> str:

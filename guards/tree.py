@@ -56,5 +56,3 @@ def _line(guard: Guard, lines: bool) -> str:
         return ""
     last = [row.strip() for row in str(guard.line).splitlines() if row.strip() and set(row.strip()) != {"^"}]
     return "  # " + " | ".join(last[-2:])
-
-

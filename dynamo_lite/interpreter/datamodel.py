@@ -63,14 +63,17 @@ _SIMPLE_ITERATORS = frozenset(
 def getitem(vm: Any, container: Any, key: Any) -> Any:
     """`container[key]`; a class is subscripted by its metaclass or `__class_getitem__`."""
     kind = type(container)
-    if vm.on_look is not None and kind not in _SEQUENCES:
-        vm.on_look("key", container, key)  # it may not be there
-    if type(key) in _KEYS and (kind in _SEQUENCES or kind is dict):
-        value = container[key]
-    else:
-        if vm.before_write is not None and issubclass(type(container), defaultdict):
-            vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
-        value = vm.doors.apply_shallow(operator.getitem, container, key)
+    try:
+        if type(key) in _KEYS and (kind in _SEQUENCES or kind is dict):
+            value = container[key]
+        else:
+            if vm.before_write is not None and issubclass(type(container), defaultdict):
+                vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
+            value = vm.doors.apply_shallow(operator.getitem, container, key)
+    except LookupError:
+        if vm.on_look is not None:
+            vm.on_look("key", container, key)
+        raise
     return value if vm.on_read is None else vm.on_read("item", container, key, value)
 
 

@@ -96,4 +96,4 @@ class _Guarding:
         below = self.walk.dict_of(value, source)
         self.walk.add("keys", below, list(namespace), None)
         for name, item in namespace.items():
-            self.value(item, places.get(name), self.walk.child(below, "item", name, f"{source.text}.{name}"))
+            self.value(item, places.get(name), self.walk.child(below, "item", name))

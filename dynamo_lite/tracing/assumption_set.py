@@ -27,7 +27,7 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
     _start(walk, mod)
     walk.run()
     walk.identities()
-    return GuardSet(walk.finished(), arguments, codegen.namespace())
+    return GuardSet(walk.guards, arguments, codegen.namespace())
 
 
 def _start(walk: Walk, mod: Any) -> None:

@@ -1,8 +1,8 @@
 """From what the program read (reads.py) to guards: each with a source, the value that it rests on, and a line.
 
 Runs after the trace, when the heap is as it was before: a walk from what is named (the callable, the modules' globals,
-classes) along the places that the program read. A place that no path leads to belongs to an object of the run itself and
-is no assumption. Reading happens past every override, so that none of the program's code runs here.
+classes) along the places that the program read. A place that no path leads to belongs to an object of the run itself
+and is no assumption. Reading happens past every override, so that none of the program's code runs here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.opaque import same_contents
 from dynamo_lite.tracing.reads import Reads, Site, items_of
-from guards import Guard, Source, child, facts_of, root
+from guards import Guard, Source, facts_of, root
 from guards.values import is_atom
 
 _MISSING = object()
@@ -41,8 +41,8 @@ _ITEM_STEPS: tuple[tuple[type, str], ...] = (
     (tuple, "tuple_item"),
     (collections.deque, "deque_item"),
 )
-_REGISTRIES = frozenset({"_modules", "_parameters", "_buffers"})
-_LIMIT = 20_000
+_SEVERAL = frozenset({"present", "no_attribute", "unset", "contents"})
+"""Kinds of which a place may have more than one."""
 
 
 class Walk:
@@ -59,8 +59,11 @@ class Walk:
         self._todo: collections.deque[tuple[Any, Source, Site | None]] = collections.deque()
         self._children: dict[tuple[int, str, Any], Source] = {}
         self._absent: dict[int, Guard] = {}
+        self._plain: dict[type, bool] = {}  # types without a __getattribute__ of their own
+        self._rows: set[tuple[Any, ...]] = set()
+        self._ran: dict[type, list[tuple[str, Any, FunctionType]]] = {}
+        self._whole: set[tuple[int, bool]] = set()
         self._class_entries: set[tuple[int, str]] = set()
-        self._shown_as: dict[int, str] = {}  # id of a module's registry → the module's own text
         self._tensors: dict[int, Source] = {}
         self._held_by_program = held_by_program
 
@@ -71,7 +74,7 @@ class Walk:
         place = (id(parent), step, key)
         known = self._children.get(place)
         if known is None:
-            known = self._children[place] = child(parent, step, key, text)
+            known = self._children[place] = Source(parent, step, key, text)
         return known
 
     def constant(self, value: Any, text: str | None = None) -> Source:
@@ -89,7 +92,10 @@ class Walk:
     # ---- placing a value at a source
 
     def add(self, kind: str, source: Source, expected: Any, site: Site | None, other: Source | None = None) -> None:
-        self.guards.append(Guard(kind, source, expected, site, other))
+        row = (kind, id(source), id(other), expected if kind in _SEVERAL else None)
+        if row not in self._rows:
+            self._rows.add(row)
+            self.guards.append(Guard(kind, source, expected, site, other))
 
     def place(self, value: Any, source: Source, site: Site | None, fixed: bool = False) -> None:
         """`value` is at `source`: guard what the program may know of it, and go on from there.
@@ -192,16 +198,15 @@ class Walk:
             self.reached[id(namespace)] = self.dict_of(value, source)
             self._alive.append(namespace)
             self._todo.append((namespace, self.dict_of(value, source), site))
-            if isinstance(value, nn.Module):
-                for name in _REGISTRIES:
-                    self._shown_as[id(namespace.get(name))] = source.text
 
     def dict_of(self, value: Any, source: Source) -> Source:
         """The source of an instance's `__dict__`."""
-        plain = classes.entry(type(value), "__getattribute__") in (None, _OBJECT_GETATTRIBUTE)
-        if isinstance(value, (type, ModuleType)) or plain:
-            return self.child(source, "dict")
-        return self.child(source, "slot", "__dict__")
+        kind = type(value)
+        plain = self._plain.get(kind)
+        if plain is None:
+            own = classes.entry(kind, "__getattribute__") in (None, _OBJECT_GETATTRIBUTE)
+            plain = self._plain[kind] = own or issubclass(kind, (type, ModuleType))
+        return self.child(source, "dict") if plain else self.child(source, "slot", "__dict__")
 
     def _function(self, fn: FunctionType, source: Source) -> None:
         site = self._reads.called.get(id(fn), _MISSING)
@@ -216,7 +221,7 @@ class Walk:
         for index, cell in enumerate(fn.__closure__ or ()):
             if ("cell", None) in self._looks.get(id(cell), ()):
                 at = self._looks[id(cell)]["cell", None]
-                text = f"{source.text}.<{fn.__code__.co_freevars[index]}>"
+                text = f"{{p}}.<{fn.__code__.co_freevars[index]}>"
                 self._cell(cell, self.child(source, "cell", index, text), at)
 
     def _cell(self, cell: CellType, source: Source, site: Site | None) -> None:
@@ -233,14 +238,13 @@ class Walk:
                 continue
             if base is not cls and id(base) in self._looks:
                 self.visit(base, self.constant(base), None)
-            for name, functions in _functions_of(base):
-                ran = next((f for f in functions if id(f) in called), None)
-                if ran is not None:
-                    entry = classes.entry(cls, name)
-                    assert entry is not None
-                    owner = cls if entry.cls is base else base
-                    own = Entry(base, classes.namespace(base)[name])
-                    self.class_entry(owner, name, own, called[id(ran)])
+            ran = self._ran.get(base)
+            if ran is None:
+                ran = self._ran[base] = classes.functions_among(base, called)
+            for name, value, function in ran:
+                entry = classes.entry(cls, name)
+                owner = cls if entry is not None and entry.cls is base else base
+                self.class_entry(owner, name, Entry(base, value), called[id(function)])
 
     # ---- attributes
 
@@ -258,8 +262,7 @@ class Walk:
         if namespace is not None:
             below = self.dict_of(value, source)
             if name in namespace:
-                dot = f"{source.text}.{name}" if type(value) is not ModuleType else f"{source.text}[{name!r}]"
-                path = self.child(below, "item", name, dot)
+                path = self.child(below, "item", name)
                 self.place(namespace[name], path, site, fixed=type(value) is ModuleType)
                 return
             self.absent(below, name, site)
@@ -342,9 +345,9 @@ class Walk:
                 self.absent(source, key, site)
                 return
             if type(value) is dict and (id(value) in self._reads.namespaces):
-                self.place(value[key], self.child(source, step, key, f"{source.text}[{key!r}]"), site, fixed=True)
+                self.place(value[key], self.child(source, step, key), site, fixed=True)
                 return
-            self.place(dict.__getitem__(value, key), self._item_source(value, source, step, key), site)
+            self.place(dict.__getitem__(value, key), self.child(source, step, key), site)
             return
         base = next(b for b, name in _ITEM_STEPS if isinstance(value, b))
         try:
@@ -353,12 +356,6 @@ class Walk:
             self.add("length", source, _length(value), site)
             return
         self.place(held, self.child(source, step, key), site)
-
-    def _item_source(self, value: Any, source: Source, step: str, key: Any) -> Source:
-        shown = self._shown_as.get(id(value))
-        if shown is None or not isinstance(key, str):
-            return self.child(source, step, key)
-        return self.child(source, step, key, f"{shown}[{key}]" if key.isdigit() else f"{shown}.{key}")
 
     def _all_items(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """Everything that a container holds, in order."""
@@ -370,7 +367,7 @@ class Walk:
             step = item_step(value)
             assert step is not None
             for name in keys:
-                self.place(dict.__getitem__(value, name), self._item_source(value, source, step, name), site)
+                self.place(dict.__getitem__(value, name), self.child(source, step, name), site)
         elif isinstance(value, (set, frozenset)):
             self.add("set", source, frozenset(items_of(value)) if _hashable(value) else list(items_of(value)), site)
         elif isinstance(value, (list, tuple, collections.deque)):
@@ -386,16 +383,16 @@ class Walk:
 
     def parts(self, value: Any, source: Source, key: Any, site: Site | None, state: bool = False) -> None:
         """Everything in a container, at any depth; with `state` through the attributes of objects too."""
-        todo, seen = [(value, source)], set()
-        while todo and len(seen) < _LIMIT:
+        todo = [(value, source)]
+        while todo:
             value, source = todo.pop()
-            if id(value) in seen or is_tensor(value) or is_atom(value):
+            if (id(value), state) in self._whole or is_tensor(value) or is_atom(value):
                 continue
-            seen.add(id(value))
+            self._whole.add((id(value), state))
             self._all_items(value, source, None, site)
             step = item_step(value)
             if isinstance(value, dict) and step is not None:
-                todo += [(dict.__getitem__(value, k), self._item_source(value, source, step, k)) for k in dict.keys(value)]
+                todo += [(dict.__getitem__(value, k), self.child(source, step, k)) for k in dict.keys(value)]
             elif step is not None:
                 todo += [(item, self.child(source, step, i)) for i, item in enumerate(items_of(value))]
             if state and type(value).__flags__ & HEAP_TYPE and not isinstance(value, (type, nn.Module)):
@@ -424,19 +421,6 @@ class Walk:
         """A module was called, and had no hooks."""
         self.add("no_hooks", self.dict_of(value, source), None, site)
 
-    def finished(self) -> list[Guard]:
-        """All guards, none twice."""
-        seen: set[tuple[Any, ...]] = set()
-        found = []
-        for guard in self.guards:
-            place = (guard.kind, id(guard.source), id(guard.other), str(guard.expected) if guard.source is None else "")
-            if guard.kind == "present":
-                place += (repr(guard.expected),)
-            if guard.kind in ("contents", "no_attribute", "unset") or place not in seen:
-                found.append(guard)
-                seen.add(place)
-        return found
-
     def identities(self) -> None:
         """`a is b` of two objects from outside: still two objects."""
         for (how, left, right), site in self._reads.places.items():
@@ -449,7 +433,7 @@ class Walk:
 def _key_look(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
     if dict.__contains__(value, key):
         if ("item", key) not in walk._looks[id(value)]:
-            walk.add("present", source, [key], site)
+            walk.add("present", source, (key,), site)
     else:
         walk.absent(source, key, site)
 
@@ -502,11 +486,6 @@ def _length(value: Any) -> int:
 
 def _hashable(value: Any) -> bool:
     return all(is_atom(item) for item in items_of(value))
-
-
-def _functions_of(cls: type) -> list[tuple[str, tuple[FunctionType, ...]]]:
-    rows = ((name, classes.functions_in(value)) for name, value in classes.namespace(cls).items())
-    return [row for row in rows if row[1]]
 
 
 def module_name(namespace: dict[str, Any]) -> str | None:

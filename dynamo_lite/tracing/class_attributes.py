@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 _namespace: Any = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
@@ -68,6 +69,23 @@ def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
         return tuple(f for part in (value.fget, value.fset, value.fdel) for f in functions_in(part))
     held = instance_dict(value) if kind.__flags__ & HEAP_TYPE else None  # cached_property, partialmethod, ...
     return tuple(f for f in (held or {}).values() if type(f) is types.FunctionType)
+
+
+def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, types.FunctionType]]:
+    """(name, attribute, function) for the attributes of the class itself that stand for a function with such an id."""
+    found = []
+    for name, value in _namespace(cls).items():
+        if type(value) is types.FunctionType:
+            if id(value) in ids:
+                found.append((name, value, value))
+        elif type(value).__flags__ & HEAP_TYPE or type(value) in _WRAPPERS:
+            function = next((f for f in functions_in(value) if id(f) in ids), None)
+            if function is not None:
+                found.append((name, value, function))
+    return found
+
+
+_WRAPPERS = frozenset({staticmethod, classmethod, property})
 
 
 def binds(value: Any) -> bool:

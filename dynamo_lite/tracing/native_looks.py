@@ -41,7 +41,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
         ),
     ),
     (KEY, (dict.get, dict.__getitem__, dict.__contains__, dict.pop, dict.setdefault)),
-    (LENGTH, (len, list.__len__, tuple.__len__, dict.__len__, set.__len__, frozenset.__len__, collections.deque.__len__)),
+    (LENGTH, (len, *(kind.__len__ for kind in (list, tuple, dict, set, frozenset, collections.deque)))),
     (
         ITEMS,
         (

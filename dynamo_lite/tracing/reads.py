@@ -1,9 +1,9 @@
 """What the program read from outside, written down as it happens: cheap, by identity, nothing resolved.
 
-A row says *how* an object was looked at, *which* (its id) and with what *key*, and where the program was the first time.
-Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the rows of objects
-that the run made belong to no object afterwards. What the program wrote before it read it is no assumption. The values are
-looked up after the run, when the heap is again as it was before (assumptions.py).
+A row says *how* an object was looked at, *which* (its id) and with what *key*, and where the program was the first
+time. Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the rows of
+objects that the run made belong to no object afterwards. What the program wrote before it read it is no assumption. The
+values are looked up after the run, when the heap is again as it was before (assumptions.py).
 
 =============  ==============================================  ========================
 how            the program learned                             key
@@ -42,8 +42,8 @@ _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _ONE_OBJECT = frozenset({KEY, "length", STATE, "context", "referent"})
 _QUIET: tuple[type, ...] = (
     int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
-    torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.layout, torch.memory_format,
-    ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.CodeType,
+    torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
+    torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.CodeType,
 )  # fmt: skip
 """Instances tell nothing beyond their value, their type or their own rules."""
 
@@ -69,6 +69,14 @@ class Site(NamedTuple):
 Place = tuple[str, int, Any]
 
 
+class _Quiet(dict[type, bool]):
+    """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
+
+    def __missing__(self, kind: type) -> bool:
+        answer = self[kind] = issubclass(kind, _QUIET)
+        return answer
+
+
 class Reads:
     """The rows of one run. `vm` is the interpreter that runs the program."""
 
@@ -81,7 +89,8 @@ class Reads:
         self.called: dict[int, Site | None] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
-        self._quiet: dict[type, bool] = {}
+        self.quiet = _Quiet()
+        self._last: Site | None = None
         self._library: dict[Any, bool] = {}
 
     # ---- the tracer's hooks
@@ -95,23 +104,28 @@ class Reads:
     def value(self, kind: str, owner: Any, key: Any) -> None:
         """Observer.on_read."""
         if kind == "attr":
-            if type(owner) is ModuleType:
-                self.modules[id(owner)] = owner
-            self.read("attr", owner, key)
+            place = ("attr", id(owner), key)
+            if place not in self.places and place not in self.written:
+                if type(owner) is ModuleType:
+                    self.modules[id(owner)] = owner
+                self.places[place] = self._site()
         elif kind == "item":
             self._item(owner, key)
         elif kind == "cell":
             self.read("cell", owner)
         elif type(owner) is dict:
-            self.namespaces.setdefault(id(owner), owner)
+            place = ("item", id(owner), key)
+            if place in self.places:
+                return
+            self.namespaces[id(owner)] = owner
             self.read("item", owner, key)
             if kind == "builtin":  # it is there because the module has no such global
                 namespace = self.vm.frame.globals
-                self.namespaces.setdefault(id(namespace), namespace)
+                self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
 
     def _item(self, owner: Any, key: Any) -> None:
-        if self.is_quiet(type(owner)):
+        if self.quiet[type(owner)]:
             return
         if type(key) in _KEYS:
             self.read("item", owner, key)
@@ -121,10 +135,10 @@ class Reads:
     def look(self, how: str, owner: Any, key: Any) -> None:
         """Observer.on_look."""
         kind = type(owner)
-        if self.is_quiet(kind):
+        if self.quiet[kind]:
             return
         if how == "is":
-            if not self.is_quiet(type(key)):
+            if not self.quiet[type(key)]:
                 self.read(how, owner, id(key))
         elif how == "key":
             if type(key) in _KEYS and issubclass(kind, dict):
@@ -172,40 +186,38 @@ class Reads:
             self._one(how, args)
         else:
             for arg in args:
-                if not self.is_quiet(type(arg)):
+                if not self.quiet[type(arg)]:
                     self.read(how, arg)
 
     def _one(self, how: str, args: tuple[Any, ...]) -> None:
         if how is KEY and len(args) > 1:
             self._item(args[0], args[1])
-        elif not self.is_quiet(type(args[0])):
+        elif not self.quiet[type(args[0])]:
             self.read(how, args[0])
 
     def _deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
         for arg in (*args, *kwargs.values()) if kwargs else args:
-            if not self.is_quiet(type(arg)):
+            if not self.quiet[type(arg)]:
                 self.parts(arg, how)
 
     def parts(self, value: Any, how: str = PARTS) -> None:
         """All that native code may find in `value`, and in the containers that it holds now."""
-        todo, seen = [value], set()
+        todo, seen, quiet = [value], set(), self.quiet
         while todo:
             value = todo.pop()
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            self.read(how, value)
             if issubclass(type(value), _CONTAINERS):
-                todo.extend(item for item in items_of(value) if not self.is_quiet(type(item)))
+                loud = [item for item in items_of(value) if not quiet[type(item)]]
+                if not loud and type(value) is tuple:
+                    continue  # known as a whole wherever it was read
+                todo += loud
+                self.read(how, value)
+            elif how is STATE:
+                self.read(how, value)
 
     # ---- helpers
-
-    def is_quiet(self, kind: type) -> bool:
-        """Whether an instance of `kind` has nothing to be looked at (see _QUIET)."""
-        known = self._quiet.get(kind)
-        if known is None:
-            known = self._quiet[kind] = issubclass(kind, _QUIET)
-        return known
 
     def _site(self) -> Site | None:
         """The innermost frame that is not a library's; None before the program's first."""
@@ -216,7 +228,10 @@ class Reads:
             if library is None:
                 library = self._library[name] = str(name).partition(".")[0] == "torch"
             if not library:
-                return Site(frame.code, frame.info, frame.pc)
+                last = self._last
+                if last is None or last.pc != frame.pc or last.code is not frame.code:
+                    last = self._last = Site(frame.code, frame.info, frame.pc)
+                return last
             frame = frame.back
         return None
 
