@@ -20,6 +20,7 @@ from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, as_int, symbo
 from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact, Origin
 from symbolic_shapes.floats import float_symbols_of
 from symbolic_shapes.knowledge import Clash, Knowledge, Mark
+from symbolic_shapes.listener import Before, Listener
 from symbolic_shapes.proof import facts_used
 from symbolic_shapes.relations import Bool, as_bool, eq, ne, not_
 from symbolic_shapes.semantics import evaluate
@@ -32,12 +33,14 @@ class ShapeEnv:
         symbols: name -> Symbol, in order of creation.
         facts: the log of `Fact`s.
         version: changes whenever an answer may change (a fact was learned or rolled back).
+        listeners: told of each new symbol and fact, and of what the fact changed (listener.py).
     """
 
     def __init__(self, *, use_z3: bool = False) -> None:
         self.symbols: dict[str, Symbol] = {}
         self.knowledge = Knowledge()
         self.use_z3 = use_z3
+        self.listeners: list[Listener] = []
         self._suppressed = 0
         self._numbers = {"s": count(), "u": count()}
         self._proved: dict[Bool, Answer] = {}
@@ -72,6 +75,8 @@ class ShapeEnv:
         if name in self.symbols:
             raise ValueError(f"there is a symbol {name} already")
         symbol = self.symbols[name] = Symbol(name, lo, hi, **fields)
+        for listener in self.listeners:
+            listener.on_symbol(symbol)
         return symbol.as_int()
 
     # -- questions ------------------------------------------------------------------------------------
@@ -191,11 +196,15 @@ class ShapeEnv:
         return None if self._suppressed else self._learn(relation, origin, kind)
 
     def _learn(self, relation: Bool, origin: Origin, kind: str) -> Fact:
+        before = Before(self) if self.listeners else None
         try:
-            return self.knowledge.learn(relation, origin, kind)
+            fact = self.knowledge.learn(relation, origin, kind)
         except Clash as clash:
             others = [f for f in facts_used(clash.step) if f.index < len(self.facts)]
             raise ContradictoryFacts(relation, origin, others) from None
+        if before is not None:
+            before.tell(fact)
+        return fact
 
     # -- going back -----------------------------------------------------------------------------------
     def snapshot(self) -> Mark:

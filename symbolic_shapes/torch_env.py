@@ -111,6 +111,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
         specialized: called with an expression and its value in the example, where the program takes the value.
+        operator: the OpOverload whose kernel is running, None while the program itself does.
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
     """
 
@@ -135,6 +136,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         self.specialized: Callable[[Any, Any], None] | None = None
         self._suppressed = 0
         self._inside = PROGRAM
+        self.operator: Any = None
         self._fail_on_new = False
         self.frozen = False
         self.fake_tensor_cache = _NoCache()
@@ -426,12 +428,15 @@ class TorchShapeEnv(Inputs, Unbacked):
     def inside_operator(self, func: Any = None) -> Iterator[None]:
         """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
         before: int = self._inside
+        caller = self.operator
+        self.operator = func if func is not None else caller
         kind = kernel_kind(func)
         self._inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
         try:
             yield
         finally:
             self._inside = before
+            self.operator = caller
 
     @property
     def in_kernel(self) -> bool:
