@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dynamo_lite.errors import UserFrame
@@ -59,7 +60,7 @@ class TraceContext:
         name = getattr(fn, "__name__", None)
         if name is None:
             return []
-        source = fn if type(fn) is not _METHOD else name  # TorchDynamo names a tensor's method by its name
+        source = name if type(fn) in _METHODS else fn  # TorchDynamo names a tensor's method by its name
         return [(self._name(name, -self._tracer.call_serial), source)]
 
     def _name(self, base: str, serial: int) -> str:
@@ -83,4 +84,4 @@ class TraceContext:
         self._tracer.abort(error)
 
 
-_METHOD = type(list.append)
+_METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

@@ -111,7 +111,7 @@ def _no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
     variables, tracer.context_values = tracer.context_values, {}
     try:
         yield
-        _check_journal(tracer, operator, older)
+        _check_journal(tracer, operator, older, made)
         for name, _, now in state.changed():
             tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
         for variable, value in tracer.context_values.items():
@@ -125,7 +125,8 @@ def _no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
         tracer.context_values = {**tracer.context_values, **variables}
 
 
-def _check_journal(tracer: Tracer, operator: str, older: set[int]) -> None:
+def _check_journal(tracer: Tracer, operator: str, older: set[int], older_dicts: set[int]) -> None:
+    """older: the ids of the trace's own objects before; older_dicts: of its dicts, which the collector may not track."""
     journal = tracer.journal
     if not journal:
         return
@@ -133,7 +134,8 @@ def _check_journal(tracer: Tracer, operator: str, older: set[int]) -> None:
     effects._place_instance_dicts(tracer)
     for change in journal.changes():
         owner = change.owner
-        if id(owner) in tracer.made_dicts or (id(owner) not in older and tracer.heap.is_young(owner)):
+        is_older = id(owner) in older or (type(owner) is dict and id(owner) in older_dicts)
+        if id(owner) in tracer.made_dicts or (not is_older and tracer.heap.is_young(owner)):
             continue
         if effects._same_value(change.old, change.new) or effects._place(change) in effects.INVISIBLE:
             continue

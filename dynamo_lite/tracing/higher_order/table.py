@@ -10,9 +10,9 @@ from torch.autograd.function import FunctionMeta
 
 from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad
 from dynamo_lite.tracing.higher_order.cond import call_cond
-from dynamo_lite.tracing.higher_order.regions import call_region
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
+from dynamo_lite.tracing.higher_order.regions import call_region
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
