@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from dynamo_lite.program.constraints import constrain_as_size as constrain_as_size
     from dynamo_lite.program.constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.constraints import dynamic_dim as dynamic_dim
+    from dynamo_lite.traces import Trace as Trace
+    from dynamo_lite.traces import trace as trace
 
 __version__ = "0.1.0"
 
 _LAZY = {
     "export": "dynamo_lite.exporter",
     "check": "dynamo_lite.checking",
+    **dict.fromkeys(("Trace", "trace"), "dynamo_lite.traces"),
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
     **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),
 }
 
-__all__ = ["errors", *_LAZY]
+__all__ = ["errors", "logging", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:
@@ -36,6 +39,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_LAZY[name]), name)
         globals()[name] = value
         return value
-    if name == "errors":
-        return importlib.import_module("dynamo_lite.errors")
+    if name in ("errors", "logging"):
+        return importlib.import_module(f"dynamo_lite.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
@@ -53,7 +54,7 @@ def export(
 
     The user's objects are as before when this returns or raises.
     """
-    from dynamo_lite.trace import trace
+    from dynamo_lite.traces import trace
 
     return trace(
         mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
@@ -89,14 +90,16 @@ def capture(
     with _as_before():
         with traced(mod, root, inputs, call.specs, drops=effects == "drop") as run:
             run.settle_effects()
-        settled = run.settle()
-        if settled is not None:
-            call.verify(settled)
+        with logs.phase("the conditions on sizes"):
+            settled = run.settle()
+            if settled is not None:
+                call.verify(settled)
         updates, guards = run.effects.buffer_updates, run.tracer.guards
         try:
-            program = build_program(
-                run.recorder, root, inputs, run.outputs, settled=settled, buffer_updates=updates, guards=guards
-            )
+            with logs.phase("building the program"):
+                program = build_program(
+                    run.recorder, root, inputs, run.outputs, settled=settled, buffer_updates=updates, guards=guards
+                )
         except CaptureError as error:
             raise run.tracer.refused(error) from error
     program.notes = run.tracer.notes  # type: ignore[attr-defined]

@@ -57,12 +57,13 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
         )
 
 
-def difference(tensor: Any, facts: TensorFacts) -> str:
+def difference(value: Any, facts: TensorFacts) -> str:
     """How a value differs from the facts, in words; empty if it does not."""
     import torch
 
-    if type(tensor) is not facts.cls:
-        return f"a {type(tensor).__module__}.{type(tensor).__qualname__}"
+    if type(value) is not facts.cls:
+        return f"a {type(value).__module__}.{type(value).__qualname__}"
+    tensor: Any = value
     with torch._C.DisableTorchFunctionSubclass():
         found: list[tuple[str, Any, Any]] = [
             ("dtype", tensor.dtype, facts.dtype),

@@ -21,8 +21,9 @@ def changed_in_place(program: ExportedProgram, assigned: set[str]) -> Iterator[E
     `assigned` are the buffers that the program assigns, which is an effect of its own.
     """
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    changes = _last_changes(program.graph)
     for node, spec in zip(placeholders, program.graph_signature.input_specs):
-        change = last_change(node)
+        change = changes.get(node, node)
         if change is not node and spec.kind in _KINDS and spec.target not in assigned:
             name = node.name if spec.kind is InputKind.USER_INPUT else f"self.{spec.target}"
             value = f"a tensor of shape {tuple(node.meta['val'].shape)}"
@@ -30,16 +31,23 @@ def changed_in_place(program: ExportedProgram, assigned: set[str]) -> Iterator[E
 
 
 def last_change(node: fx.Node) -> fx.Node:
-    """The last operator that changes the value of a placeholder in place, or of a view of it; the node itself if none."""
-    found, family = node, {node}
-    for user in node.graph.nodes:
-        if user.op != "call_function" or not any(arg in family for arg in user.all_input_nodes[:1]):
-            continue
-        schema = getattr(user.target, "_schema", None)
-        if schema is not None and any(a.alias_info is not None for a in schema.arguments):
-            family.add(user)
-            if schema.is_mutable:
-                found = user
+    """The last operator that changes a placeholder's value in place, or a view of it; the node itself if none."""
+    return _last_changes(node.graph).get(node, node)
+
+
+def _last_changes(graph: fx.Graph) -> dict[fx.Node, fx.Node]:
+    """The same for all placeholders: an operator's result that may share memory belongs to its first argument."""
+    origin: dict[fx.Node, fx.Node] = {}
+    found: dict[fx.Node, fx.Node] = {}
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            origin[node] = node
+        elif node.op == "call_function" and (first := next(iter(node.all_input_nodes), None)) in origin:
+            schema = getattr(node.target, "_schema", None)
+            if schema is not None and any(a.alias_info is not None for a in schema.arguments):
+                origin[node] = origin[first]
+                if schema.is_mutable:
+                    found[origin[node]] = node
     return found
 
 

@@ -39,7 +39,7 @@ def guard_arguments(walk: Walk, inputs: FlatInputs, open_sizes: Mapping[int, Any
     places, keywords = inputs.unflatten(numbers)
     walk.guards.append(Guard("arguments", None, len(inputs.args)))
     walk.guards.append(Guard("keywords", None, frozenset(inputs.kwargs)))
-    rows = [("argument", i, value, places[i]) for i, value in enumerate(inputs.args)]
+    rows: list[tuple[str, Any, Any, Any]] = [("argument", i, value, places[i]) for i, value in enumerate(inputs.args)]
     rows += [("keyword", name, value, keywords[name]) for name, value in inputs.kwargs.items()]
     sources: dict[str, Source] = {}
     for name, (step, key, value, place) in zip(inputs.arg_names, rows):

@@ -349,7 +349,7 @@ class Walk:
                 return
             self.place(dict.__getitem__(value, key), self.child(source, step, key), site)
             return
-        base = next(b for b, name in _ITEM_STEPS if isinstance(value, b))
+        base: Any = next(b for b, name in _ITEM_STEPS if isinstance(value, b))
         try:
             held = base.__getitem__(value, key)
         except IndexError:

@@ -243,7 +243,8 @@ def items_of(value: Any) -> list[Any]:
     """What a built-in container (or a subclass of one) holds, keys too, past any override."""
     if isinstance(value, dict):
         return [*dict.keys(value), *dict.values(value)]
-    for base in (list, tuple, set, frozenset, collections.deque):
+    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
+    for base in kinds:
         if isinstance(value, base):
             return list(base.__iter__(value))
     raise TypeError(type(value))

@@ -10,8 +10,9 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.exporter import Captured, capture
-from dynamo_lite.torch_errors import catchable_as_torch
+from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.changes import changed_in_place
+from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.assumption_set import guards_of
 from dynamo_lite.tracing.effect import Effect
 from guards import Guard, GuardSet
@@ -32,10 +33,13 @@ def trace(
 
     Arguments and errors are those of `export`, whose result is `trace(...).program`.
     """
-    captured = capture(
-        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
-    )
-    return trace_of(mod, captured)
+    with logs.reported(mod) as reported:
+        captured = capture(
+            mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
+        )
+        with logs.phase("the guards"):
+            reported.append(trace_of(mod, captured))
+    return reported[0]
 
 
 def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
