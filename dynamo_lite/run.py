@@ -14,6 +14,7 @@ from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import InternalError, InvalidArguments
+from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
@@ -60,6 +61,7 @@ class Run:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
             sizes.attach(self.tracer, self.recorder.env)
+        logs.attach(self)
         self.declared = self._declare()
 
     def _declare(self) -> DeclaredInputs | None:
@@ -190,7 +192,8 @@ def traced(
     try:
         while True:
             try:
-                run.trace()
+                with logs.phase("the run in the interpreter"):
+                    run.trace()
                 break
             except Inexact as error:
                 lower = levels[levels.index(run.recorder.memory) + 1 :]
