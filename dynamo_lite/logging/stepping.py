@@ -6,15 +6,18 @@ The interpreter's hooks are wrapped for one run, so that nothing is asked while 
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.interpreter.sentinels import NULL
 from dynamo_lite.logging.settings import is_on, log
 from dynamo_lite.logging.values import short
 
 _STACK_SHOWN = 6
+_VARIABLE = re.compile(r"_(FAST|DEREF)$")
 
 
 def attach(vm: Interpreter) -> None:
@@ -53,10 +56,14 @@ class _Steps:
             log("trace_source", f"{at.filename}:{at.lineno} in {at.name}: {at.source}", level)
 
     def _show_instruction(self, frame: Any, handler: Any, argument: Any, level: int) -> None:
-        stack = [short(value) for value in frame.stack[-_STACK_SHOWN:]]
+        stack = ["NULL" if value is NULL else short(value) for value in frame.stack[-_STACK_SHOWN:]]
         more = "... " if len(frame.stack) > _STACK_SHOWN else ""
-        name = f"{handler.__name__.upper()} {'' if argument is None else short(argument)}".rstrip()
-        log("bytecode", f"{frame.code.co_name}:{frame.lineno} {name}  [{more}{', '.join(stack)}]", level)
+        name = handler.__name__.upper()
+        if _VARIABLE.search(name) and type(argument) is int:
+            shown = str(frame.info.names[argument])
+        else:
+            shown = "" if argument is None else short(argument)
+        log("bytecode", f"{frame.code.co_name}:{frame.lineno} {name} {shown}  [{more}{', '.join(stack)}]", level)
 
     def _is_library(self, code: Any) -> bool:
         known = self._libraries.get(id(code))

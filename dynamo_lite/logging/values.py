@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ def short(value: Any, depth: int = 2) -> str:
     if isinstance(value, torch.Tensor):
         with modes_off():
             dtype = str(value.dtype).removeprefix("torch.")
-            return f"{kind.__name__}({dtype}[{', '.join(map(str, value.shape))}])"
+            return f"{kind.__name__}({dtype}[{', '.join(map(short, value.shape))}])"
     if kind in (torch.SymInt, torch.SymFloat, torch.SymBool):
         return str(value.node)
     if kind in (list, tuple, set, dict, torch.Size):
@@ -27,7 +28,9 @@ def short(value: Any, depth: int = 2) -> str:
     if kind in _ATOMS or kind is bool:
         text = repr(value)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-    if isinstance(value, type) or callable(value):
+    if kind is ModuleType:
+        return str(value.__name__)
+    if isinstance(value, type) or kind.__name__ in _FUNCTIONS:
         return _name(value)
     return f"<{kind.__name__}>"
 
@@ -43,10 +46,7 @@ def _container(value: Any, kind: type, depth: int) -> str:
 
 
 def _name(value: Any) -> str:
-    """The name of a function or class; of a callable object, its class."""
-    names = type.__dict__ if isinstance(value, type) else None
-    if names is None and type(value).__name__ not in _FUNCTIONS:
-        return f"<{type(value).__name__}>"
+    """The name of a function or class, with its module."""
     name = getattr(value, "__qualname__", type(value).__name__)
     module = getattr(value, "__module__", None) or ""
     return f"{module}.{name}" if module and module != "builtins" else str(name)
