@@ -1,7 +1,7 @@
-"""Looking at `grad_fn`
+"""Looking into `grad_fn`
 
-The autograd graph of stand-ins is not that of eager: programs hold operators, not their history. Ask `requires_grad`,
-which is the same.
+The autograd graph of stand-ins is not that of eager: programs hold operators, not their history. Whether there is one
+may be asked; what is in it may not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Module(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = self.lin(x)
-        if y.grad_fn is not None:  # stops here
+        if y.grad_fn is not None and "Addmm" in y.grad_fn.name():  # stops here
             return y * 2
         return y
 

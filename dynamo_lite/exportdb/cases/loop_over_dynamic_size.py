@@ -1,0 +1,37 @@
+"""A Python loop over a dynamic size
+
+The loop is unrolled, so the number of its steps is fixed. Where the steps are alike, an operator over the whole
+dimension does the same for every size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+TAGS = ("dynamic-shapes", "control-flow", "python")
+ERROR = "constraint-violation"
+
+
+class Module(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        total = torch.zeros(x.shape[1])
+        for i in range(x.shape[0]):
+            total = total + x[i] * (i + 1)
+        return total
+
+
+class Rewrite(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        weights = torch.arange(1, x.shape[0] + 1, dtype=x.dtype)
+        return (x * weights[:, None]).sum(0)
+
+
+def inputs() -> tuple[Tensor, ...]:
+    return (torch.randn(4, 2),)
+
+
+def dynamic_shapes() -> dict[str, Any]:
+    return {"x": {0: torch.export.Dim("rows", min=2)}}
