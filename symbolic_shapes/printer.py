@@ -18,8 +18,9 @@ COMPARE = {"le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 FLIPPED = {"<=": ">=", "==": "==", "!=": "!="}
 CALLS = {"floor": "math.floor", "ceil": "math.ceil", "trunc": "math.trunc", "round": "round"}
 INFIX = {"bitand": "&", "bitor": "|", "bitxor": "^"}
-FLOAT_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "int_truediv": "/"}
-FLOAT_CALLS = {"to_float": "float", "abs": "abs", "round_digits": "round"}
+FLOAT_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "int_truediv": "/",
+               "float_mod": "%", "float_floordiv": "//"}
+FLOAT_CALLS = {"to_float": "float", "abs": "abs", "round_digits": "round", "float_max": "max", "float_min": "min"}
 
 
 def default_name(symbol: Node) -> str:
@@ -173,6 +174,9 @@ def _float(node: Float, name: Names) -> tuple[str, int]:
         return f"{left} {FLOAT_INFIX[node.op]} {right}", 0
     if node.op == "neg":
         return f"-{_write(node.args[0], name, ATOM)}", SUM
+    if node.op == "float_ite":
+        condition, then, otherwise = (_write(a, name, 1) for a in node.args)
+        return f"({then} if {condition} else {otherwise})", ATOM
     call = FLOAT_CALLS.get(node.op, f"math.{node.op}")
     return f"{call}({', '.join(_write(a, name, 0) for a in node.args)})", ATOM
 
