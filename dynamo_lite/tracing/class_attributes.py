@@ -6,8 +6,8 @@ import types
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-_namespace: Any = type.__dict__["__dict__"].__get__  # type: ignore[attr-defined]
-_mro: Any = type.__dict__["__mro__"].__get__  # type: ignore[attr-defined]
+_namespace: Any = type.__dict__["__dict__"].__get__
+_mro: Any = type.__dict__["__mro__"].__get__
 HEAP_TYPE = 1 << 9
 
 

@@ -59,7 +59,6 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ),
     (STATE, (vars, dir, object.__reduce_ex__, object.__dir__, object.__reduce__)),
     ("context", (ContextVar.get,)),
-    ("referent", (weakref.ref.__call__,)),
 )  # fmt: skip
 
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}

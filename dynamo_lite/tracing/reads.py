@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import collections
 import types
+import weakref
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", "referent"})
+_ONE_OBJECT = frozenset({KEY, "length", STATE, "context"})
 _QUIET: tuple[type, ...] = (
     int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
     torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
@@ -177,7 +178,9 @@ class Reads:
             return
         how = LOOKS.get(id(fn))
         if how is None:
-            if isinstance(fn, type) and fn.__flags__ & _HEAP_TYPE:
+            if type(fn) is weakref.ref:
+                self.read("referent", fn)
+            if issubclass(type(fn), type) and fn.__flags__ & _HEAP_TYPE:
                 return  # its __new__ and __init__ are calls of their own
             self._deep(args, kwargs, PARTS)
         elif how is NOTHING or not args:
