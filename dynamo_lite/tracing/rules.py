@@ -20,7 +20,7 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import marked, shared_memory, sizes, skipped, unbacked
+from dynamo_lite.tracing import marked, shared_memory, size_keys, sizes, skipped, unbacked
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
@@ -243,13 +243,15 @@ def dynamo_wrapper_globals() -> Any:
 
 
 def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A function wrapped by torch.compile or torch.compiler.disable: the program is that of the function itself."""
+    """A function wrapped by torch.compile: the program is that of the function itself. torch.compiler.disable: refused."""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
         return NOT_HANDLED
     if fn.__dict__.get("_torchdynamo_disable") and is_trusted_module(str(getattr(original, "__module__", ""))):
         return NOT_HANDLED  # torch's own: disabled for TorchDynamo, which is not here
     name = getattr(original, "__qualname__", str(original))
+    if fn.__dict__.get("_torchdynamo_disable") and fn.__dict__.get("_torchdynamo_disable_recursive", True):
+        tracer.refuse("compiler-disabled", function=name)
     tracer.note(f"torch.compile or torch.compiler.disable around {name} was ignored")
     return tracer.vm.call(original, args, kwargs)
 
@@ -296,7 +298,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
-    return rows | _functions() | marked.table() | shared_memory.table() | higher_order.table() | sizes.table() | unbacked.table()
+    return rows | _functions() | marked.table() | shared_memory.table() | higher_order.table() | sizes.table() | size_keys.table() | unbacked.table()
 
 
 def in_library(module_name: str) -> bool:

@@ -21,7 +21,7 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
-from dynamo_lite.tracing import data_dependent, lru, marked, printing, rules, sizes, tensor_attributes, unbacked
+from dynamo_lite.tracing import data_dependent, lru, marked, printing, rules, size_keys, sizes, tensor_attributes, unbacked
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.iterators import ITERATORS
@@ -32,7 +32,7 @@ from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
-from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, concrete, real_type
+from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
@@ -80,6 +80,7 @@ class Tracer(Observer):
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.listeners = Listeners()
+        self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.modules = ModuleStack(root)
         self.lru_caches = LruCaches()
@@ -241,6 +242,8 @@ class Tracer(Observer):
                 return self.ranges.get(id(owner), (owner, value))[1]
             if key == "__dict__" and type(value) is dict and not gc.is_tracked(value):
                 self.instance_dicts[id(value)] = owner
+            if id(owner) in self.graph_nodes:
+                self.refuse("autograd-graph")
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
@@ -279,7 +282,7 @@ class Tracer(Observer):
 
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
-        return concrete(key) if type(key) in SYMBOLIC or type(key) is tuple else key
+        return size_keys.key(key)
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""

@@ -5,10 +5,11 @@ the program may admit the example's sizes only; it must equal eager wherever it 
 """
 
 # Programs as users write them, odd ones too.
-# ruff: noqa: B028, C417, RUF005, UP031, UP032
+# ruff: noqa: B028, C401, C416, C417, RUF005, UP031, UP032
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import functools
@@ -431,6 +432,22 @@ def dict_key(x):
 @fixes()
 def set_of_sizes(x):
     return x * len({x.shape[0], 8, x.shape[1]})
+
+
+@fixes()
+def keys_stored_by_c_code(x):
+    n, m = x.shape
+    d = dict.fromkeys([n, 1])
+    d.setdefault(n + 1, 3)
+    d.update([(n + 2, n)])
+    d |= {n + 3: 1}
+    pairs = dict(zip([n, m], [n, m]))
+    s = set(v for v in x.shape)
+    s.add(n + 1)
+    s.update([n + 2])
+    c = collections.Counter([n, n, m])
+    o = collections.defaultdict(list, [((n, m), 1)])
+    return x, list(d), list(pairs), sorted(s), list(frozenset([n])), c[8], list(o), {k: v for k, v in pairs.items()}
 
 
 @fixes()
