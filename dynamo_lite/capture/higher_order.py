@@ -105,6 +105,7 @@ def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
 
 
 def _attribute(recorder: Recorder, name: str) -> fx.Node:
+    recorder.mark_grad_mode()  # the attribute belongs to the region that its call is in
     node = recorder.graph.create_node("get_attr", name, (), {}, name=name)
     context = recorder.context
     trace = context.stack_trace()

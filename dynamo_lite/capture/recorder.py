@@ -464,10 +464,7 @@ class Recorder:
             node.meta["unbacked_bindings"] = bindings
 
     def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
-        enabled = torch.is_grad_enabled() or bool(self.in_function)
-        if enabled is not self.marked_grad:  # whoever switched it: the program, or C++ (torch.autograd.grad, functorch)
-            self.marked_grad = enabled
-            self.marker(torch._C._set_grad_enabled, (enabled,))
+        self.mark_grad_mode()
         node = self.graph.create_node("call_function", func, args, kwargs, name=name)
         meta = node.meta
         context = self.context
@@ -480,6 +477,13 @@ class Recorder:
             meta["source_fn_stack"] = source
         meta["torch_fn"] = context.torch_fn() or self._torch_fn(func)
         return node
+
+    def mark_grad_mode(self) -> None:
+        """A border of a region, if gradients have been switched since the last node: by the program, or in C++."""
+        enabled = torch.is_grad_enabled() or bool(self.in_function)
+        if enabled is not self.marked_grad:
+            self.marked_grad = enabled
+            self.marker(torch._C._set_grad_enabled, (enabled,))
 
     def _torch_fn(self, func: Any) -> tuple[str, str]:
         function = self.torch_function or func

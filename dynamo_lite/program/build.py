@@ -66,7 +66,8 @@ def build_program(
     output.name = "output"
     _drop_dead(recorder)
     _place_in_root(graph, root)
-    has_symbols = recorder.env is not None and not without_symbols(recorder.fake_mode)
+    # torch's rules for sub-graphs ask for an environment when a program is traced again, symbols or not.
+    has_symbols = recorder.env is not None and (bool(recorder.modules) or not without_symbols(recorder.fake_mode))
     if has_symbols:
         solution = settled.solution if settled is not None else None
         _insert_asserts(recorder, solution)

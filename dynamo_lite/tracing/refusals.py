@@ -53,6 +53,11 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "compiler-disabled": Refusal(
+        errors.UnsupportedCall,
+        "{function} is under torch.compiler.disable: its author says that it must not be traced.",
+        "take the decorator off, or make it a custom operator (torch.library.custom_op), which stays one call.",
+    ),
     "subgraph-effect": Refusal(
         errors.UnsupportedEffect,
         "A function given to {operator} changes {what}; whether and how often it runs is known at run time only.",

@@ -207,4 +207,5 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 HIGHER_ORDER: tuple[str, ...] = (
     "torch.autograd:backward",
     "torch:Tensor.backward",
+    "torch.func:linearize",
 )

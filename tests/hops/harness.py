@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from dynamo_lite import export
+from tests.hops.plain import PLAIN
 
 Call = tuple[Any, ...]
 
@@ -54,17 +56,21 @@ def check_equal(program: Program) -> None:
 
 
 @contextmanager
-def plain_cond() -> Iterator[None]:
-    """torch.cond as its documentation defines it: eager's own compiles the branches first, which takes seconds."""
-    original, torch.cond = torch.cond, lambda p, true, false, operands=(): (true if p else false)(*operands)
+def plain() -> Iterator[None]:
+    """Control flow as torch's documentation defines it: eager's own compiles the functions first, which takes seconds."""
+    modules = (torch, *(m for name, m in sys.modules.items() if name.startswith("tests.hops.") and name.endswith("_programs")))
+    saved = [(m, name, vars(m)[name]) for m in modules for name in PLAIN if name in vars(m)]
+    for module, name, _ in saved:
+        setattr(module, name, PLAIN[name])
     try:
         yield
     finally:
-        torch.cond = original
+        for module, name, original in saved:
+            setattr(module, name, original)
 
 
 def assert_same(module: Callable[..., Any], run: Callable[..., Any], call: Call, gradients: bool) -> None:
-    with plain_cond():
+    with plain():
         expected = _result(module, call, gradients)
     given = _result(run, call, gradients)
     assert pytree.tree_structure(expected) == pytree.tree_structure(given)

@@ -175,6 +175,10 @@ def _check_carry(tracer: Tracer, name: str, given: Sequence[Any], returned: Sequ
                 if getattr(old, attribute) != getattr(new, attribute):
                     what = f"{attribute} {getattr(new, attribute)} for the carried value {index}, given "
                     tracer.refuse("loop-mismatch", operator=name, what=f"{what}{getattr(old, attribute)}")
+            sizes = [(a, b) for a, b in zip(old.shape, new.shape) if type(a) is int and type(b) is int]
+            if any(a != b for a, b in sizes):  # the operator itself compares symbolic ones
+                what = f"shape {list(new.shape)} for the carried value {index}, given {list(old.shape)}"
+                tracer.refuse("loop-mismatch", operator=name, what=what)
 
 
 def _finish(tracer: Tracer, steps: list[Traced], outputs: list[Any], names: Sequence[str]) -> list[Any]:

@@ -1,0 +1,43 @@
+"""torch.func, torch.autograd.grad and custom Functions: the program is the ATen operators that they come down to."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from tests.hops.cond_programs import Base, X
+from tests.hops.harness import Program, check_equal, exported
+from tests.hops.transform_programs import PROGRAMS
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_equals_eager(program: Program) -> None:
+    check_equal(program)
+
+
+@pytest.mark.parametrize("name", ["per_sample", "hessian", "autograd_second", "custom_vmap"])
+def test_nothing_but_aten_operators_is_left(name: str) -> None:
+    _, ep = exported(next(p for p in PROGRAMS if p.name == name))
+    targets = {str(n.target) for m in ep.graph_module.modules() for n in m.graph.nodes if n.op == "call_function"}
+    assert all(t.startswith("aten.") or t in ("wrap_with_set_grad_enabled", "<built-in function getitem>") for t in targets)
+
+
+def test_randomness_is_asked_for_as_in_eager() -> None:
+    module = type("M", (Base,), {"forward": lambda self, x: torch.vmap(lambda r: r + torch.rand(3))(x)})()
+    with pytest.raises(RuntimeError, match="randomness"):
+        module(X)
+    with pytest.raises(RuntimeError, match="randomness"):
+        dynamo_lite.export(module, (X,))
+
+
+def test_backward_into_leaves_is_refused() -> None:
+    def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
+        self.linear(x).sum().backward()
+        return x
+
+    module = type("M", (Base,), {"forward": forward})()
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(module, (X,))
+    assert module.linear.weight.grad is None
