@@ -11,6 +11,7 @@ Nothing is asked about sizes on the way: what torch would decide from the exampl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -71,11 +72,12 @@ def rematerialise(
         ranges: what each remaining symbol may be (`Solution.ranges`); by default what `env` knows.
     Raises CaptureError for a value that torch's metadata cannot hold.
     """
-    values = _Values(_Symbols(env, images, dict(ranges or {})))
+    symbols = _Symbols(env, images, dict(ranges or {}))
+    values = _Values(symbols)
     for graph in graphs:
         for node in graph.nodes:
-            values.rewrite(node.meta)
-    symbols = values.symbols
+            with symbols.as_declared() if node.op == "placeholder" else nullcontext():
+                values.rewrite(node.meta)
     return Materialised(symbols.shape_env, values.fake_mode, symbols.range_constraints())
 
 
@@ -97,6 +99,7 @@ class _Symbols:
         self._declared: dict[Node, sympy.Symbol] = {}
         self._to_sympy = ToSympy(self._symbol, TORCH)
         self._memo: dict[Node, Any] = {}
+        self._declares = False
         self._stack = CapturedTraceback.extract(skip=1)
 
     def of(self, value: Any) -> Any:
@@ -119,8 +122,28 @@ class _Symbols:
             return self.shape_env.create_symfloatnode(expr, hint=hint)
         return self.shape_env.create_symintnode(expr, hint=hint)
 
+    @contextmanager
+    def as_declared(self) -> Iterator[None]:
+        """Within, a size that the ranges of the symbols left do not show to be one keeps its own symbol.
+
+        A program that has an integer n and a tensor of x.shape[0] + n rows says so in its guards; torch's deserializer
+        makes the tensor before it knows an example of n, and asks whether it has a negative size.
+        """
+        self._declares, self._memo, memo = True, {}, self._memo
+        try:
+            yield
+        finally:
+            self._declares, self._memo = False, memo
+
     def expr(self, core: Any) -> Any:
         """The sympy form in the symbols that are left."""
+        expr = self._current(core)
+        is_input = self._declares and isinstance(core, Int) and len(expr.free_symbols) > 1
+        if is_input and self.shape_env.bound_sympy(expr).lower < 0:
+            return self._to_sympy(core)
+        return expr
+
+    def _current(self, core: Any) -> Any:
         current = self._env.core.simplify(core)
         if self._images and not self._images.keys().isdisjoint(symbols_of(current)):
             current = substitute(current, dict(self._images.items()))

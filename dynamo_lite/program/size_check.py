@@ -89,8 +89,8 @@ class SizeCheck:
             if isinstance(expr, sympy.Symbol):
                 self._plain.append((place, expr.name))
             else:
-                text = PythonPrinter().doprint(expr)
-                self._derived.append(_Size(place, expr, text, compile(text, "<size>", "eval")))
+                code = compile(PythonPrinter().doprint(expr), "<size>", "eval")
+                self._derived.append(_Size(place, expr, str(expr), code))
         self._guards = [_guard(text, paths) for text in guards]
 
     def check(self, leaves: Sequence[Any]) -> None:
