@@ -298,7 +298,10 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
-    return rows | _functions() | marked.table() | shared_memory.table() | higher_order.table() | sizes.table() | size_keys.table() | unbacked.table()
+    rows |= _functions()
+    for part in (marked, shared_memory, higher_order, sizes, size_keys, unbacked):
+        rows |= part.table()
+    return rows
 
 
 def in_library(module_name: str) -> bool:
