@@ -33,12 +33,12 @@ def check(case: Case) -> list[str]:
     """
     if case.error is None:
         calls = [case.inputs(), case.inputs(), *case.other_inputs()]
-        return _differences(case.module(), case.export(), calls, not case.returned)
+        return differences(case.module(), case.export(), calls, not case.returned)
     problems = _refusal(case)
     if not case.has_rewrite:
         return [*problems, "there is no rewrite"]
     program = case.export_rewrite()
-    return problems + _differences(case.rewrite(), program, [case.rewrite_inputs()] * 2) + _intent(case)
+    return problems + differences(case.rewrite(), program, [case.rewrite_inputs()] * 2) + _intent(case)
 
 
 def error_of(case: Case) -> DynamoLiteError | None:
@@ -75,8 +75,11 @@ def _refusal(case: Case) -> list[str]:
     return problems
 
 
-def _differences(eager: Callable[..., Any], program: Any, calls: list[Call], arguments: bool = True) -> list[str]:
-    """Run both on the same calls, one after the other; their results, arguments and buffers are compared."""
+def differences(eager: Callable[..., Any], program: Any, calls: list[Call], arguments: bool = True) -> list[str]:
+    """Where an exported program differs from `eager` over these calls, in words.
+
+    Both run on the same calls, one after the other; results, arguments (unless `arguments` is off) and buffers count.
+    """
     module = program.module()
     for number, call in enumerate(calls, 1):
         mine, theirs = copy.deepcopy(call), copy.deepcopy(call)

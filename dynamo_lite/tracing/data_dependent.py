@@ -53,10 +53,17 @@ def explain(tracer: Tracer, id: str, question: DataDependentQuestion | UnknownVa
     checks = _checks(question, *named) if named is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
     row = REFUSALS[id]
+    if not checks and _is_truth(question):
+        return row.error(id, row.what, row.instead, tracer.where())
     error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, row.instead, question),
                       tracer.where())  # fmt: skip
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     return error
+
+
+def _is_truth(question: Any) -> bool:
+    """Whether Python asked for the truth of a tensor: its symbol, 0 or 1, has no name in the program."""
+    return isinstance(question, DataDependentQuestion) and [*question.ranges.values()] == [(0, 1)]
 
 
 def _what(tracer: Tracer, question: Any, shown: str) -> str:

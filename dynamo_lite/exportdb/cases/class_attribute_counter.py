@@ -1,7 +1,7 @@
 """A counter on the class
 
 All instances share a class attribute, so a change of it is an effect like one on the module. State of the computation
-belongs into a buffer.
+belongs into a buffer, which each instance has for itself.
 """
 
 from __future__ import annotations
@@ -16,14 +16,25 @@ ERROR = "python-state"
 class Module(nn.Module):
     calls = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).calls = 0
+
     def forward(self, x: Tensor) -> Tensor:
         type(self).calls += 1  # stops here
-        return x + self.calls - self.calls
+        return x + self.calls
 
 
 class Rewrite(nn.Module):
+    calls: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
+
     def forward(self, x: Tensor) -> Tensor:
-        return x + 0
+        self.calls += 1
+        return x + self.calls
 
 
 def inputs() -> tuple[Tensor, ...]:

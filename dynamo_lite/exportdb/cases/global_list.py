@@ -1,6 +1,7 @@
 """A global list that grows
 
-The list outlives the call, and nothing in a program appends to it. Return the values; the caller can keep them.
+The list outlives the call, and nothing in a program appends to it. Return the values, so that the caller can keep
+them, or count in a buffer.
 """
 
 from __future__ import annotations
@@ -12,19 +13,29 @@ TAGS = ("effects", "state", "python", "globals")
 ERROR = "python-state"
 
 
-LOSSES: list[float] = []
+SEEN: list[int] = []
 
 
 class Module(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        SEEN.clear()
+
     def forward(self, x: Tensor) -> Tensor:
-        LOSSES.append(1.0)  # stops here
-        return x * len(LOSSES) / len(LOSSES)
+        SEEN.append(1)  # stops here
+        return x * len(SEEN)
 
 
 class Rewrite(nn.Module):
+    seen: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+
     def forward(self, x: Tensor) -> Tensor:
-        losses = [1.0]
-        return x * len(losses) / len(losses)
+        self.seen += 1
+        return x * self.seen
 
 
 def inputs() -> tuple[Tensor, ...]:

@@ -14,7 +14,7 @@ import dynamo_lite
 from dynamo_lite.logging.settings import set_logs
 
 TAGS = ("configuration", "logging")
-ERROR = "unknown-log"
+ERROR = "invalid-arguments"
 
 
 class Module(nn.Module):
