@@ -5,7 +5,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light models lint bench exportdb-site clean
+.PHONY: help demo test test-light models downstream lint bench exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -40,7 +40,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(RUN) && test "$(VERSION)" = "$$($(RUN) -c 'import sys; print("%d.%d" % sys.version_info[:2])')" \
 	  || $(BASE_PYTHON) -m venv --clear $(VENV)
 	@$(RUN) $(PIP) torch==2.13.0
-	@$(RUN) $(PIP) --editable '.[models,verify,dev]'
+	@$(RUN) $(PIP) --editable '.[models,verify,downstream,dev]'
 	@touch $@
 
 .venv-light-%/.installed: constraints.txt
@@ -64,6 +64,9 @@ test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other P
 
 models: $(STAMP) ## the long list of models, with a table of results
 	@$(RUN) -m tests.models.report
+
+downstream: $(STAMP) ## dynamic programs in Inductor, AOTInductor and ONNX: the long tests of what comes after export
+	@$(RUN) -m pytest -q -m "long or not long" tests/downstream tests/dynamic/test_bridge.py
 
 lint: $(STAMP) ## ruff and mypy
 	$(RUN) -m ruff check .
