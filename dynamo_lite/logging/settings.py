@@ -20,8 +20,6 @@ _levels: dict[str, int] = {}
 class UnknownArtifact(InvalidArguments):
     """A name in DYNAMO_LITE_LOGS or set_logs that no artifact has. The message lists the close ones, else all."""
 
-    id = "unknown-log"
-
 
 def set_logs(spec: str = "", /, **levels: Any) -> None:
     """Say what is logged from now on; what is not named is off.

@@ -36,7 +36,7 @@ class _Steps:
         self._before = vm.on_instruction
         self._line: tuple[Any, int] | None = None
         self._libraries: dict[int, tuple[Any, bool]] = {}
-        vm.on_instruction = self._step  # type: ignore[method-assign,assignment]
+        vm.on_instruction = self._step
 
     def _step(self, frame: Any, operation: Any) -> None:
         level = logging.DEBUG if self._is_library(frame.code) else logging.INFO

@@ -1,58 +1,70 @@
-"""Values of the traced program in a few characters. Nothing of the program runs, and no tensor's data is looked at."""
+"""Values of the traced program in a few characters.
+
+Nothing of the program runs for that (no `__repr__`, `__class__`, metaclass), no tensor's data is looked at, and no
+number of a size is taken: a log must not change what it shows.
+"""
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
 from typing import Any
 
 import torch
 
 from dynamo_lite.tracing.torch_state import modes_off
 
-_ATOMS = (int, float, complex, str, bytes, type(None), type(...), torch.dtype, torch.device, torch.layout)
 _LONGEST = 60
 _MOST = 4
+_TYPE_NAME = type.__dict__["__name__"].__get__
+_TYPE_QUALNAME = type.__dict__["__qualname__"].__get__
+_TYPE_MODULE = type.__dict__["__module__"].__get__
+
+
+def _ids(*kinds: type) -> frozenset[int]:
+    """Types by identity: a metaclass may define `__eq__` and `__hash__`."""
+    return frozenset(map(id, kinds))
+
+
+_ATOMS = _ids(int, bool, float, complex, str, bytes, type(None), type(...), torch.dtype, torch.device, torch.layout)
+_SIZES = _ids(torch.SymInt, torch.SymFloat, torch.SymBool)
+_BRACKETS = {id(list): "[]", id(dict): "{}", id(set): "{}", id(tuple): "()", id(torch.Size): "()"}
+_FUNCTIONS = _ids(FunctionType, BuiltinFunctionType, MethodType, MethodDescriptorType, WrapperDescriptorType)
 
 
 def short(value: Any, depth: int = 2) -> str:
     """`value` as text: tensors by dtype and shape, sizes by their expression, containers by their first items."""
     kind = type(value)
-    if isinstance(value, torch.Tensor):
+    if issubclass(kind, torch.Tensor):
         with modes_off():
             dtype = str(value.dtype).removeprefix("torch.")
             return f"{kind.__name__}({dtype}[{', '.join(map(short, value.shape))}])"
-    if kind in (torch.SymInt, torch.SymFloat, torch.SymBool):
+    if id(kind) in _SIZES:
         return str(value.node)
-    if kind in (list, tuple, set, dict, torch.Size):
-        return _container(value, kind, depth)
-    if kind in _ATOMS or kind is bool:
+    if id(kind) in _ATOMS:
         text = repr(value)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    if id(kind) in _BRACKETS:
+        return _container(value, depth)
     if kind is ModuleType:
         return str(value.__name__)
-    if isinstance(value, type) or kind.__name__ in _FUNCTIONS:
-        return _name(value)
-    return f"<{kind.__name__}>"
+    if issubclass(kind, type):
+        module, name = _TYPE_MODULE(value), _TYPE_QUALNAME(value)
+        return str(name) if module == "builtins" else f"{module}.{name}"
+    if id(kind) in _FUNCTIONS:
+        module = getattr(value, "__module__", None)
+        return f"{module}.{value.__qualname__}" if module not in (None, "builtins") else str(value.__qualname__)
+    return f"<{_TYPE_NAME(kind)}>"
 
 
-def _container(value: Any, kind: type, depth: int) -> str:
+def _container(value: Any, depth: int) -> str:
+    kind = type(value)
     if not depth:
         return f"<{kind.__name__} of {len(value)}>"
-    items = [*value.items()][:_MOST] if kind is dict else [*value][:_MOST]
-    texts = [f"{short(i[0], 0)}: {short(i[1], depth - 1)}" if kind is dict else short(i, depth - 1) for i in items]
-    more = [] if len(value) <= _MOST else [f"... {len(value)} in all"]
-    opening, closing = {list: "[]", dict: "{}", set: "{}"}.get(kind, "()")
-    return opening + ", ".join(texts + more) + closing
-
-
-def _name(value: Any) -> str:
-    """The name of a function or class, with its module."""
-    name = getattr(value, "__qualname__", type(value).__name__)
-    module = getattr(value, "__module__", None) or ""
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
-
-
-_FUNCTIONS = frozenset({
-    "function", "builtin_function_or_method", "method", "method_descriptor", "wrapper_descriptor", "method-wrapper",
-    "OpOverload", "OpOverloadPacket",
-})  # fmt: skip
+    if kind is dict:
+        texts = [f"{short(k, 0)}: {short(v, depth - 1)}" for k, v in [*value.items()][:_MOST]]
+    else:
+        texts = [short(item, depth - 1) for item in [*value][:_MOST]]
+    if len(value) > _MOST:
+        texts.append(f"... {len(value)} in all")
+    brackets = _BRACKETS[id(kind)]
+    return brackets[0] + ", ".join(texts) + brackets[1]
