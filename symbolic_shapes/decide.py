@@ -4,6 +4,7 @@
 |--------------|-------------------------------------------------------------------------------------|
 | normal form  | the canonical form, after known equalities and laws, is True or False               |
 | direct       | known truths, bounds of forms, interval arithmetic, residues                        |
+| models       | true in one model of the facts, false in another: nothing follows, nothing to search |
 | refutation   | chains of differences; assume the opposite, derive, eliminate, split cases          |
 | enumeration  | few enough assignments in the ranges: try each                                      |
 | z3           | optional, with a resource limit and a seed, never a clock                           |
@@ -19,6 +20,7 @@ from symbolic_shapes.certificates import ENUMERATION_LIMIT, Certificate, all_hol
 from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.knowledge import Knowledge
+from symbolic_shapes.models import Models
 from symbolic_shapes.proof import Step, facts_used
 from symbolic_shapes.refutation import prove
 from symbolic_shapes.relations import Bool, Opaque, Truth, not_
@@ -56,9 +58,10 @@ class Answer:
         return Certificate(conclusion, self.step, self.facts)
 
 
-def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, use_z3: bool = False) -> Answer:
+def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, models: Models | None = None,
+           use_z3: bool = False) -> Answer:
     """The verdict on a relation. `model` is its truth in some assignment that satisfies the facts, if one is at
-    hand: the other verdict is then not looked for."""
+    hand: the other verdict is then not looked for, nor is one that `models` have a counterexample to."""
     found = known.quick(relation)
     if found:
         return Answer(found[0], "direct", relation, found[1])
@@ -68,7 +71,7 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, use_z
         found = known.quick(simple)
     rung = "normal form" if isinstance(simple, Truth) else "direct"
     if not found:
-        found, rung = _search(known, simple, model)
+        found, rung = _search(known, simple, model, models)
     if found:
         truth, step = found
         if simple is not relation:
@@ -88,12 +91,15 @@ def _answer(known: Knowledge, relation: Bool, rung: str, truth: bool, step: Step
     return Answer(truth, rung, relation, step)
 
 
-def _search(known: Knowledge, relation: Bool, model: bool | None) -> tuple[tuple[bool, Step] | None, str]:
+def _search(known: Knowledge, relation: Bool, model: bool | None,
+            models: Models | None) -> tuple[tuple[bool, Step] | None, str]:
     if isinstance(relation, Opaque):
         return None, "none"
     seen = seen_truths(known, relation) if model is None else {model}
     for truth in (True, False):
         if (not truth) in seen:  # a model in which it is the other way
+            continue
+        if models is not None and models.shows(relation, not truth):
             continue
         goal = relation if truth else not_(relation)
         step = prove(known, goal)

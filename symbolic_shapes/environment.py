@@ -21,6 +21,7 @@ from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact, Origin
 from symbolic_shapes.floats import float_symbols_of
 from symbolic_shapes.knowledge import Clash, Knowledge, Mark
 from symbolic_shapes.listener import Before, Listener
+from symbolic_shapes.models import Models
 from symbolic_shapes.proof import facts_used
 from symbolic_shapes.relations import Bool, as_bool, eq, ne, not_
 from symbolic_shapes.semantics import evaluate
@@ -39,6 +40,7 @@ class ShapeEnv:
     def __init__(self, *, use_z3: bool = False) -> None:
         self.symbols: dict[str, Symbol] = {}
         self.knowledge = Knowledge()
+        self._models = Models(self.knowledge)
         self.use_z3 = use_z3
         self.listeners: list[Listener] = []
         self._suppressed = 0
@@ -93,7 +95,8 @@ class ShapeEnv:
             self._unknown, self._unknown_version = {}, self.knowledge.version
         found = self._unknown.get(relation)
         if found is None:
-            found = decide(self.knowledge, relation, model=self._in_example(relation), use_z3=self.use_z3)
+            example = self._in_example(relation)
+            found = decide(self.knowledge, relation, model=example, models=self._models, use_z3=self.use_z3)
             (self._unknown if found.verdict is None else self._proved)[relation] = found
         return found
 

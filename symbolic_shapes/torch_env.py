@@ -10,7 +10,8 @@ What is answered without a fact, and why that is sound:
   strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
 - A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
   memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
-  questions. So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1. `KERNELS` has
+  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks within
+  `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1. `KERNELS` has
   the operators for which more or less than that holds. Questions that the program itself asks are exact.
 """
 
@@ -60,6 +61,16 @@ KERNELS = {
     # Broadcasting: a size of 1 that is expanded to 1 stays as it is; two different symbols are checked to be equal.
     **dict.fromkeys((
         "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"), LAYOUT_ONLY),
+    # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
+    # demands at run time too.)
+    **dict.fromkeys((
+        "aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::embedding",
+        "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",
+        "aten::native_group_norm", "aten::rms_norm", "aten::softmax", "aten::_softmax", "aten::log_softmax",
+        "aten::_log_softmax", "aten::dropout", "aten::zeros_like", "aten::ones_like", "aten::empty_like",
+        "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::adaptive_avg_pool1d",
+        "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
     # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
     **dict.fromkeys((
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
@@ -135,6 +146,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
         self._suppressed = 0
+        self._exact = False
         self._inside = PROGRAM
         self.operator: Any = None
         self._fail_on_new = False
@@ -266,20 +278,32 @@ class TorchShapeEnv(Inputs, Unbacked):
             return fallback_value
         origin = self.where()
         question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
-        raise self._asked(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
+        error = self._asked(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
+        value = self.hint_of(relation)  # whoever was asked may have found the numbers of the example
+        if value is None:
+            raise error
+        self._record(relation if value else not_(relation), "guard")
+        return value
 
     def _asked(self, error: DataDependentError) -> DataDependentError:
         if self._inside == PROGRAM and self.unanswered is not None:
             self.unanswered(error)
         return error
 
+    def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
+        """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""
+        if self._inside != PROGRAM or self._exact:
+            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
+        with self.inside_operator():
+            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
+
     def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
         """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
         if value is None:
             # An unbacked size: torch's own rule, and layout in kernels.
-            return size_oblivious or (self._inside != PROGRAM and sym_node.layout)
+            return size_oblivious or (sym_node.layout and not self._exact)
         if self._inside in (PROGRAM, EXACT):
-            return False
+            return sym_node.layout and not self._exact
         return size_oblivious or sym_node.layout or self._inside in (LAYOUT_ONLY, CHOICE) or value == fallback_value
 
     def _value(self, sym_node: SymNode) -> Any:
@@ -299,7 +323,10 @@ class TorchShapeEnv(Inputs, Unbacked):
             return int(lo)
         value = sym_node.hint
         if value is None:
-            raise self._unknown(node, self.where())
+            error = self._unknown(node, self.where())
+            value = self.hint_of(node)  # as in evaluate_sym_node
+            if value is None:
+                raise error
         self._fix(eq(node, value), node, value)
         return value
 
@@ -449,6 +476,15 @@ class TorchShapeEnv(Inputs, Unbacked):
             return False
         ((mono, coefficient),) = node.terms.items()
         return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self.size_like) for a in mono)
+
+    @contextmanager
+    def exactly(self) -> Iterator[None]:
+        """Within, questions about memory layout are the program's own (`x.is_contiguous()`)."""
+        before, self._exact = self._exact, True
+        try:
+            yield
+        finally:
+            self._exact = before
 
     @contextmanager
     def error_on_new_guards(self) -> Iterator[None]:

@@ -182,10 +182,10 @@ class SymNode(TorchSymNode):
         return bool(self.shape_env.evaluate_sym_node(self, size_oblivious=True))
 
     def guard_or_false(self, file: builtins.str, line: int) -> bool:
-        return bool(self.shape_env.evaluate_sym_node(self, fallback_value=False))
+        return self.shape_env.evaluate_for_torch(self, False)
 
     def guard_or_true(self, file: builtins.str, line: int) -> bool:
-        return bool(self.shape_env.evaluate_sym_node(self, fallback_value=True))
+        return self.shape_env.evaluate_for_torch(self, True)
 
     def statically_known_true(self, file: builtins.str, line: int) -> bool:
         return self.shape_env.decide_node(self) is True

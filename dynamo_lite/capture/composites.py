@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture import shape_rules
 from symbolic_shapes import view_kernel
 from symbolic_shapes.torch_env import TorchShapeEnv
 
@@ -29,10 +30,11 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _is_symbolic(args: Sequence[Any]) -> bool:
-    tensor, *others = args
-    if isinstance(tensor, torch.Tensor) and tensor._has_symbolic_sizes_strides:
-        return True
-    return any(isinstance(n, torch.SymInt) for arg in others if isinstance(arg, (list, tuple)) for n in arg)
+    for arg in args:
+        for value in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if isinstance(value, torch.SymInt) or (isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides):
+                return True
+    return False
 
 
 def _reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
@@ -47,7 +49,14 @@ def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_d
     return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
 
 
-RULES: dict[Any, Callable[..., torch.Tensor | None]] = {
+RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.flatten.using_ints: _flatten,
+    torch.ops.aten.lstm.input: shape_rules.recurrent,
+    torch.ops.aten.gru.input: shape_rules.recurrent,
+    torch.ops.aten.rnn_tanh.input: shape_rules.recurrent,
+    torch.ops.aten.rnn_relu.input: shape_rules.recurrent,
+    torch.ops.aten.conv1d.default: shape_rules.convolution,
+    torch.ops.aten.conv2d.default: shape_rules.convolution,
+    torch.ops.aten.conv3d.default: shape_rules.convolution,
 }

@@ -117,14 +117,14 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.torch_function = func
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
-        elif func in _ASKING and self._recorder.env is not None:
-            with self._recorder.env.inside_operator(_ASKING[func]):
-                return func(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
-_ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
-"""Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
+def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+    if recorder.env is None:
+        return tensor.is_contiguous(*args, **kwargs)
+    with recorder.env.exactly():
+        return tensor.is_contiguous(*args, **kwargs)
 
 
 def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -176,6 +176,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     _enter_autocast: _enter,
     _exit_autocast: _exit,
     torch.Tensor.stride: _stride,
+    torch.Tensor.is_contiguous: _is_contiguous,
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
