@@ -101,7 +101,12 @@ REFUSALS: dict[str, Refusal] = {
     "higher-order-operator": Refusal(
         errors.UnsupportedCall,
         "The higher-order operator {function} is not captured yet.",
-        "torch.where for a choice between values; a Python loop for a loop whose length is known.",
+        "write out what it does: torch.where for a choice, a Python loop for a known number of steps, torch.func.jvp.",
+    ),
+    "backward-in-forward": Refusal(
+        errors.UnsupportedEffect,
+        "{function} runs the autograd engine and adds to the .grad of tensors, which outlives the call.",
+        "compute the gradients as values (torch.autograd.grad, torch.func.grad), and return them.",
     ),
     "opaque-transform": Refusal(
         errors.UnsupportedCall,

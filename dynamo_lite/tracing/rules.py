@@ -297,6 +297,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows |= _from_table(skipped.BACKWARD, _refusal("backward-in-forward"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
     rows |= _functions()
     for part in (marked, shared_memory, higher_order, sizes, size_keys, unbacked):

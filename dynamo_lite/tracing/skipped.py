@@ -204,8 +204,10 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 )
 
 # Operators that take functions; captured in a later version.
-HIGHER_ORDER: tuple[str, ...] = (
+HIGHER_ORDER: tuple[str, ...] = ("torch.func:linearize",)
+
+# Runs the autograd engine for its effect on `.grad`.
+BACKWARD: tuple[str, ...] = (
     "torch.autograd:backward",
     "torch:Tensor.backward",
-    "torch.func:linearize",
 )

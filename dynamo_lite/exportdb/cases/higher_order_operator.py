@@ -1,7 +1,7 @@
-"""A backward pass in forward
+"""A transform that is not captured
 
-`backward()` runs the autograd engine, which no operator shows, and adds to `.grad` of the parameters, which outlives
-the call. A function that returns its gradients says the same by operators.
+`torch.func.linearize` traces its function by itself, which a trace of ours cannot look into. `torch.func.jvp` gives
+the same derivative by operators.
 """
 
 from __future__ import annotations
@@ -9,29 +9,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-TAGS = ("autograd", "training")
+TAGS = ("torch.func", "autograd")
 ERROR = "higher-order-operator"
 
 
 class Module(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        (x * self.weight).sin().sum().backward()  # stops here
-        assert self.weight.grad is not None
-        return self.weight.grad
+    def forward(self, x: Tensor, direction: Tensor) -> Tensor:
+        _, derivative = torch.func.linearize(torch.sin, x)  # stops here
+        return derivative(direction)
 
 
 class Rewrite(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(3))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.func.grad(lambda weight: (x * weight).sin().sum())(self.weight.detach())
+    def forward(self, x: Tensor, direction: Tensor) -> Tensor:
+        return torch.func.jvp(torch.sin, (x,), (direction,))[1]
 
 
 def inputs() -> tuple[Tensor, ...]:
-    return (torch.randn(3),)
+    return (torch.randn(3), torch.randn(3))
