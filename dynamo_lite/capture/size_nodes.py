@@ -203,7 +203,8 @@ class SizeNodes:
             if atom.op == "max":
                 return self._fold(torch.sym_max, maximum, [a for a in atom.args if isinstance(a, Int)])
             if atom.op == "bitxor":  # torch's verifier admits `&` and `|` only
-                either, both = (self._lower(apply(op, *atom.args)) for op in ("bitor", "bitand"))
+                left, right = (a for a in atom.args if isinstance(a, Int))
+                either, both = (self._lower(apply(op, left, right)) for op in ("bitor", "bitand"))
                 return self._call(operator.sub, (either, both), core)
             function = INT_CALLS.get(atom.op)
             if function is not None:
