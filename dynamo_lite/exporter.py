@@ -119,7 +119,7 @@ def _check_call(
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
     if not strict:
-        raise NotImplementedError("strict=False is not supported yet")
+        raise InvalidArguments("strict=False is not supported: every Python frame of the program is interpreted")
     return args, dict(kwargs or {})
 
 
