@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynamo_lite.checking import check as check
+    from dynamo_lite.explaining import explain as explain
     from dynamo_lite.exporter import export as export
     from dynamo_lite.opaque import allow as allow
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "export": "dynamo_lite.exporter",
     "check": "dynamo_lite.checking",
+    "explain": "dynamo_lite.explaining",
     **dict.fromkeys(("Trace", "trace"), "dynamo_lite.traces"),
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
     **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CoroutineType
 from typing import Any
@@ -13,7 +13,7 @@ from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
-from dynamo_lite.errors import InternalError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
@@ -26,6 +26,7 @@ from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Abort, Tracer
+from symbolic_shapes import Origin
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 
@@ -44,8 +45,10 @@ class Run:
         memory: Memory = Memory.ALL,
         earlier: Recorder | None = None,
         drops: bool = False,
+        tracer: type[Tracer] = Tracer,
     ) -> None:
         self.drops = drops
+        self.refused_effects: list[DynamoLiteError] = []  # what `drops` let go, as export would have refused it
         self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
         self.records: list[Effect] = []
         self.mod = mod
@@ -55,7 +58,7 @@ class Run:
         self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves) or symbolic_mode())
         self.recorder.memory = memory
         self.recorder.earlier = earlier
-        self.tracer = Tracer(root if root is not None else mod, self.recorder, inputs)
+        self.tracer = tracer(root if root is not None else mod, self.recorder, inputs)
         self.recorder.context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
@@ -143,8 +146,10 @@ class Run:
 
     def _lose(self, kind: str, target: str, old: str, new: str, id: str) -> None:
         """An effect that the program cannot carry: refused, or let go if the caller said so."""
+        refusal = self.tracer.refusal(id, target=target, old=old, new=new)
         if not self.drops:
-            raise self.tracer.refusal(id, target=target, old=old, new=new)
+            raise refusal
+        self.refused_effects.append(refusal)
         self.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, self.tracer.where()))
         self.tracer.note(f"{target} is changed; the program does not change it")
 
@@ -169,6 +174,17 @@ class Run:
         self.tracer.vm.retired = True
         self.tracer.journal.rollback()
         self.tracer.heap.end()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Cut the environment off the tracer: sizes in C++ keep it alive where no collector sees the cycle."""
+        env = self.recorder.env
+        if env is not None:
+            env.where, env.unanswered, env.specialized = _nowhere, None, None
+
+
+def _nowhere() -> Origin:
+    return Origin("user line", note="after the run")
 
 
 @contextmanager
@@ -180,15 +196,18 @@ def traced(
     memory: Memory = Memory.ALL,
     earlier: Recorder | None = None,
     drops: bool = False,
+    tracer: type[Tracer] = Tracer,
+    started: Callable[[Run], Any] = lambda run: None,
 ) -> Iterator[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
     `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much
     would not be exact. `earlier` is the recording of the run before this one, from whose state this one starts. `drops`
-    lets effects go that the program cannot carry.
+    lets effects go that the program cannot carry. `started` is told of each run before it begins.
     """
     levels = [*Memory]
-    run = Run(mod, root, inputs, specs, memory, earlier, drops)
+    run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer)
+    started(run)
     try:
         while True:
             try:
@@ -201,7 +220,8 @@ def traced(
                     raise
                 run.undo()
                 less = error.needs if error.needs in lower else lower[0]
-                run = Run(mod, root, inputs, specs, less, earlier, drops)
+                run = Run(mod, root, inputs, specs, less, earlier, drops, tracer)
+                started(run)
         yield run
     finally:
         run.undo()

@@ -282,7 +282,6 @@ class TorchShapeEnv(Inputs, Unbacked):
         value = self.hint_of(relation)  # whoever was asked may have found the numbers of the example
         if value is None:
             raise error
-        self._record(relation if value else not_(relation), "guard")
         return value
 
     def _asked(self, error: DataDependentError) -> DataDependentError:
@@ -327,6 +326,7 @@ class TorchShapeEnv(Inputs, Unbacked):
             value = self.hint_of(node)  # as in evaluate_sym_node
             if value is None:
                 raise error
+            return value
         self._fix(eq(node, value), node, value)
         return value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -20,11 +20,14 @@ from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.assigned_buffers import check_assigned
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.paths import path_of
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
-from dynamo_lite.tracing.tracer import Tracer, frames_at
 from dynamo_lite.tracing.writes import is_invisible
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
 

@@ -28,11 +28,13 @@ from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCaches
+from dynamo_lite.tracing.marks import Mark, frames_at
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
+from dynamo_lite.tracing.spelling import spelled
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
@@ -41,22 +43,6 @@ from symbolic_shapes import DataDependentQuestion, Origin, UnknownValue
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
 _TORCH = str(Path(torch.__file__).parent)
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
-
-
-Mark = tuple[tuple[Any, Any, int], ...]
-"""The program's stack, innermost frame first: code object, decoded code, index of the next instruction."""
-
-
-def frames_at(mark: Mark) -> tuple[UserFrame, ...]:
-    """The stack that a mark stands for, outermost first."""
-    frames = []
-    for code, info, pc in reversed(mark):
-        at = info.positions_at(code, max(pc - 1, 0))
-        lineno = at.lineno or code.co_firstlineno
-        frames.append(
-            UserFrame(code.co_filename, lineno, code.co_name, at.end_lineno, at.col_offset, at.end_col_offset)
-        )
-    return tuple(frames)
 
 
 class Abort(BaseException):
@@ -149,7 +135,7 @@ class Tracer(Observer):
         """The error of refusal `id`, at `mark` or where the program is."""
         row = REFUSALS[id]
         where = frames_at(self.mark() if mark is None else mark)
-        return row.error(id, row.what.format_map(names), row.instead.format_map(names), where)
+        return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
 
     def undecided(self, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
@@ -235,6 +221,7 @@ class Tracer(Observer):
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
             if is_tensor(owner):
+                self.reads.tensor_attribute(owner, key)
                 return tensor_attributes.read(self, owner, key, value)
             if type(owner) in SYMBOLIC and key == "__class__":
                 return real_type(owner)
