@@ -18,12 +18,12 @@ DIVIDING = frozenset({"floordiv", "div", "int_truediv", "pow"})
 
 
 def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *,
-                   integers: Collection[Symbol] = ()) -> list[str]:
+                   signed: Collection[Symbol] = ()) -> list[str]:
     """Python expressions over the inputs that are all true exactly where the guards, and the declared ranges, hold.
 
     Try them in order: what may divide by zero comes last, and one that raises ArithmeticError counts as false. Evaluate
     them with `namespace()`. `sources` says how to write each symbol; by default its `source`. Symbols are sizes, never
-    negative, but for those in `integers`. ValueError for a symbol without source.
+    negative, but for those in `signed`. ValueError for a symbol without source.
     """
     names = sources if sources is not None else {s: str(s.source) for s in guards.symbols if s.source is not None}
 
@@ -35,7 +35,7 @@ def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None
     lines = [equality_text(g, guards, name) for g in guards.guards if g.kind == "equality" and not divides(g.relation)]
     for symbol in guards.kept_symbols:
         lo, hi = guards.own_range(symbol)
-        text = range_text(symbol.as_int(), lo if lo > 0 or symbol in integers else -INF, hi, name)
+        text = range_text(symbol.as_int(), lo if lo > 0 or symbol in signed else -INF, hi, name)
         lines += [text] if text else []
     rest = sorted((g for g in guards.guards if g.kind not in ("range", "equality")), key=lambda g: divides(g.relation))
     lines += [to_python(g.relation, name) for g in rest]

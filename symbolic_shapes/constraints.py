@@ -103,8 +103,8 @@ class Solution:
         """Python expressions over the inputs, to be tried in order: all are true exactly where the program is right.
         Symbols that no spec made (the caller's own, with a source) are written by their source."""
         sources = {s: str(s.source) for s in self.guard_set.symbols if s.source is not None} | self.table.sources()
-        integers = self.table.integers()
-        return [*self.table.structure(), *guards_as_code(self.guard_set, sources, integers=integers)]
+        signed = frozenset(self.table.symbols()) - self.table.unsigned()
+        return [*self.table.structure(), *guards_as_code(self.guard_set, sources, signed=signed)]
 
     def raise_if_violated(self) -> None:
         """ConstraintsViolated if some dimension cannot do what its spec says."""

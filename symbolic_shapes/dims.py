@@ -84,6 +84,12 @@ class DimTable:
         sizes = {s for dim, size in zip(self.dims, self.sizes) if dim.is_size for s in symbols_of(size)}
         return frozenset(self.symbols()) - sizes
 
+    def unsigned(self) -> frozenset[Symbol]:
+        """The symbols that some size is, itself: never negative in any call. A root of derived dimensions alone, say of
+        d + 1, is -1 where the size is 0."""
+        own = {_symbol(size) for dim, size in zip(self.dims, self.sizes) if dim.is_size}
+        return frozenset(s for s in self.symbols() if s in own)
+
     def edges(self, symbol: Symbol, few: int) -> tuple[int, int]:
         """(least, from): the least value of a symbol for which no dimension that is a*symbol + b is negative, and the
         least for which all of them are sizes of `few` or more."""

@@ -1,4 +1,4 @@
-"""Who wants to hear what an environment learns, as it learns it: for logs. An environment without listeners pays nothing."""
+"""Who wants to hear what an environment learns, as it learns it: for logs. Without listeners that costs nothing."""
 
 from __future__ import annotations
 

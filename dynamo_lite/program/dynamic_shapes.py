@@ -256,7 +256,8 @@ def _guards(solution: Solution) -> list[str]:
     """All conditions. Symbols that no spec made (a stride, a storage offset) are written by their own source."""
     table = solution.table
     sources = {s: _text(s.source) for s in solution.guard_set.symbols if s.source is not None} | table.sources()
-    return [*table.structure(), *codegen.guards_as_code(solution.guard_set, sources, integers=table.integers())]
+    signed = frozenset(table.symbols()) - table.unsigned()
+    return [*table.structure(), *codegen.guards_as_code(solution.guard_set, sources, signed=signed)]
 
 
 def _text(source: Any) -> str:

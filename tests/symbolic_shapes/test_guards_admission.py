@@ -53,6 +53,13 @@ def test_shared_and_derived_dims_are_checked() -> None:
         assert admitted(code, inputs) is expected, sizes
 
 
+def test_a_root_that_is_no_size_itself_is_not_negative() -> None:
+    """d is the size minus 1: its range starts at 0, and a size of 0 is no d + 1."""
+    code = trace([3], [Derived(Named("d"), 1, 1)], lambda x: []).guards_as_code()
+    admits = [n for n in range(4) if admitted(code, {"x0": SimpleNamespace(size=lambda n=n: (n,))})]
+    assert admits == [1, 2, 3]
+
+
 def test_a_symbol_of_the_callers_own_is_a_guard_by_its_source() -> None:
     env = ShapeEnv()
     table = declare(env, input_dims([8], [Named("b")]))

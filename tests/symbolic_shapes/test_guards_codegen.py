@@ -27,7 +27,7 @@ def admitted(code: list[str], inputs: object) -> bool:
 def test_code_admits_what_the_facts_admit(case: Case) -> None:
     symbols = case.symbols()
     guards = simplify(case.facts(symbols), symbols.values())
-    code = guards_as_code(guards, integers=set(symbols.values()))
+    code = guards_as_code(guards, signed=set(symbols.values()))
     for point in case.points():
         assert admitted(code, point) == (guards.failing(at(symbols, point)) is None) == case.holds(point), code
 
@@ -36,7 +36,7 @@ def test_code_admits_what_the_facts_admit(case: Case) -> None:
 @QUIET
 def test_code_checks_the_declared_ranges(case: Case) -> None:
     symbols = case.symbols()
-    code = guards_as_code(simplify(case.facts(symbols), symbols.values()), integers=set(symbols.values()))
+    code = guards_as_code(simplify(case.facts(symbols), symbols.values()), signed=set(symbols.values()))
     for name, (lo, hi) in case.ranges.items():
         for outside in (lo - 1, hi + 1):
             assert not admitted(code, {**case.hints, name: outside})

@@ -112,6 +112,16 @@ def test_equivalent_to_the_facts_everywhere(case: Case) -> None:
         assert (guards.failing(at(symbols, point)) is None) == case.holds(point), (point, texts(guards))
 
 
+def test_equations_are_checked_with_the_sign_that_they_have() -> None:
+    """The proof that a // 2 % 2 is not -1 adds two equations; its checker once had the negative of the sum."""
+    never = ("not", ("==", ("%", ("//", "a", 2), 2), -1))
+    case = Case({"a": 0, "b": 0, "c": 0}, {"a": (0, 4), "b": (0, 2), "c": (0, 2)}, (never,))
+    symbols = case.symbols()
+    guards = simplify(case.facts(symbols), symbols.values())
+    assert guards.relations == ()
+    guards.verify()
+
+
 @given(cases(), st.randoms(use_true_random=False))
 @QUIET
 def test_the_order_of_facts_does_not_matter(case: Case, random: object) -> None:
