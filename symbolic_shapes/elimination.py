@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from symbolic_shapes.expr import Int, Monomial
+from symbolic_shapes.expr import Int, Monomial, make_int
 from symbolic_shapes.proof import Step
 from symbolic_shapes.relations import FALSE, Rel, eq_zero, le_zero
 
@@ -80,6 +80,8 @@ def _combine(a: Row, ka: int, b: Row, kb: int, equation: bool, count: list[int])
             raise Found(step)
         terms = {m: c // g for m, c in terms.items()}
         const = -(-const // g)
+    if equation:  # with the sign that the step's claim has: what is made of the row refers to that
+        return row_of(make_int(terms, const), step, equation=True)
     return Row(terms, const, equation, step)
 
 
