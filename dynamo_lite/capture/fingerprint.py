@@ -33,12 +33,26 @@ def fingerprint(recorder: Recorder, outputs: Sequence[Any]) -> Any:
             inputs += entry is None
         else:
             row = (node.op, str(node.target), _shape(node.args, digests), _shape(node.kwargs, digests))
+            if node.op == "get_attr":
+                row = (node.op, _subgraph(recorder.modules[str(node.target)]))
             if ordered or not is_pure(node):
                 row = (row, len(sequence))
         digests[node] = hashlib.sha256(repr(row).encode()).hexdigest()
         if isinstance(row[-1], int) and node.op != "placeholder":
             sequence.append(digests[node])
     return sequence, [_shape(value, digests) for value in outputs]
+
+
+def _subgraph(module: fx.GraphModule) -> str:
+    """The digest of a sub-graph: its operators in order, by their arguments."""
+    numbers: dict[fx.Node, str] = {}
+    rows: list[Any] = []
+    for number, node in enumerate(module.graph.nodes):
+        numbers[node] = str(number)
+        what = _subgraph(getattr(module, str(node.target))) if node.op == "get_attr" else str(node.target)
+        named = node.op in ("placeholder", "output")
+        rows.append((node.op, None if named else what, _shape(node.args, numbers), _shape(node.kwargs, numbers)))
+    return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
 def _shape(value: Any, digests: dict[fx.Node, str]) -> Any:

@@ -19,7 +19,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture._torch import HigherOrderOperator, _pop_mode_temporarily
+from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, _pop_mode_temporarily
 from dynamo_lite.capture.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def record(
     Raises CaptureError for a function that is no such module: nobody has traced it.
     """
     assert isinstance(op, HigherOrderOperator)
-    fakes = pytree.tree_map(recorder._fake, (args, kwargs))
+    fakes = pytree.tree_map(lambda leaf: recorder._fake(_unpacked(leaf)), (args, kwargs))
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
@@ -87,6 +87,11 @@ def record(
     node = recorder._call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
     _bind(recorder, node, out)
     return out
+
+
+def _unpacked(leaf: Any) -> Any:
+    """A sub-graph without the wrapper that some operators put around it."""
+    return leaf.fn if isinstance(leaf, FunctionWithNoFreeVars) else leaf
 
 
 def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:

@@ -32,7 +32,7 @@ _FIELDS = ("graph", "_nodes", "sizes", "_last_first", "modules", "marked_grad", 
 class Level:
     """One sub-graph. `captured` are the operands: what it takes from around, as (placeholder inside, value outside).
 
-    `arguments` are the placeholders of its own, made by `argument`; `grad_enabled` is the mode that it is entered under.
+    `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
     """
 
     graph: fx.Graph
@@ -54,7 +54,7 @@ class SubgraphSizes(SizeNodes):
     def __init__(self, recorder: Recorder, levels: Levels) -> None:
         assert recorder.env is not None
         super().__init__(recorder.env, recorder._size_node, recorder._first_size_node)
-        self._levels = levels
+        self._levels: Levels = levels
 
     def _read(self, core: Node) -> fx.Node | None:
         known = super()._read(core)
@@ -190,18 +190,19 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
 
 
 def align(levels: Sequence[Level]) -> list[Any]:
-    """Gives sub-graphs of one call the same operands in the same order. Returns these, as values of the level around."""
+    """Gives sub-graphs of one call the same operands in the same order. Returns them, as values of the level around."""
     operands: dict[Any, tuple[str, Any]] = {}
     for level in levels:
         for node, value in level.captured:
             operands.setdefault(_key(value), (str(node.target), value))
     for level in levels:
         own = {_key(value): node for node, value in level.captured}
-        last = level.arguments[-1] if level.arguments else level.graph._root
+        last: fx.Node = level.arguments[-1] if level.arguments else level.graph._root
         ordered = []
         for key, (name, value) in operands.items():
-            node = own.get(key)
-            if node is None:
+            if key in own:
+                node = own[key]
+            else:
                 node = add_placeholder(level.graph, name, None)
                 node.meta.update(_meta(levels, key))
             last.append(node)

@@ -29,8 +29,8 @@ from dynamo_lite.capture._torch import (
     dispatch_functorch,
 )
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.memo import Memory
 from dynamo_lite.capture.indexing import select_sizes
+from dynamo_lite.capture.memo import Memory
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.recorder import Recorder
@@ -62,7 +62,6 @@ class OperatorMode(ProxyTorchDispatchMode):
             with transforms.outermost():
                 return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
         return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
-
 
     def _lower(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
         """Hands an operator to the functorch transform around it, whose errors are the program's."""

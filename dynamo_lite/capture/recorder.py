@@ -75,7 +75,7 @@ class Recorder:
         self.env = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
         self.context: NodeContext = context or NoContext(type(root) if root is not None else None)
         self.graph = fx.Graph()
-        self.sizes = None if self.env is None else SizeNodes(self.env, self._size_node, self._first_size_node)
+        self.sizes: SizeNodes | None = None if self.env is None else SizeNodes(self.env, self._size_node, self._first_size_node)
         self._last_first: fx.Node | None = None  # the last node of the graph's head: placeholders, sizes of inputs
         self.lifted: list[Lifted] = []
         self.input_nodes: list[fx.Node] = []

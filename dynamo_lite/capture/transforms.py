@@ -54,12 +54,14 @@ _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBo
 _OVERLOADS_FOR_NUMBERS = {"Tensor": "Scalar", "Tensor_mode": "Scalar_mode"}
 
 
-def _for_numbers(func: Any, args: Any) -> Any:
+def _for_numbers(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """The overload for a number where a tensor is expected: functorch would wrap the tensor made of it, unreadably."""
-    if len(args) < 2 or not isinstance(args[1], _NUMBERS) or str(func._schema.arguments[1].type) != "Tensor":
+    parameters = func._schema.arguments[:2]
+    given = [args[i] if i < len(args) else kwargs.get(p.name) for i, p in enumerate(parameters)]
+    if not any(isinstance(v, _NUMBERS) and str(p.type) == "Tensor" for v, p in zip(given, parameters)):
         return func
     overload = _OVERLOADS_FOR_NUMBERS.get(func._overloadname)
-    if overload is None or overload not in func.overloadpacket.overloads():
+    if isinstance(given[0], _NUMBERS) or overload is None or overload not in func.overloadpacket.overloads():
         raise CaptureError(
             "opaque-transform",
             f"{func} is given a number inside of a transform",
@@ -79,7 +81,7 @@ def outermost() -> AbstractContextManager[Any]:
 
 def lower(recorder: Recorder, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Hands an operator to functorch, with the recorder still watching for what it makes of it."""
-    func = _for_numbers(func, args)
+    func = _for_numbers(func, args, kwargs)
     recorder.lowering += 1
     try:
         with mode:

@@ -29,6 +29,7 @@ TRUSTED: dict[str, bool] = {
     "torch.distributions": False,
     "torch.overrides": True,
     "torch.random": False,
+    "torch.testing": False,
     "torch.utils._contextlib": False,
     "torch.utils._pytree": False,
     "torch.utils._cxx_pytree": False,

@@ -197,7 +197,12 @@ class SizePredicate(Base):
 class SizesClosedOver(Base):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         n = x.shape[0] * 2 + 1
-        return torch.cond(x.sum() > 0, lambda u: u * n + self.scale, lambda u: u.reshape(-1)[: u.numel()].view(-1, 3) * 2, (x,)) + n
+        return (
+            torch.cond(
+                x.sum() > 0, lambda u: u * n + self.scale, lambda u: u.reshape(-1)[: u.numel()].view(-1, 3) * 2, (x,)
+            )
+            + n
+        )
 
 
 PROGRAMS = [

@@ -57,8 +57,11 @@ def check_equal(program: Program) -> None:
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """Control flow as torch's documentation defines it: eager's own compiles the functions first, which takes seconds."""
-    modules = (torch, *(m for name, m in sys.modules.items() if name.startswith("tests.hops.") and name.endswith("_programs")))
+    """Control flow as torch's documentation defines it: eager's own compiles the functions first (seconds)."""
+    modules = (
+        torch,
+        *(m for name, m in sys.modules.items() if name.startswith("tests.hops.") and name.endswith("_programs")),
+    )
     saved = [(m, name, vars(m)[name]) for m in modules for name in PLAIN if name in vars(m)]
     for module, name, _ in saved:
         setattr(module, name, PLAIN[name])

@@ -37,7 +37,9 @@ class MapCond(Base):
 
 class While(Base):
     def forward(self, x: torch.Tensor) -> Any:
-        return while_loop(lambda i, u: i < 4, lambda i, u: (i + 1, self.linear(u).tanh() + self.scale), (torch.tensor(0), x))
+        return while_loop(
+            lambda i, u: i < 4, lambda i, u: (i + 1, self.linear(u).tanh() + self.scale), (torch.tensor(0), x)
+        )
 
 
 class WhileData(Base):

@@ -45,7 +45,10 @@ ZERO = torch.tensor(0)
 REFUSED = [
     ("subgraph-effect", _counts),
     ("subgraph-mutates", lambda self, x: map(lambda r: r + self.scale.add_(1), x)),
-    ("subgraph-mutates", lambda self, x: while_loop(lambda i, u: i < 3, lambda i, u: (i + 1, u.add_(1) * 1), (ZERO, x))),
+    (
+        "subgraph-mutates",
+        lambda self, x: while_loop(lambda i, u: i < 3, lambda i, u: (i + 1, u.add_(1) * 1), (ZERO, x)),
+    ),
     ("subgraph-alias", lambda self, x: map(lambda r: r, x)),
     ("subgraph-alias", lambda self, x: while_loop(lambda i, u: i < 3, lambda i, u: (i + 1, u), (ZERO, x))),
     ("subgraph-alias", lambda self, x: scan(lambda c, v: (c + v, self.scale), torch.zeros(3), x)),

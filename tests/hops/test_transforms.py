@@ -21,7 +21,9 @@ def test_equals_eager(program: Program) -> None:
 def test_nothing_but_aten_operators_is_left(name: str) -> None:
     _, ep = exported(next(p for p in PROGRAMS if p.name == name))
     targets = {str(n.target) for m in ep.graph_module.modules() for n in m.graph.nodes if n.op == "call_function"}
-    assert all(t.startswith("aten.") or t in ("wrap_with_set_grad_enabled", "<built-in function getitem>") for t in targets)
+    assert all(
+        t.startswith("aten.") or t in ("wrap_with_set_grad_enabled", "<built-in function getitem>") for t in targets
+    )
 
 
 def test_randomness_is_asked_for_as_in_eager() -> None:

@@ -107,7 +107,9 @@ FORWARDS: dict[str, Any] = {
     "vmap": lambda self, x: vmap(lambda row: self.linear(row) * 2 + self.scale)(x),
     "vmap_dims": lambda self, x: vmap(lambda a, b: a @ b, in_dims=(1, None), out_dims=0)(x, self.scale),
     "vmap_nested": lambda self, x: vmap(lambda a: vmap(lambda b: a * b + 1)(self.scale))(x[0]),
-    "vmap_tree": lambda self, x: vmap(lambda d: {"s": d["a"].sum() + d["b"], "m": d["a"].max()})({"a": x, "b": x[:, 0]}),
+    "vmap_tree": lambda self, x: vmap(lambda d: {"s": d["a"].sum() + d["b"], "m": d["a"].max()})(
+        {"a": x, "b": x[:, 0]}
+    ),
     "vmap_norm": lambda self, x: vmap(lambda row: nn.functional.layer_norm(row, (3,), self.scale))(x),
     "vmap_index": _indexed,
     "vmap_mutates": _mutates_inside,

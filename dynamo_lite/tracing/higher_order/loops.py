@@ -99,7 +99,7 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
 
 
 def _trace_step(tracer: Tracer, name: str, function: Any, examples: list[Any], given: Sequence[Any]) -> Traced:
-    """The sub-graph of `function(*examples, *given)`: the examples are its arguments, the tensors given its operands."""
+    """The sub-graph of `function(*examples, *given)`: examples are its arguments, the tensors given its operands."""
 
     def arguments() -> list[Any]:
         recorder = tracer.recorder
@@ -131,7 +131,9 @@ def _copies(tracer: Tracer, name: str, values: Sequence[Any]) -> list[Any]:
                 copies.append(_forget(fake.clone()))
         elif type(value) is int or isinstance(value, torch.SymInt):
             if recorder.env is None:
-                tracer.refuse("loop-mismatch", operator=name, what="an integer that is carried, under FakeTensors given")
+                tracer.refuse(
+                    "loop-mismatch", operator=name, what="an integer that is carried, under FakeTensors given"
+                )
             with recorder.env.ignore_fresh_unbacked_symbols():
                 copies.append(recorder.env.create_unbacked_symint())
         else:
@@ -153,13 +155,17 @@ def _check_condition(tracer: Tracer, name: str, condition: Traced) -> None:
             return
     elif isinstance(value, (bool, torch.SymBool)):
         return
-    tracer.refuse("loop-mismatch", operator=name, what="a condition that is no boolean scalar (a 0-d tensor, or a bool)")
+    tracer.refuse(
+        "loop-mismatch", operator=name, what="a condition that is no boolean scalar (a 0-d tensor, or a bool)"
+    )
 
 
 def _check_tensors(tracer: Tracer, name: str, leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
-            tracer.refuse("loop-mismatch", operator=name, what=f"a {type(leaf).__qualname__}, where a tensor is stacked")
+            tracer.refuse(
+                "loop-mismatch", operator=name, what=f"a {type(leaf).__qualname__}, where a tensor is stacked"
+            )
 
 
 def _check_carry(tracer: Tracer, name: str, given: Sequence[Any], returned: Sequence[Any]) -> None:

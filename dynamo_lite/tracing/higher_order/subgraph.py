@@ -126,7 +126,7 @@ def _no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
 
 
 def _check_journal(tracer: Tracer, operator: str, older: set[int], older_dicts: set[int]) -> None:
-    """older: the ids of the trace's own objects before; older_dicts: of its dicts, which the collector may not track."""
+    """older: ids of the trace's own objects before; older_dicts: of its dicts, which the collector may not track."""
     journal = tracer.journal
     if not journal:
         return

@@ -12,10 +12,12 @@ from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
-from dynamo_lite.tracing.higher_order.regions import call_region
+from dynamo_lite.tracing.higher_order.regions import call_region, call_wrapped
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
+    "torch._higher_order_ops._invoke_quant:InvokeQuantTracer": call_wrapped,
+    "torch._higher_order_ops.base_hop:BaseHOP": call_wrapped,
     "torch._higher_order_ops.cond:CondOp": call_cond,
     "torch._higher_order_ops.flex_attention:FlexAttentionHOP": call_flex_attention,
     "torch._higher_order_ops.map:MapImpl": call_map,
