@@ -40,7 +40,7 @@ class Guard:
             return f"{self.expected.text} == {self.expected.value!r}"
         if kind == "python":
             return str(self.expected)
-        if kind == "code":
+        if kind in ("code", "plain_code"):
             return f"{name}.__code__ is {KINDS[kind].expects(self.expected)}"
         return f"{name}: {self.expects()}" if name else self.expects()
 

@@ -64,7 +64,6 @@ KINDS: Mapping[str, Kind] = {
     "keywords": Kind(
         "kwargs.keys() != {c}", lambda e: f"the keyword arguments {sorted(e)}", lambda v, e: f"{sorted(v)}"
     ),
-    "tree": Kind("not {c}({v})", lambda e: f"the structure {e.text}", lambda v, e: "another structure"),
     "tensor": Kind("", str, difference),
     "python": Kind("", str, lambda v, e: "this is false"),
     # ---- values
@@ -90,8 +89,12 @@ KINDS: Mapping[str, Kind] = {
     # ---- two places
     "same": Kind("{v} is not {w}", lambda e: f"the same object as {e}", lambda v, e: "two objects"),
     "distinct": Kind("{v} is {w}", lambda e: f"another object than {e}", lambda v, e: "one object"),
-    "memory": Kind("not {c}(args, kwargs)", lambda e: "tensors that share no memory", lambda v, e: "shared memory"),
     # ---- code: rarely changes
+    "plain_code": Kind(
+        "{v}.__code__ is not {c} or {v}.__defaults__ is not None or {v}.__kwdefaults__ is not None",
+        lambda e: f"the code of {e.co_qualname}, no defaults",
+        lambda v, e: "other code" if v.__code__ is not e else f"defaults {values.describe(v.__defaults__)}",
+    ),
     "code": Kind("{v}.__code__ is not {c}", lambda e: f"the code of {e.co_qualname}", lambda v, e: "other code"),
     "unset": Kind("_is_set({v}, {c})", lambda e: f"no {e}", lambda v, e: "it is set"),
     "no_attribute": Kind(
@@ -129,5 +132,5 @@ HELPERS: Mapping[str, Any] = {
 """What the generated code of KINDS calls."""
 
 RANK: Mapping[str, int] = {name: rank for rank, name in enumerate(KINDS)}
-EARLY = frozenset({"arguments", "keywords", "tree", "tensor", "python", "state"})
-LATE = frozenset({"memory", "code", "unset", "no_attribute"})
+EARLY = frozenset({"arguments", "keywords", "tensor", "python", "state"})
+LATE = frozenset({"plain_code", "code", "unset", "no_attribute"})

@@ -5,6 +5,7 @@ Checked against torch 2.13.0.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ class TensorFacts:
     """What a trace knows of a tensor from outside. Sizes and strides that are None may be anything.
 
     `keys` are the dispatch keys (torch._C._dispatch_keys), None where they are not asked for; `strides` is None for a
-    tensor whose strides nothing rests on, and for layouts that have none.
+    layout that has none, and where sizes are open: then `contiguous` says whether it is.
     """
 
     cls: type
@@ -25,6 +26,15 @@ class TensorFacts:
     sizes: tuple[int | None, ...]
     strides: tuple[int, ...] | None
     keys: Any = None
+    contiguous: bool | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether "contiguous" says all about the strides: no dimension of size 1 or 0, whose stride may be any."""
+        sizes = [size for size in self.sizes if size is not None]
+        if len(sizes) != len(self.sizes) or self.strides is None or min(sizes, default=2) < 2:
+            return False
+        return all(step == math.prod(sizes[i + 1 :]) for i, step in enumerate(self.strides))
 
     @property
     def is_static(self) -> bool:
@@ -34,6 +44,8 @@ class TensorFacts:
         sizes = ", ".join("*" if size is None else str(size) for size in self.sizes)
         learns = ", requires_grad" if self.requires_grad else ""
         strides = "" if self.strides is None else f", strides {self.strides}"
+        if self.contiguous is not None:
+            strides = ", contiguous" if self.contiguous else ", not contiguous"
         return f"a {self.cls.__qualname__} {self.dtype} [{sizes}] on {self.device}{strides}{learns}"
 
 
@@ -54,6 +66,7 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
             sizes,
             strides,
             torch._C._dispatch_keys(tensor) if keys else None,
+            bool(tensor.is_contiguous()) if strided and dynamic else None,
         )
 
 
@@ -80,6 +93,8 @@ def difference(value: Any, facts: TensorFacts) -> str:
             return f"sizes {list(sizes)}"
         if facts.strides is not None and tensor.stride() != facts.strides:
             return f"strides {tensor.stride()}"
+        if facts.contiguous is not None and tensor.is_contiguous() is not facts.contiguous:
+            return f"strides {tensor.stride()}"
         if facts.keys is not None and torch._C._dispatch_keys(tensor) != facts.keys:
             return f"dispatch keys {torch._C._dispatch_keys(tensor)}"
     return ""
@@ -101,9 +116,14 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
         parts += [f"{v}.shape[{i}] != {size}" for i, size in enumerate(facts.sizes) if size is not None]
     parts.append(f"{v}.dtype is not {constant(facts.dtype)}")
     parts.append(f"{v}.requires_grad is not {facts.requires_grad}")
-    if facts.strides is not None:
+    if facts.strides is not None and facts.is_plain:
+        parts.append(f"not {v}.is_contiguous()")
+    elif facts.strides is not None:
         parts.append(f"{v}.stride() != {constant(facts.strides)}")
-    parts.append(f"{v}.device != {constant(facts.device)}")
+    if facts.contiguous is not None:
+        parts.append(f"{v}.is_contiguous() is not {facts.contiguous}")
+    is_cpu = facts.device.type == "cpu"
+    parts.append(f"{v}.is_cpu is not True" if is_cpu else f"{v}.device != {constant(facts.device)}")
     if facts.keys is not None:
         parts.append(f"_dispatch_keys({v}) != {constant(facts.keys)}")
     return " or ".join(parts)

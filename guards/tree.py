@@ -18,7 +18,10 @@ def render(guards: Sequence[Guard], lines: bool) -> str:
         if guard.source is not None:
             by_source.setdefault(id(guard.source), []).append(guard)
             _place(guard.source, children, roots, placed)
-    text = [f"{guard.text}{_line(guard, lines)}" for guard in guards if guard.source is None]
+    state = [guard.text for guard in guards if guard.kind == "state"]
+    text = [f"torch's state: {'; '.join(state)}"] if state else []
+    others = (guard for guard in guards if guard.source is None and guard.kind != "state")
+    text += [f"{guard.text}{_line(guard, lines)}" for guard in others]
     for source in roots:
         text.extend(_branch(source, "", children, by_source, lines))
     return "\n".join(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +28,7 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
     _start(walk, mod)
     walk.run()
     walk.identities()
-    return GuardSet(walk.guards, arguments, codegen.namespace())
+    return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})
 
 
 def _start(walk: Walk, mod: Any) -> None:
@@ -43,6 +44,8 @@ def _start(walk: Walk, mod: Any) -> None:
 
 
 def _globals(walk: Walk, namespace: dict[str, Any], is_first: bool) -> Source:
+    if namespace is sys.modules:
+        return walk.constant(namespace, "sys.modules")
     name = module_name(namespace)
     shown = "G" if is_first else f"G[{name or namespace.get('__name__')!r}]"
     return walk.constant(namespace, shown)
@@ -57,6 +60,8 @@ def _state() -> Iterator[Guard]:
         State("inference mode", torch.is_inference_mode_enabled, torch.is_inference_mode_enabled()),
         State("the default device", torch.get_default_device, torch.get_default_device()),
         State("hooks on all modules", _global_hooks, _global_hooks()),
+        State("function modes", torch._C._len_torch_function_stack, 0),
+        State("dispatch modes", torch._C._len_torch_dispatch_stack, 0),
         State("vmap or grad transforms", torch._C._functorch.maybe_current_level, None),
     ):
         yield Guard("state", None, state)

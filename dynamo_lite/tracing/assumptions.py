@@ -148,10 +148,26 @@ class Walk:
                 self.add("same", source, None, site, known)
             return
         self._tensors[id(tensor)] = source
+        self._attributes_of_tensor(tensor, source)
         held = id(tensor) in self._held_by_program
         if held:
             self.add("same_tensor", source, tensor, site)
         self.add("tensor", source, facts_of(tensor, keys=not held), site)
+
+    def _attributes_of_tensor(self, tensor: torch.Tensor, source: Source) -> None:
+        """What the user has put on a tensor (`weight.no_decay = True`), where the program asked for it."""
+        for (how, name), site in self._looks.get(id(tensor), {}).items():
+            if how == "attr":
+                self.attribute_of_tensor(tensor, source, name, site)
+
+    def attribute_of_tensor(self, tensor: torch.Tensor, source: Source, name: str, site: Site | None) -> None:
+        """One of these; what torch itself answers is in the tensor's facts."""
+        if classes.entry(type(tensor), name) is None:
+            namespace, below = classes.instance_dict(tensor) or {}, self.child(source, "dict")
+            if name in namespace:
+                self.place(namespace[name], self.child(below, "item", name), site)
+            else:
+                self.absent(below, name, site)
 
     # ---- the walk
 
@@ -212,8 +228,9 @@ class Walk:
         site = self._reads.called.get(id(fn), _MISSING)
         if site is not _MISSING:
             at: Any = site
-            self.add("code", source, fn.__code__, at)
-            for name in ("__defaults__", "__kwdefaults__"):
+            plain = fn.__defaults__ is None and fn.__kwdefaults__ is None
+            self.add("plain_code" if plain else "code", source, fn.__code__, at)
+            for name in () if plain else ("__defaults__", "__kwdefaults__"):
                 values, path = getattr(fn, name), self.child(source, "attribute", name)
                 self.place(values, path, at)
                 if values is not None and not is_atom(values):
@@ -272,9 +289,9 @@ class Walk:
             self.no_attribute(cls, name, site)
 
     def _descriptor(self, value: Any, source: Source, name: str, found: Entry, site: Site | None) -> None:
-        if not classes.is_c_member(found.value):
-            self.class_entry(type(value), name, found, site)  # its functions are calls of their own
-            return
+        self.class_entry(type(value), name, found, site)
+        if classes.runs_python(found.value):
+            return  # its functions are calls of their own
         if name in ("__dict__", "__class__", "__weakref__"):
             return
         try:

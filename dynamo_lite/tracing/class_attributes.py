@@ -58,6 +58,12 @@ def is_c_member(value: Any) -> bool:
     return type(value) in (types.MemberDescriptorType, types.GetSetDescriptorType)
 
 
+def runs_python(descriptor: Any) -> bool:
+    """Whether reading the attribute runs Python functions (a property, a descriptor class of the program)."""
+    getter = entry(type(descriptor), "__get__")
+    return type(descriptor) is property or (getter is not None and type(getter.value) is types.FunctionType)
+
+
 def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
     """The Python functions that a class attribute stands for: itself, or what a descriptor wraps."""
     kind = type(value)

@@ -26,7 +26,9 @@ how            the program learned                             key
 
 from __future__ import annotations
 
+import builtins
 import collections
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -34,6 +36,7 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
@@ -44,7 +47,8 @@ _ONE_OBJECT = frozenset({KEY, "length", STATE, "context"})
 _QUIET: tuple[type, ...] = (
     int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
     torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
-    torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.CodeType,
+    torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.CodeType,
 )  # fmt: skip
 """Instances tell nothing beyond their value, their type or their own rules."""
 
@@ -87,6 +91,7 @@ class Reads:
         self._trusted: dict[int, bool] = {}
         self.places: dict[Place, Site | None] = {}
         self.written: set[Place] = set()
+        self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.called: dict[int, Site | None] = {}
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
@@ -125,6 +130,17 @@ class Reads:
                 self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
 
+    def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
+        """Observer.on_read of a tensor: the tensor's own guard covers what torch answers, not what the user put there."""
+        if key in _namespace_of(owner):
+            self._ask_tensor(owner, key)
+
+    def _ask_tensor(self, owner: torch.Tensor, key: str) -> None:
+        if type(owner) is FakeTensor:
+            self.asked_of_stand_ins.setdefault(key, self._site())
+        else:
+            self.read("attr", owner, key)
+
     def _item(self, owner: Any, key: Any) -> None:
         if self.quiet[type(owner)]:
             return
@@ -137,6 +153,8 @@ class Reads:
         """Observer.on_look."""
         kind = type(owner)
         if self.quiet[kind]:
+            if how == "attr" and issubclass(kind, torch.Tensor):
+                self._ask_tensor(owner, key)
             return
         if how == "is":
             if not self.quiet[type(key)]:
@@ -177,6 +195,9 @@ class Reads:
                 self._deep(args, kwargs, STATE)
             return
         how = LOOKS.get(id(fn))
+        if fn is builtins.__import__ and args and type(args[0]) is str:
+            self.namespaces[id(sys.modules)] = sys.modules  # type: ignore[assignment]
+            self.read("item", sys.modules, args[0])
         if how is None:
             if type(fn) is weakref.ref:
                 self.read("referent", fn)
@@ -240,6 +261,7 @@ class Reads:
 
 
 _HEAP_TYPE = 1 << 9
+_namespace_of: Any = vars(torch.Tensor)["__dict__"].__get__
 
 
 def items_of(value: Any) -> list[Any]:

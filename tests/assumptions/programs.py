@@ -9,19 +9,33 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import copy
 import dataclasses
 import enum
 import functools
+import os
 import types
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 Change = Callable[[Any, Any], Any]
+
+
+def _marked(tensor: Any, value: Any) -> Any:
+    tensor.mark = value
+    return tensor
+
+
+def _scratch(self: Any, x: Any) -> Any:
+    self.held = 5
+    y = x * self.held
+    self.held = 2
+    return y
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,11 @@ def into(name: str, key: Any, value: Any) -> Change:
     return lambda mod, patch: getattr(mod, name).__setitem__(key, value)
 
 
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
 class Base(nn.Module):
     """A module with one attribute of every kind; each program reads one of them."""
 
@@ -66,6 +85,7 @@ class Base(nn.Module):
         self.queue = collections.deque([1, 2])
         self.ordered = collections.OrderedDict(p=1, q=2)
         self.unread = 1
+        self.color = Color.RED
         self.inner = nn.Linear(3, 3)
         self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU()])
         self.register_buffer("offset", torch.ones(3))
@@ -86,8 +106,10 @@ def program(**changes: Any) -> Callable[[Callable[[Any, Any], Any]], Any]:
     return register
 
 
-@program(breaks={"value": (put("eps", 0.25), ".eps =="), "type": (put("eps", 1), ".eps ==")},
-         keeps={"an equal float": lambda mod, patch: setattr(mod, "eps", float("0.5"))})  # fmt: skip
+@program(
+    breaks={"value": (put("eps", 0.25), ".eps =="), "type": (put("eps", 1), ".eps ==")},
+    keeps={"an equal float": lambda mod, patch: setattr(mod, "eps", float("0.5"))},
+)
 def attribute(self: Any, x: Any) -> Any:
     return x + self.eps
 
@@ -112,15 +134,24 @@ def hasattr_false(self: Any, x: Any) -> Any:
     return x + 1 if hasattr(self, "cache") else x
 
 
-@program(breaks={"it appears": (put("cache", 1), "cache"), "on the class":
-                 (lambda mod, patch: patch.setattr(type(mod), "cache", 4, raising=False), "cache")})  # fmt: skip
+@program(
+    breaks={
+        "it appears": (put("cache", 1), "cache"),
+        "on the class": (lambda mod, patch: patch.setattr(type(mod), "cache", 4, raising=False), "cache"),
+    }
+)
 def getattr_default(self: Any, x: Any) -> Any:
     return x + getattr(self, "cache", 7)
 
 
-@program(breaks={"item": (into("xs", 0, 9), ".xs[0]"), "shorter": (lambda mod, patch: mod.xs.clear(), ".xs"),
-                 "a tuple": (put("xs", (1, 2, 3)), ".xs")},
-         keeps={"another item": into("xs", 1, 7), "longer": lambda mod, patch: mod.xs.append(4)})  # fmt: skip
+@program(
+    breaks={
+        "item": (into("xs", 0, 9), ".xs[0]"),
+        "shorter": (lambda mod, patch: mod.xs.clear(), ".xs"),
+        "a tuple": (put("xs", (1, 2, 3)), ".xs"),
+    },
+    keeps={"another item": into("xs", 1, 7), "longer": lambda mod, patch: mod.xs.append(4)},
+)
 def list_item(self: Any, x: Any) -> Any:
     return x * self.xs[0]
 
@@ -159,7 +190,7 @@ def list_compared(self: Any, x: Any) -> Any:
 
 @program(breaks={"item": (into("xs", 1, 7), ".xs")})
 def list_unpacked(self: Any, x: Any) -> Any:
-    first, second, third = self.xs
+    _, second, _ = self.xs
     return x * second
 
 
@@ -173,8 +204,10 @@ def shape_tuple(self: Any, x: Any) -> Any:
     return x.reshape(self.shape)
 
 
-@program(breaks={"item": (into("cfg", "n", 9), ".cfg['n']"), "gone": (lambda mod, patch: mod.cfg.pop("n"), ".cfg")},
-         keeps={"another key": into("cfg", "m", 9), "new key": into("cfg", "z", 9)})  # fmt: skip
+@program(
+    breaks={"item": (into("cfg", "n", 9), ".cfg['n']"), "gone": (lambda mod, patch: mod.cfg.pop("n"), ".cfg")},
+    keeps={"another key": into("cfg", "m", 9), "new key": into("cfg", "z", 9)},
+)
 def dict_item(self: Any, x: Any) -> Any:
     return x * self.cfg["n"]
 
@@ -202,8 +235,13 @@ def key_error_caught(self: Any, x: Any) -> Any:
         return x
 
 
-@program(breaks={"order": (put("cfg", {"m": 5, "n": 2}), ".cfg"), "new key": (into("cfg", "z", 9), ".cfg"),
-                 "value": (into("cfg", "m", 1), ".cfg")})  # fmt: skip
+@program(
+    breaks={
+        "order": (put("cfg", {"m": 5, "n": 2}), ".cfg"),
+        "new key": (into("cfg", "z", 9), ".cfg"),
+        "value": (into("cfg", "m", 1), ".cfg"),
+    }
+)
 def dict_items(self: Any, x: Any) -> Any:
     for _, value in self.cfg.items():
         x = x * 2 + value
@@ -237,9 +275,13 @@ def ordered_dict_order(self: Any, x: Any) -> Any:
     return x
 
 
-@program(breaks={"on the class": (lambda mod, patch: patch.setattr(type(mod), "rate", 5), "rate"),
-                 "on the base": (lambda mod, patch: patch.setattr(Base, "rate", 5), "rate"),
-                 "on the instance": (put("rate", 8), "rate")})  # fmt: skip
+@program(
+    breaks={
+        "on the class": (lambda mod, patch: patch.setattr(type(mod), "rate", 5), "rate"),
+        "on the base": (lambda mod, patch: patch.setattr(Base, "rate", 5), "rate"),
+        "on the instance": (put("rate", 8), "rate"),
+    }
+)
 def class_attribute(self: Any, x: Any) -> Any:
     return x * self.rate
 
@@ -262,9 +304,13 @@ def a_global(self: Any, x: Any) -> Any:
     return x * SETTING
 
 
-@program(breaks={"item": (lambda mod, patch: patch.setitem(SETTINGS, "n", 9), "SETTINGS"), "replaced":
-                 (_this("SETTINGS", {"n": 5}), "SETTINGS")},
-         keeps={"another key": lambda mod, patch: patch.setitem(SETTINGS, "m", 9)})  # fmt: skip
+@program(
+    breaks={
+        "item": (lambda mod, patch: patch.setitem(SETTINGS, "n", 9), "SETTINGS"),
+        "replaced": (_this("SETTINGS", {"n": 5}), "SETTINGS"),
+    },
+    keeps={"another key": lambda mod, patch: patch.setitem(SETTINGS, "m", 9)},
+)
 def global_dict(self: Any, x: Any) -> Any:
     return x * SETTINGS["n"]
 
@@ -278,11 +324,14 @@ def scale(x: Any, by: int = 3, *, extra: int = 1) -> Any:
     return x * by + extra
 
 
-@program(breaks={"replaced": (_this("scale", lambda x: x), "scale"),
-                 "code": (lambda mod, patch: patch.setattr(scale, "__code__", other.__code__), "scale"),
-                 "defaults": (lambda mod, patch: patch.setattr(scale, "__defaults__", (5,)), "__defaults__"),
-                 "keyword defaults":
-                 (lambda mod, patch: patch.setattr(scale, "__kwdefaults__", {"extra": 7}), "__kwdefaults__")})  # fmt: skip
+@program(
+    breaks={
+        "replaced": (_this("scale", lambda x: x), "scale"),
+        "code": (lambda mod, patch: patch.setattr(scale, "__code__", other.__code__), "scale"),
+        "defaults": (lambda mod, patch: patch.setattr(scale, "__defaults__", (5,)), "__defaults__"),
+        "keyword defaults": (lambda mod, patch: patch.setattr(scale, "__kwdefaults__", {"extra": 7}), "__kwdefaults__"),
+    }
+)
 def function_called(self: Any, x: Any) -> Any:
     return scale(x)
 
@@ -291,24 +340,32 @@ def other(x: Any, by: int = 3, *, extra: int = 1) -> Any:
     return x - by
 
 
-@program(breaks={"forward of a layer": (lambda mod, patch: patch.setattr(nn.ReLU, "forward", lambda self, x: x), "forward"),
-                 "on an instance": (lambda mod, patch: setattr(mod.layers[1], "forward", lambda x: x), "forward"),
-                 "layer replaced": (lambda mod, patch: mod.layers.__setitem__(1, nn.GELU()), "layers[1]"),
-                 "layer added": (lambda mod, patch: mod.layers.append(nn.ReLU()), "layers"),
-                 "hook": (lambda mod, patch: mod.layers[0].register_forward_hook(lambda *a: a[2] + 1) and None, "hooks"),
-                 "weight": (lambda mod, patch: setattr(mod.layers[0], "weight", nn.Parameter(torch.zeros(3, 3))), "weight"),
-                 "dtype": (lambda mod, patch: mod.to(torch.float64) and None, "weight"),
-                 "frozen": (lambda mod, patch: mod.layers[0].requires_grad_(False) and None, "weight")},
-         keeps={"in place": lambda mod, patch: mod.layers[0].weight.data.zero_(),
-                "loaded": lambda mod, patch: mod.load_state_dict({k: v * 2 for k, v in mod.state_dict().items()})})  # fmt: skip
+@program(
+    breaks={
+        "forward of a layer": (lambda mod, patch: patch.setattr(nn.ReLU, "forward", lambda self, x: x), "forward"),
+        "on an instance": (lambda mod, patch: setattr(mod.layers[1], "forward", lambda x: x), "forward"),
+        "layer replaced": (lambda mod, patch: mod.layers.__setitem__(1, nn.GELU()), "layers[1]"),
+        "layer added": (lambda mod, patch: mod.layers.append(nn.ReLU()), "layers"),
+        "hook": (lambda mod, patch: mod.layers[0].register_forward_hook(lambda *a: a[2] + 1) and None, "hooks"),
+        "weight": (lambda mod, patch: setattr(mod.layers[0], "weight", nn.Parameter(torch.zeros(3, 3))), "weight"),
+        "dtype": (lambda mod, patch: mod.to(torch.float64) and None, "weight"),
+        "frozen": (lambda mod, patch: mod.layers[0].requires_grad_(False) and None, "weight"),
+    },
+    keeps={
+        "in place": lambda mod, patch: mod.layers[0].weight.data.zero_(),
+        "loaded": lambda mod, patch: mod.load_state_dict({k: v * 2 for k, v in mod.state_dict().items()}),
+    },
+)
 def layers(self: Any, x: Any) -> Any:
     for layer in self.layers:
         x = layer(x)
     return x
 
 
-@program(breaks={"replaced": (put("offset", torch.zeros(3)), "offset")},
-         keeps={"in place": lambda mod, patch: mod.offset.fill_(3)})  # fmt: skip
+@program(
+    breaks={"replaced": (put("offset", torch.zeros(3)), "offset")},
+    keeps={"in place": lambda mod, patch: mod.offset.fill_(3)},
+)
 def a_buffer(self: Any, x: Any) -> Any:
     return x + self.offset
 
@@ -318,21 +375,9 @@ def module_is(self: Any, x: Any) -> Any:
     return x * 2 if self.inner is self.layers[0] else x
 
 
-class Color(enum.Enum):
-    RED = 1
-    BLUE = 2
-
-
-class EnumMember(Base):
-    def __init__(self) -> None:
-        super().__init__()
-        self.color = Color.RED
-
-    def forward(self, x: Any) -> Any:
-        return x if self.color is Color.RED else x + 1
-
-
-READINGS["enummember"] = Reading(EnumMember, {"another": (put("color", Color.BLUE), ".color")})
+@program(breaks={"another": (put("color", Color.BLUE), ".color")})
+def enum_member(self: Any, x: Any) -> Any:
+    return x if self.color is Color.RED else x + 1
 
 
 def closure() -> Any:
@@ -410,40 +455,95 @@ def _holding(name: str, make: Callable[[], Any], forward: Callable[[Any, Any], A
     READINGS[name] = Reading(build, breaks, keeps)
 
 
-_holding("slot", Slotted, lambda self, x: x * self.held.a, {
-    "value": (lambda mod, patch: setattr(mod.held, "a", 3), "held.a")},
-    another=lambda mod, patch: setattr(mod.held, "b", 3))  # fmt: skip
-_holding("unset_slot", Slotted, lambda self, x: x * getattr(self.held, "b", 5), {
-    "set": (lambda mod, patch: setattr(mod.held, "b", 3), "held")})  # fmt: skip
-_holding("a_property", WithProperty, lambda self, x: x * self.held.n, {
-    "field": (lambda mod, patch: setattr(mod.held, "_n", 5), "held._n"),
-    "property": (lambda mod, patch: patch.setattr(WithProperty, "n", 7), "n")},
-    another=lambda mod, patch: setattr(mod.held, "z", 5))  # fmt: skip
-_holding("special_methods", WithProperty, lambda self, x: x * len(self.held) + self.held[3], {
-    "field": (lambda mod, patch: setattr(mod.held, "_n", 5), "held._n"),
-    "__len__": (lambda mod, patch: patch.setattr(WithProperty, "__len__", lambda self: 9), "__len__")})  # fmt: skip
-_holding("truth_of_an_object", Slotted, lambda self, x: x * 2 if self.held else x, {
-    "__bool__": (lambda mod, patch: patch.setattr(Slotted, "__bool__", lambda self: False, raising=False), "__bool__"),
-    "None": (put("held", None), "held")})  # fmt: skip
-_holding("isinstance_of", Slotted, lambda self, x: x * 2 if isinstance(self.held, Slotted) else x, {
-    "class": (put("held", WithProperty()), "held")})  # fmt: skip
-_holding("bound_method", lambda: WithProperty().__getitem__, lambda self, x: x * self.held(4), {
-    "another": (put("held", Config), "held")})  # fmt: skip
-_holding("a_partial", lambda: functools.partial(scale, by=2), lambda self, x: self.held(x), {
-    "arguments": (put("held", functools.partial(scale, by=4)), "held"),
-    "function": (put("held", functools.partial(other, by=2)), "held")})  # fmt: skip
-_holding("a_lambda", lambda: lambda x: x * 2, lambda self, x: self.held(x), {
-    "another": (put("held", lambda x: x * 3), "held")})  # fmt: skip
-_holding("activation", lambda: torch.relu, lambda self, x: self.held(x), {
-    "another": (put("held", torch.tanh), "held")})  # fmt: skip
-_holding("a_dtype", lambda: torch.float64, lambda self, x: x.to(self.held), {
-    "another": (put("held", torch.float16), "held")})  # fmt: skip
-_holding("nested", lambda: {"a": [1, {"b": 2}]}, lambda self, x: x * self.held["a"][1]["b"], {
-    "value": (lambda mod, patch: mod.held["a"][1].__setitem__("b", 5), "['a'][1]['b']")},
-    another=lambda mod, patch: mod.held["a"].__setitem__(0, 5))  # fmt: skip
-_holding("namespace", lambda: types.SimpleNamespace(a=2, b=3), lambda self, x: x * self.held.a, {
-    "value": (lambda mod, patch: setattr(mod.held, "a", 5), "held.a")},
-    another=lambda mod, patch: setattr(mod.held, "b", 5))  # fmt: skip
+_holding(
+    "slot",
+    Slotted,
+    lambda self, x: x * self.held.a,
+    {"value": (lambda mod, patch: setattr(mod.held, "a", 3), "held.a")},
+    another=lambda mod, patch: setattr(mod.held, "b", 3),
+)
+_holding(
+    "unset_slot",
+    Slotted,
+    lambda self, x: x * getattr(self.held, "b", 5),
+    {"set": (lambda mod, patch: setattr(mod.held, "b", 3), "held")},
+)
+_holding(
+    "a_property",
+    WithProperty,
+    lambda self, x: x * self.held.n,
+    {
+        "field": (lambda mod, patch: setattr(mod.held, "_n", 5), "held._n"),
+        "property": (lambda mod, patch: patch.setattr(WithProperty, "n", 7), "n"),
+    },
+    another=lambda mod, patch: setattr(mod.held, "z", 5),
+)
+_holding(
+    "special_methods",
+    WithProperty,
+    lambda self, x: x * len(self.held) + self.held[3],
+    {
+        "field": (lambda mod, patch: setattr(mod.held, "_n", 5), "held._n"),
+        "__len__": (lambda mod, patch: patch.setattr(WithProperty, "__len__", lambda self: 9), "__len__"),
+    },
+)
+_holding(
+    "truth_of_an_object",
+    Slotted,
+    lambda self, x: x * 2 if self.held else x,
+    {
+        "__bool__": (
+            lambda mod, patch: patch.setattr(Slotted, "__bool__", lambda self: False, raising=False),
+            "__bool__",
+        ),
+        "None": (put("held", None), "held"),
+    },
+)
+_holding(
+    "isinstance_of",
+    Slotted,
+    lambda self, x: x * 2 if isinstance(self.held, Slotted) else x,
+    {"class": (put("held", WithProperty()), "held")},
+)
+_holding(
+    "bound_method",
+    lambda: WithProperty().__getitem__,
+    lambda self, x: x * self.held(4),
+    {"another": (put("held", Config), "held")},
+)
+_holding(
+    "a_partial",
+    lambda: functools.partial(scale, by=2),
+    lambda self, x: self.held(x),
+    {
+        "arguments": (put("held", functools.partial(scale, by=4)), "held"),
+        "function": (put("held", functools.partial(other, by=2)), "held"),
+    },
+)
+_holding(
+    "a_lambda",
+    lambda: lambda x: x * 2,
+    lambda self, x: self.held(x),
+    {"another": (put("held", lambda x: x * 3), "held")},
+)
+_holding("activation", lambda: torch.relu, lambda self, x: self.held(x), {"another": (put("held", torch.tanh), "held")})
+_holding(
+    "a_dtype", lambda: torch.float64, lambda self, x: x.to(self.held), {"another": (put("held", torch.float16), "held")}
+)
+_holding(
+    "nested",
+    lambda: {"a": [1, {"b": 2}]},
+    lambda self, x: x * self.held["a"][1]["b"],
+    {"value": (lambda mod, patch: mod.held["a"][1].__setitem__("b", 5), "['a'][1]['b']")},
+    another=lambda mod, patch: mod.held["a"].__setitem__(0, 5),
+)
+_holding(
+    "namespace",
+    lambda: types.SimpleNamespace(a=2, b=3),
+    lambda self, x: x * self.held.a,
+    {"value": (lambda mod, patch: setattr(mod.held, "a", 5), "held.a")},
+    another=lambda mod, patch: setattr(mod.held, "b", 5),
+)
 
 
 def shared_lists() -> Any:
@@ -503,4 +603,72 @@ def mutable_default() -> Any:
 
 READINGS["mutable_default"] = Reading(
     mutable_default, {"item": (lambda mod, patch: mod.scaled.__defaults__[0].__setitem__(0, 7), "__defaults__")}
+)
+
+
+class Pair(NamedTuple):
+    a: int = 2
+    b: int = 3
+
+
+_holding(
+    "named_tuple",
+    Pair,
+    lambda self, x: x * self.held.a,
+    {"value": (put("held", Pair(5)), "held.a")},
+    another=put("held", Pair(2, 9)),
+)
+_holding(
+    "environment",
+    lambda: None,
+    lambda self, x: x * int(os.environ.get("DYNAMO_LITE_TEST_READING", "1")),
+    {"set": (lambda mod, patch: patch.setenv("DYNAMO_LITE_TEST_READING", "3"), "READING")},
+    another=lambda mod, patch: patch.setenv("DYNAMO_LITE_TEST_UNREAD", "3"),
+)
+_holding(
+    "attribute_of_a_parameter",
+    lambda: _marked(nn.Parameter(torch.ones(3)), 2),
+    lambda self, x: x * self.held.mark,
+    {"value": (lambda mod, patch: setattr(mod.held, "mark", 3), "mark")},
+    another=lambda mod, patch: setattr(mod.held, "other", 3),
+)
+_holding(
+    "no_attribute_of_a_parameter",
+    lambda: nn.Parameter(torch.ones(3)),
+    lambda self, x: x * 2 if hasattr(self.held, "mark") else x + self.held,
+    {"set": (lambda mod, patch: setattr(mod.held, "mark", 3), "mark")},
+)
+_holding(
+    "vars_of",
+    lambda: Config(),
+    lambda self, x: x * sum(v for v in vars(self.held).values() if type(v) is int),
+    {
+        "value": (lambda mod, patch: setattr(mod.held, "depth", 9), "depth"),
+        "new": (lambda mod, patch: setattr(mod.held, "more", 9), "held"),
+    },
+)
+_holding(
+    "dataclass_compared",
+    lambda: Config(),
+    lambda self, x: x * 2 if self.held == Config() else x,
+    {"value": (lambda mod, patch: setattr(mod.held, "depth", 9), "depth")},
+)
+_holding(
+    "deep_copied",
+    lambda: {"a": [1, 2]},
+    lambda self, x: x * copy.deepcopy(self.held)["a"][1],
+    {"value": (lambda mod, patch: mod.held["a"].__setitem__(1, 9), "['a'][1]")},
+)
+_holding(
+    "returned",
+    lambda: [1, 2],
+    lambda self, x: (x, self.held),
+    {"value": (lambda mod, patch: mod.held.__setitem__(1, 9), "held[1]")},
+)
+_holding("written_then_read", lambda: 2, _scratch, {}, value=put("held", 7))
+_holding(
+    "named_parameters",
+    lambda: nn.Linear(3, 3),
+    lambda self, x: sum(p.sum() for p in self.parameters()) + x,
+    {"added": (lambda mod, patch: mod.register_parameter("late", nn.Parameter(torch.ones(3))), "_parameters")},
 )

@@ -1,0 +1,141 @@
+"""What it costs to ask whether a trace still holds: µs a check, beside torch.compile's own guards on the same module.
+
+    python benchmarks/guards.py [--layers 50] [--write]
+
+The module is a stack of blocks (LayerNorm, two Linear, an activation, a scale read from a list, a flag). Measured:
+building the guards (at the end of a trace), compiling them (at the first check), a check that passes, and checks of a
+changed module that fail. torch.compile's guard manager is called from Python in the same way, with the arguments that
+TorchDynamo gives it. The two hold different guards; the counts stand beside the times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import dynamo_lite  # noqa: E402
+from benchmarks.exporters import machine  # noqa: E402
+
+RESULTS = ROOT / "benchmarks" / "results" / "guards.md"
+REPEATS = 400
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 2 * width)
+        self.down = nn.Linear(2 * width, width)
+        self.act = nn.GELU()
+        self.scales = [0.5, 1.0]
+        self.residual = True
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.down(self.act(self.up(self.norm(x)))) * self.scales[0]
+        return x + y if self.residual else y
+
+
+class Stack(nn.Module):
+    def __init__(self, layers: int, width: int = 16) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(width) for _ in range(layers)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def microseconds(run: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """The median time of a call."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return 1e6 * sorted(times)[repeats // 2]
+
+
+def ours(mod: Stack, x: torch.Tensor) -> list[tuple[str, str]]:
+    """Rows of the table: what, figure."""
+    start = time.perf_counter()
+    trace = dynamo_lite.trace(mod, (x,))
+    traced = time.perf_counter() - start
+    start = time.perf_counter()
+    assert trace.guards.check(mod, (x,)) is None
+    compiled = time.perf_counter() - start
+    guards, failing = trace.guards, trace.guards.failing
+    rows = [
+        ("dynamo-lite: trace, with its guards", f"{traced * 1e3:.0f} ms"),
+        ("dynamo-lite: first check (compiles the function)", f"{compiled * 1e3:.0f} ms"),
+        (f"dynamo-lite: check that passes, {len(guards)} guards", f"{microseconds(lambda: failing(mod, (x,))):.0f} µs"),
+    ]
+    any_weights = microseconds(lambda: failing(mod, (x,), weights="any"))
+    rows.append(("dynamo-lite: the same with any weights", f"{any_weights:.0f} µs"))
+    wrong = torch.ones(3, x.shape[1])
+    rows.append(("dynamo-lite: check that fails on a size", f"{microseconds(lambda: failing(mod, (wrong,))):.1f} µs"))
+    last: Any = mod.blocks[-1]
+    last.residual = False
+    assert failing(mod, (x,)) >= 0
+    rows.append(
+        ("dynamo-lite: check that fails in the last block", f"{microseconds(lambda: failing(mod, (x,))):.0f} µs")
+    )
+    last.residual = True
+    return rows
+
+
+def theirs(mod: Stack, x: torch.Tensor) -> list[tuple[str, str]]:
+    """torch.compile's guards of the same call."""
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    torch._dynamo.reset()
+    compiled = torch.compile(mod, backend="eager", fullgraph=True)
+    start = time.perf_counter()
+    with torch.no_grad():
+        compiled(x)
+        first = time.perf_counter() - start
+        entries = _debug_get_cache_entry_list(Stack.forward.__code__)
+        manager = entries[0].guard_manager
+        scope = {"self": mod, "x": x}
+        assert manager.check(scope)
+        count = sum(": " in line and "GuardManager" not in line for line in str(manager).splitlines())
+        checked = microseconds(lambda: manager.check(scope))
+    return [
+        ("torch.compile: first call (trace, guards, no code generation)", f"{first * 1e3:.0f} ms"),
+        (f"torch.compile: check that passes, {count} guards", f"{checked:.0f} µs"),
+    ]
+
+
+def table(layers: int) -> str:
+    torch.manual_seed(0)
+    mod, x = Stack(layers).eval(), torch.ones(2, 16)
+    dynamo_lite.trace(mod, (x,))  # imports and caches
+    with torch.no_grad():
+        rows = ours(mod, x) + theirs(mod, x)
+    lines = [f"# Guards: {layers} blocks, one call of a check", "", machine(), "", "| what | time |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {what} | {figure} |" for what, figure in rows), "", (__doc__ or "").strip(), ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--layers", type=int, default=50)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    text = table(options.layers)
+    print(text)
+    if options.write:
+        RESULTS.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
