@@ -1,8 +1,8 @@
 """Sizes that vary: which dimensions of a model's inputs are its batch and its length, and inputs of other sizes.
 
 Nothing is said model by model. The batch is dimension 0 of the first tensor and of all others that agree with it there.
-The length is dimension 1 of the first integer tensor (token ids) or the last dimension of a waveform, and that of all
-tensors that agree with it. Inputs of another size are inputs of several seeds, concatenated and cut: values stay what
+The length is dimension 1 of the first integer tensor (token ids) or of a waveform, and that of all tensors that agree with
+it. Inputs of another size are inputs of several seeds, concatenated and cut: values stay what
 the model expects (token ids stay in the vocabulary, masks stay masks).
 """
 
@@ -43,14 +43,16 @@ def batch_axis(case: Case) -> Axis | None:
     return Axis(size, tuple(0 if _has(leaf, 0, size) else None for leaf in leaves))
 
 
-def length_axis(case: Case, batch: Axis | None) -> Axis | None:
-    """Dimension 1 of token ids, and of everything (masks, positions) that is as long; None if there are none."""
-    leaves = _tensors(case.inputs(0))
-    ids = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dim() == 2]
-    ids = [leaf for leaf in ids if leaf.dtype == torch.int64 or batch is None or leaf.shape[0] == batch.size]
-    if not ids or ids[0].shape[1] < 2:
-        return None
-    size = ids[0].shape[1]
+def length_axis(case: Case) -> Axis | None:
+    """Dimension 1 of token ids or of a waveform, and of everything (masks, positions) that is as long; None if there
+    are none."""
+    inputs = case.inputs(0)
+    leaves = _tensors(inputs)
+    sequences = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64]
+    sequences = [*sequences, inputs[1].get("input_values")]
+    size = next((s.shape[1] for s in sequences if isinstance(s, torch.Tensor) and s.dim() == 2), 1)
+    if size < 2:
+        return None  # none, or one token after a cache
     return Axis(size, tuple(1 if _has(leaf, 1, size) and leaf.dim() == 2 else None for leaf in leaves))
 
 
@@ -58,19 +60,14 @@ def _has(leaf: Any, dim: int, size: int) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.dim() > dim and leaf.shape[dim] == size
 
 
-def dynamic_shapes(case: Case, *axes: Axis) -> dict[str, Any] | tuple[Any, ...]:
-    """The specification with `Dim.AUTO` for the axes: (specs of args, and of kwargs by name) laid along the inputs."""
-    args, kwargs = case.inputs(0)
+def dynamic_shapes(case: Case, *axes: Axis) -> tuple[Any, ...]:
+    """The specification with `Dim.AUTO` for the axes, laid along the inputs: args, then kwargs in their order."""
+    inputs = case.inputs(0)
     specs: list[Any] = []
-    for index, leaf in enumerate(_tensors((args, kwargs))):
+    for index, leaf in enumerate(_tensors(inputs)):
         dims = {axis.dims[index]: Dim.AUTO for axis in axes if axis.dims[index] is not None}
         specs.append(dims or None if isinstance(leaf, torch.Tensor) else None)
-    spec = pytree.tree_structure((args, kwargs))
-    args_specs, kwargs_specs = pytree.tree_unflatten(specs, spec)
-    return (*args_specs, *kwargs_specs.values()) if not kwargs_specs else _by_name(args_specs, kwargs_specs)
-
-
-def _by_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    args, kwargs = pytree.tree_unflatten(specs, pytree.tree_structure(inputs))
     return (*args, *kwargs.values())
 
 
