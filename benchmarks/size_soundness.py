@@ -54,7 +54,7 @@ def row(name: str, first: int, count: int) -> str:
         if verdict.kind == "equal":
             admitted += verdict.admitted
             possible += verdict.possible
-        elif verdict.kind in ("wrong", "fails"):
+        elif verdict.kind in ("wrong", "fails") or (verdict.kind == "refused" and name == "ours"):
             print(f"{name} {seed} {verdict.kind}: {verdict.text[:300]}", flush=True)
     seconds = time.perf_counter() - start
     share = f"{admitted / possible:.2f}" if possible else "–"

@@ -140,16 +140,17 @@ def exact_rounding(op: str, x: Float) -> tuple[Int | None, list[Bool]]:
     """(the integer that `op` makes of x, the bounds under which that is exact); (None, []) where nothing is known.
 
     float(p) is exact for |p| <= 2**53. For a / b, 1 <= b <= 2**51, |a| <= 2**51: an integer or a tie k/2 that is not
-    a / b itself is at least 1/(2b) away from it, which is more than the rounding error of a / b.
+    a / b itself is at least 1/(2b) away from it, which is more than the rounding error of a / b. Products with a float
+    such as 0.75 == 3 / 2**2, and quotients by one such as 4.0, are such quotients (`_as_quotient`).
     """
     if x.op == "to_float":
         p = x.args[0]
         assert isinstance(p, Int)
         return p, [p <= EXACT, p >= -EXACT]
-    if x.op != "int_truediv":
+    quotient = _as_quotient(x)
+    if quotient is None:
         return None, []
-    a, b = x.args
-    assert isinstance(a, Int) and isinstance(b, Int)
+    a, b = quotient
     small = EXACT // 4
     bounds = [bound for bound in (a <= small, a >= -small, b >= 1, b <= small) if bound is not TRUE]
     down, up = a // b, -(-a // b)
@@ -157,6 +158,31 @@ def exact_rounding(op: str, x: Float) -> tuple[Int | None, list[Bool]]:
         tie_to_odd = eq((a * 2 + b) % (b * 4), b * 2)
         return (a * 2 + b) // (b * 2) - ite(tie_to_odd, 1, 0), bounds
     return {"floor": down, "ceil": up, "trunc": ite(a >= 0, down, up)}[op], bounds
+
+
+def _as_quotient(x: Float) -> tuple[Int, Int] | None:
+    """(a, b) such that x is a / b, correctly rounded, for |a| <= 2**51.
+
+    A float c is k / d with d a power of two. float(p) * c is exactly p*k / d where |p*k| <= 2**53 (then |p| is, too).
+    float(p) / c for an integer c >= 1 is p / c, correctly rounded.
+    """
+    if x.op == "int_truediv":
+        a, b = x.args
+        assert isinstance(a, Int) and isinstance(b, Int)
+        return a, b
+    if x.op not in ("mul", "div"):
+        return None
+    left, right = x.args if constant_of(x.args[1]) is not None else x.args[::-1]
+    c = constant_of(right)
+    if c is None or not math.isfinite(c) or not isinstance(left, Float) or left.op != "to_float":
+        return None
+    p = left.args[0]
+    assert isinstance(p, Int)
+    if x.op == "div":
+        whole = right is x.args[1] and c == int(c) and 1 <= c <= EXACT
+        return (p, as_int(int(c))) if whole else None
+    k, d = float(c).as_integer_ratio()
+    return (p * k, as_int(d)) if k and abs(k) <= EXACT and d <= EXACT else None
 
 
 def round_int(n: Int, digits: int) -> Int:

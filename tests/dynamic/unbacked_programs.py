@@ -224,6 +224,14 @@ def index_without_a_check(x, t, k):
 
 
 @program
+def index_by_a_tensor_without_dimensions(x, t, k):
+    y = x.clone()
+    y[k] = 0
+    y[-k, 1:] += 1
+    return x[x.sum(1).argmax()], x[k, :2], x[:, t[0] - 1], y, x[None, k], x[k, t[:1]]
+
+
+@program
 def select_by_an_item(x, t, k):
     return x.select(0, k.item()), x.index_select(0, t)
 

@@ -1,0 +1,49 @@
+"""Rounding a product or quotient of an integer and a float constant: in its bounds the image is the value of Python."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.expr import Int
+from symbolic_shapes.floats import ROUNDERS, Float, float_const, to_float
+from symbolic_shapes.lattice import exact_rounding
+from symbolic_shapes.semantics import evaluate
+
+CONSTANTS = [0.5, 0.75, 0.25, 1.5, 2.0, 3.0, 0.3, 0.1, -0.5, -0.75, 1e-3, 2.0**-20, 1e10, -3.0, 7.0, 2.0**52, 2.0**53]
+EDGES = [0, 1, 2, 3, 5, 7, 8, 9, 101, 2**31, *(2**k + d for k in (50, 51, 52, 53, 60) for d in (-1, 0, 1))]
+
+
+def floats_of(n: Int, c: float) -> list[Float]:
+    k = float_const(c)
+    return [to_float(n) * k, k * to_float(n), to_float(n) / k, k / to_float(n), to_float(n * 3 + 1) * k]
+
+
+@pytest.mark.parametrize("c", CONSTANTS)
+def test_the_image_is_pythons_value_in_its_bounds(c: float) -> None:
+    n = ShapeEnv().backed(7)
+    symbol = n.as_atom()
+    generator = random.Random(0)
+    values = [*EDGES, *(-v for v in EDGES), *(generator.randint(-(2**54), 2**54) for _ in range(60))]
+    for x in floats_of(n, c):
+        for op, rounder in ROUNDERS.items():
+            image, bounds = exact_rounding(op, x)
+            if image is None:
+                continue
+            for value in values:
+                if all(evaluate(bound, {symbol: value}) for bound in bounds):
+                    assert evaluate(image, {symbol: value}) == rounder(evaluate(x, {symbol: value})), (x, op, value)
+
+
+@pytest.mark.parametrize("c", [0.5, 0.75, 2.0])
+def test_a_share_of_a_size_is_at_most_a_multiple_of_it(c: float) -> None:
+    env = ShapeEnv()
+    n = env.backed(7, lo=0, hi=4096)
+    from symbolic_shapes.lattice import round_float
+
+    part = round_float("trunc", to_float(n) * float_const(c))
+    assert env.decide(part <= n * 2).verdict is True
+    assert env.decide(part >= 0).verdict is True
+    assert env.decide(part <= n).verdict is (True if c <= 1 else None)
