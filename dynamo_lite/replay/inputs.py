@@ -98,7 +98,8 @@ def _candidates(program: ExportedProgram, symbol: sympy.Symbol, hint: int) -> li
     bounds = program.range_constraints.get(symbol)
     lower = max(int(bounds.lower), 0) if bounds is not None and bounds.lower.is_Integer else 0
     upper = int(bounds.upper) if bounds is not None and getattr(bounds.upper, "is_Integer", False) else LARGEST
-    upper = min(upper, max(2 * hint, lower + 1, 8), max(LARGEST, hint + 1))
+    if upper > max(LARGEST, hint):
+        upper = max(2 * hint, lower + 1, 8)
     near = (lower, lower + 1, hint - 1, hint + 1, hint + hint // 2, upper)
     return sorted({value for value in near if lower <= value <= upper} | {hint})
 
@@ -107,7 +108,7 @@ def at_sizes(program: ExportedProgram, call: Arguments, values: dict[str, int], 
     """The example's arguments at other sizes; None if the sizes of some input are then no sizes."""
     leaves, spec = pytree.tree_flatten(call)
     generator = torch.Generator().manual_seed(seed)
-    made = []
+    made: list[Any] = []
     for value, leaf in zip(_inputs(program), leaves):
         if isinstance(value, torch.Tensor) and isinstance(leaf, torch.Tensor):
             shape = [_evaluate(size, values) for size in value.shape]

@@ -42,7 +42,8 @@ def own_state(program: ExportedProgram) -> nn.Module:
     module = program.module()
     memo: dict[int, Any] = {}
     for part in module.modules():
-        for registry in (part._parameters, part._buffers, part.__dict__):
+        registries: tuple[dict[str, Any], ...] = (part._parameters, part._buffers, part.__dict__)
+        for registry in registries:
             for name, value in registry.items():
                 if isinstance(value, torch.Tensor):
                     registry[name] = copy.deepcopy(value.detach() if not value.is_leaf else value, memo)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.opaque import SAID, Said, Treatment
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
@@ -42,9 +41,9 @@ def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _allowed(said: Said) -> Any:
     def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if type(fn) is not FunctionType:
-            return NOT_HANDLED
         doors = tracer.vm.doors
+        if type(fn) is not FunctionType:
+            return doors.call(fn, args, kwargs)
         was, doors.open = doors.open, False
         try:
             return fn(*args, **kwargs)

@@ -189,15 +189,18 @@ class Tracer(Observer):
         key = id(fn)
         self.reads.call(fn, args, kwargs)
         rule = self._rules.get(key)
+        if rule is None and type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
+            return rules.call_lru_cache(self, fn, args, kwargs)
         if rule is not None:
             try:
-                return rule(self, fn, args, kwargs)
+                answer = rule(self, fn, args, kwargs)
             except Exception as error:
                 self._stop_if_ours(error)
                 raise
-        if type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
-            return rules.call_lru_cache(self, fn, args, kwargs)
-        if type(fn) is not FunctionType:
+            if answer is not NOT_HANDLED or type(fn) is FunctionType:
+                return answer
+            native.journal(self, fn, args, kwargs)
+        elif type(fn) is not FunctionType:
             answer = native.before_call(self, fn, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer

@@ -37,6 +37,13 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return NOT_HANDLED
 
 
+def journal(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Journal what a call changes that a rule has let pass (the rule has judged the rest). Raises what ends the trace."""
+    verdict = verdict_of(fn)
+    if verdict.kind in (Kind.MUTATES, Kind.OPAQUE, Kind.LOCK):
+        _ACTIONS[verdict.kind](tracer, fn, args, kwargs, verdict)
+
+
 _ONLY_LOOK = frozenset(map(id, (type, isinstance, id, callable, hasattr, getattr, setattr, iter, repr, print)))
 _STORES = frozenset(
     {

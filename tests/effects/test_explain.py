@@ -1,0 +1,142 @@
+"""dynamo_lite.explain: all problems of a program, in the order of the run, with what would fix each."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import time
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+
+X = torch.ones(4, 3)
+FOREIGN = ctypes.CDLL(None).abs
+
+
+def _module(body: Any, **attributes: Any) -> nn.Module:
+    class M(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.__dict__.update(attributes)
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return body(self, x)
+
+    return M()
+
+
+def everything(self: Any, x: torch.Tensor) -> torch.Tensor:
+    if x.sum() > 0:
+        x = x + 1
+    self.count += 1
+    for _ in range(int(x[0, 0].item())):
+        x = x * 2
+    y = x * random.random() * FOREIGN(-3)
+    random.seed(1)
+    if x.nonzero().shape[0] > 3:
+        y = y + 1
+    y = y + float(x.numpy()[0, 0])
+    f"{y}"
+    return y
+
+
+def test_all_problems_of_a_program_are_found_in_order() -> None:
+    module = _module(everything, count=0)
+    found = dynamo_lite.explain(module, (X,))
+    assert found.ids == [
+        *("data-dependent-branch", "data-dependent-value", "unrecordable-value", "opaque-call", "global-rng"),
+        *("data-dependent-branch", "data-dependent-value", "tensor-repr", "python-state"),
+    ]
+    assert found.complete and not found
+    lines = [problem.error.frame.lineno for problem in found.problems]  # type: ignore[attr-defined]
+    assert lines[:-1] == sorted(lines[:-1]) and all(problem.then for problem in found.problems)
+
+
+def test_each_problem_has_its_fix_and_its_case() -> None:
+    text = str(dynamo_lite.explain(_module(everything, count=0), (X,)))
+    assert text.count("What to write instead:") == text.count("exportdb:") == 9
+    assert "9. [python-state] The program changes self.count from 0 to 1" in text
+
+
+def test_the_users_objects_are_as_before() -> None:
+    module = _module(everything, count=0)
+    before = random.getstate()
+    dynamo_lite.explain(module, (X,))
+    assert module.count == 0 and random.getstate() == before and torch.equal(X, torch.ones(4, 3))
+
+
+def test_the_first_problem_is_what_export_raises() -> None:
+    module = _module(everything, count=0)
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(module, (X,))
+    first = dynamo_lite.explain(module, (X,)).problems[0].error
+    assert caught.value.id == first.id and caught.value.frame == first.frame  # type: ignore[attr-defined]
+
+
+def test_a_program_without_problems_is_said_to_have_none() -> None:
+    found = dynamo_lite.explain(nn.Linear(3, 3), (X,))
+    assert found and found.complete and found.problems == []
+    assert str(found).startswith("Nothing to fix")
+
+
+def test_an_unused_clock_is_no_problem() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        start = time.time()
+        y = x * 2
+        print("took", time.time() - start) if self.verbose else None
+        return y
+
+    assert dynamo_lite.explain(_module(body, verbose=False), (X,))
+
+
+def test_the_branch_that_the_example_takes_is_followed() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            self.positive = getattr(self, "positive", 0) + 1
+        else:
+            self.negative = getattr(self, "negative", 0) + 1
+        return x * 2
+
+    text = str(dynamo_lite.explain(_module(body), (-X,)))
+    assert "self.negative" in text and "self.positive" not in text
+
+
+def test_a_size_that_cannot_vary_is_a_problem() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.reshape(4, 3) + 1
+
+    found = dynamo_lite.explain(_module(body), (X,), dynamic_shapes=({0: Dim("n")},))
+    assert len(found.problems) == 1 and "n" in str(found.problems[0].error)
+
+
+def test_specialisations_are_listed() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * [1, 2, 3, 4, 5][int(x.shape[0])]
+
+    found = dynamo_lite.explain(_module(body), (X,), dynamic_shapes=({0: Dim.AUTO},))
+    assert found.specializations
+
+
+def test_what_ends_the_search_is_the_last_problem() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        self.n = 2
+        x.grad = torch.ones(4, 3)
+        return x * 2
+
+    found = dynamo_lite.explain(_module(body, n=1), (X.clone(),))
+    assert found.ids == ["tensor-attribute"] and not found.complete
+    assert "there may be more" in str(found)
+
+
+def test_errors_of_the_program_itself_are_raised() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        raise KeyError("no")
+
+    with pytest.raises(KeyError):
+        dynamo_lite.explain(_module(body), (X,))

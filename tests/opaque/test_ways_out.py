@@ -1,0 +1,161 @@
+"""The three ways out of a call that a trace cannot look into, and torch's own marks."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite import opaque
+from dynamo_lite.errors import GraphBreak
+
+X = torch.arange(3.0)
+LIBRARY = ctypes.CDLL(None)
+FOREIGN = LIBRARY.abs
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> Iterator[None]:
+    """What a test says does not outlive it."""
+    before = dict(opaque.SAID)
+    yield
+    opaque.SAID.clear()
+    opaque.SAID.update(before)
+
+
+def scaled(x: torch.Tensor) -> torch.Tensor:
+    return x * FOREIGN(-3)
+
+
+def _same(fn: Callable[..., Any], *args: Any) -> None:
+    program = dynamo_lite.export(fn, args).module()
+    torch.testing.assert_close(program(*args), fn(*args))
+
+
+def test_an_unknown_function_is_refused_and_the_ways_out_are_named() -> None:
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(scaled, (X,))
+    assert caught.value.id == "opaque-call"
+    text = str(caught.value)
+    assert all(way in text for way in ("allow(fn, pure=True)", "assume_constant_result(fn)", "substitute(fn"))
+    assert "CFuncPtr" in caught.value.what and "x * FOREIGN(-3)" in text
+
+
+def test_an_allowed_function_is_called() -> None:
+    dynamo_lite.allow(FOREIGN, pure=True)
+    _same(scaled, X)
+
+
+def test_only_what_is_pure_can_be_allowed() -> None:
+    with pytest.raises(ValueError, match="pure=True"):
+        dynamo_lite.allow(FOREIGN, pure=False)
+    with pytest.raises(TypeError):
+        dynamo_lite.allow(3, pure=True)  # type: ignore[type-var]
+
+
+def test_an_allowed_python_function_runs_natively_and_its_operators_are_recorded() -> None:
+    frames = []
+
+    def helper(x: torch.Tensor) -> torch.Tensor:
+        import sys
+
+        frames.append(sys._getframe().f_code.co_name)
+        return x.sin()
+
+    dynamo_lite.allow(helper, pure=True)
+    program = dynamo_lite.export(lambda x: helper(x) + 1, (X,))
+    assert frames == ["helper"]
+    assert [n.target for n in program.graph.nodes if n.op == "call_function"][0] is torch.ops.aten.sin.default
+
+
+def test_a_constant_result_is_taken_at_export() -> None:
+    calls = []
+
+    def setting() -> int:
+        calls.append(1)
+        return 2 + len(calls)
+
+    dynamo_lite.assume_constant_result(setting)
+    program = dynamo_lite.export(lambda x: x * setting(), (X,))
+    assert calls == [1]
+    torch.testing.assert_close(program.module()(X), X * 3)
+    assert any("assumed to be constant" in note for note in program.notes)  # type: ignore[attr-defined]
+
+
+def test_a_constant_result_may_be_a_tensor() -> None:
+    table = dynamo_lite.assume_constant_result(lambda: torch.ones(3) * 2)
+    _same(lambda x: x + table(), X)
+
+
+def test_a_constant_result_does_not_depend_on_tensors_of_the_program() -> None:
+    fn = dynamo_lite.assume_constant_result(lambda x: 3)
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(lambda x: x * fn(x), (X,))
+    assert caught.value.id == "data-dependent-value"
+
+
+def test_torchs_own_mark_is_honoured() -> None:
+    import random
+
+    @torch.compiler.assume_constant_result
+    def choice() -> float:
+        return random.random()
+
+    random.seed(0)
+    want = random.random()
+    random.seed(0)
+    program = dynamo_lite.export(lambda x: x * choice(), (X,))
+    torch.testing.assert_close(program.module()(X), X * want)
+
+
+def test_a_substitute_is_traced_instead() -> None:
+    def absolute(n: int) -> int:
+        return n if n >= 0 else -n
+
+    dynamo_lite.substitute(FOREIGN, absolute)
+    _same(scaled, X)
+
+
+def test_a_substitute_for_a_method_is_seen_on_every_instance() -> None:
+    class Tokenizer:
+        def size(self) -> int:
+            raise AssertionError("not traced")
+
+    dynamo_lite.substitute(Tokenizer.size, lambda self: 5)
+    program = dynamo_lite.export(lambda x: x * Tokenizer().size(), (X,))
+    torch.testing.assert_close(program.module()(X), X * 5)
+
+
+def test_a_substitute_for_a_c_method() -> None:
+    dynamo_lite.substitute(str.upper, lambda text: text + "!!")
+    program = dynamo_lite.export(lambda x: x * len("abc".upper()), (X,))
+    torch.testing.assert_close(program.module()(X), X * 5)
+
+
+def test_what_was_said_can_be_taken_back() -> None:
+    dynamo_lite.allow(FOREIGN, pure=True)
+    opaque.forget(FOREIGN)
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(scaled, (X,))
+
+
+def test_a_module_that_uses_all_three() -> None:
+    class M(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * FOREIGN(-3) + offset() + slow(2)
+
+    def offset() -> int:
+        return 4
+
+    def slow(n: int) -> int:
+        return LIBRARY.labs(-n)  # type: ignore[no-any-return]
+
+    dynamo_lite.allow(FOREIGN, pure=True)
+    dynamo_lite.assume_constant_result(offset)
+    dynamo_lite.substitute(slow, abs)
+    _same(M(), X)
