@@ -84,6 +84,7 @@ class DynamoLiteError(Exception):
     """The base of all errors raised on purpose. `id` is stable and may be searched for."""
 
     id = "error"
+    case: str | None = None  # a case that shows it better than the first one of its id
 
     def __init__(self, *args: Any) -> None:
         # Not super(): torch_errors.py puts torch's classes among the bases, whose constructors want other arguments.
@@ -92,7 +93,7 @@ class DynamoLiteError(Exception):
     @property
     def exportdb(self) -> str | None:
         """The name of the ExportDB case that shows this error and what to write instead; None if it has none."""
-        return case_for(self.id)
+        return self.case or case_for(self.id)
 
     @property
     def msg(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import settings
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
-TORCH_PARTS = ("capture", "export", "exporter", "program", "tracing")
+TORCH_PARTS = ("capture", "export", "exportdb", "exporter", "program", "tracing")
 NEEDS_TORCH = ("torch", "transformers", *(f"dynamo_lite.{part}" for part in TORCH_PARTS))
 
 # On CI the same examples on each run, so that a change alone decides; elsewhere new ones each time, which is how a

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
-from dynamo_lite.exportdb.case import Call, Case
+from dynamo_lite.exportdb.case import Call, Case, load
 from dynamo_lite.exportdb.comparison import difference
 
 
@@ -54,9 +54,10 @@ def error_of(case: Case) -> DynamoLiteError | None:
 
 
 def names_its_case(error: DynamoLiteError) -> bool:
-    """Whether the text ends with the case; only suggested fixes may follow, which torch's tools take from the end."""
+    """Whether the text ends with a case of the same error. Suggested fixes may follow: torch's tools want them last."""
     last = str(error).partition("\n\nSuggested fixes:\n")[0].splitlines()[-1]
-    return last.startswith(f"exportdb: {error.exportdb} ")
+    name = error.exportdb
+    return name is not None and last.startswith(f"exportdb: {name} ") and load(name).error == error.id
 
 
 def _refusal(case: Case) -> list[str]:
@@ -71,7 +72,7 @@ def _refusal(case: Case) -> list[str]:
     if isinstance(error, GraphBreak) and line != case.marked_line:
         problems.append(f"it is refused at line {line}, not at the marked line {case.marked_line}")
     if not names_its_case(error):
-        problems.append("the error does not end with its case")
+        problems.append("the error does not end with a case of its id")
     return problems
 
 

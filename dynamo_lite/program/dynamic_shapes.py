@@ -39,6 +39,8 @@ class InvalidDynamicShapes(InvalidArguments):
     """`dynamic_shapes` (or `constraints`) is malformed, or does not fit the example. `problems` has a line for each
     place that is wrong; each names the place, as Python: `dynamic_shapes['x'][0]`."""
 
+    case = "malformed_dynamic_shapes"
+
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(["dynamic_shapes does not fit the inputs:", *(f"  - {p}" for p in problems)]))

@@ -58,6 +58,7 @@ def explain(tracer: Tracer, id: str, question: DataDependentQuestion | UnknownVa
     error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, row.instead, question),
                       tracer.where())  # fmt: skip
     error.checks = tuple(checks)  # type: ignore[attr-defined]
+    error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error
 
 

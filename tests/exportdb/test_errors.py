@@ -111,6 +111,19 @@ def test_the_text_has_id_stack_carets_rewrite_and_case() -> None:
     assert lines[-1] == f"exportdb: {case.name}   (python -m dynamo_lite.exportdb show {case.name})"
 
 
+def test_an_error_may_name_a_closer_case() -> None:
+    error = error_of(catalogue.load("data_dependent_size"))
+    assert error is not None
+    assert (error.id, error.exportdb) == ("data-dependent-branch", "data_dependent_size")
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+
+
+def test_functions_are_called_as_programs_write_them() -> None:
+    assert "torch.Tensor.data_ptr()" in str(error_of(catalogue.load("data_dependent_value")))
+    assert "random.random()" in str(error_of(catalogue.load("unrecordable_value")))
+
+
 def test_the_line_to_look_at_is_the_user_s_not_torch_s() -> None:
     case = catalogue.load("cond_mismatch")
     error = error_of(case)

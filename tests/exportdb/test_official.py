@@ -23,6 +23,7 @@ def _export(example: Any) -> Any:
     return dynamo_lite.export(example.model, example.example_args, kwargs, dynamic_shapes=example.dynamic_shapes)
 
 
+@pytest.mark.filterwarnings("ignore:Pred is a Python constant")
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
 def test_an_official_example_equals_eager(name: str) -> None:
     example = EXAMPLES[name]
