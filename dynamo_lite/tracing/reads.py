@@ -196,7 +196,7 @@ class Reads:
             return
         how = LOOKS.get(id(fn))
         if fn is builtins.__import__ and args and type(args[0]) is str:
-            self.namespaces[id(sys.modules)] = sys.modules  # type: ignore[assignment]
+            self.namespaces[id(sys.modules)] = sys.modules
             self.read("item", sys.modules, args[0])
         if how is None:
             if type(fn) is weakref.ref:
