@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx
 
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.higher_order import unrecorded
 from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.tensor_map import TensorMap
@@ -187,6 +189,39 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
         node = graph.create_node("placeholder", name, (), {}, name=name)
     node.target = node.name
     return node
+
+
+def operands_of(recorder: Recorder, levels: Sequence[Level]) -> list[Any]:
+    """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
+
+    torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError
+    where the sub-graphs may change what they share.
+    """
+    operands = align(levels)
+    taken: set[int] = set()
+    for index, value in enumerate(operands):
+        if not isinstance(value, torch.Tensor):
+            continue
+        key = storage_key(value)
+        if key in taken:
+            if any(level.may_mutate and changes_in_place(level.graph) for level in levels):
+                raise CaptureError(
+                    "subgraph-alias",
+                    "two operands of a control-flow operator share memory that it changes",
+                    "give it clones",
+                    {"operator": "a control-flow operator", "what": "a view of an operand that it changes"},
+                )
+            with unrecorded():
+                copy = torch.ops.aten.clone.default(value)
+            operands[index] = recorder._record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
+        taken.add(key)
+    return operands
+
+
+def changes_in_place(graph: fx.Graph) -> bool:
+    """Whether an operator of the graph writes to one of its arguments."""
+    schemas = (getattr(node.target, "_schema", None) for node in graph.nodes)
+    return any(schema is not None and schema.is_mutable for schema in schemas)
 
 
 def align(levels: Sequence[Level]) -> list[Any]:

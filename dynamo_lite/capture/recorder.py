@@ -33,8 +33,8 @@ from dynamo_lite.capture._torch import (
 from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
-from dynamo_lite.capture.fakes import symbolic_mode
 from dynamo_lite.capture.failures import internal, missing_data
+from dynamo_lite.capture.fakes import symbolic_mode
 from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.lifting import Lifted, LiftedKind, constant_attributes, registered_state
 from dynamo_lite.capture.modes import FunctionMode, OperatorMode, admit_higher_order_operators
@@ -75,7 +75,9 @@ class Recorder:
         self.env = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
         self.context: NodeContext = context or NoContext(type(root) if root is not None else None)
         self.graph = fx.Graph()
-        self.sizes: SizeNodes | None = None if self.env is None else SizeNodes(self.env, self._size_node, self._first_size_node)
+        self.sizes: SizeNodes | None = (
+            None if self.env is None else SizeNodes(self.env, self._size_node, self._first_size_node)
+        )
         self._last_first: fx.Node | None = None  # the last node of the graph's head: placeholders, sizes of inputs
         self.lifted: list[Lifted] = []
         self.input_nodes: list[fx.Node] = []

@@ -53,6 +53,11 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "control-flow-in-transform": Refusal(
+        errors.UnsupportedCall,
+        "{operator} is called inside of torch.vmap, torch.func.grad or another transform, whose tensors exist only there.",
+        "apply the transform inside of the branch or step, or choose between values with torch.where.",
+    ),
     "compiler-disabled": Refusal(
         errors.UnsupportedCall,
         "{function} is under torch.compiler.disable: its author says that it must not be traced.",

@@ -95,7 +95,7 @@ def _mismatch(tracer: Tracer, what: str, left: Any, right: Any) -> None:
 
 def _call(tracer: Tracer, op: Any, pred: Any, branches: list[Traced], constants: dict[int, Any]) -> Any:
     recorder = tracer.recorder
-    operands = levels.align([b.level for b in branches])
+    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [b.level for b in branches])
     outputs = [tuple(n for i, n in enumerate(b.outputs(tracer)) if i not in constants) for b in branches]
     names = ("true_graph_", "false_graph_")
     modules = higher_order.finish(recorder, [b.level for b in branches], outputs, names)

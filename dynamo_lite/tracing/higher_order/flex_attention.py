@@ -43,7 +43,7 @@ def call_flex_attention(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: 
     fake = recorder.guarded(recorder.lift, query)
     score = _trace(tracer, score_mod, fake, scores=1)
     mask = _trace(tracer, block_mask[-1], fake, scores=0)
-    buffers = [tuple(levels.align([part.level])) for part in (score, mask)]
+    buffers = [tuple(recorder.guarded(levels.operands_of, recorder, [part.level])) for part in (score, mask)]
     (score_graph,) = higher_order.finish(recorder, [score.level], [score.outputs(tracer)[0]], ("sdpa_score",))
     (mask_graph,) = higher_order.finish(recorder, [mask.level], [mask.outputs(tracer)[0]], ("sdpa_mask",))
     return op(query, key, value, score_graph, (*block_mask[:-1], mask_graph), scale, options, *buffers)

@@ -26,7 +26,7 @@ def call_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     name = "torch._higher_order_ops.map"
     step = _trace_step(tracer, name, function, _slices(tracer, name, xs), given)
     _check_tensors(tracer, name, step.leaves)
-    operands = levels.align([step.level])
+    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
     (body,) = _finish(tracer, [step], [tuple(step.outputs(tracer))], ("body_graph_",))
     results = op(body, list(xs), operands)
     return pytree.tree_unflatten(list(results), step.spec)
@@ -42,7 +42,7 @@ def call_scan(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         tracer.refuse("loop-mismatch", operator=name, what="something else than a pair (carry, output)")
     _check_carry(tracer, name, init, step.leaves[: step.spec.child(0).num_leaves])
     _check_tensors(tracer, name, step.leaves)
-    operands = levels.align([step.level])
+    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("scan_combine_graph_",))
     results = op(combine, list(init), list(xs), tuple(operands))
     return pytree.tree_unflatten(list(results), step.spec)
@@ -55,7 +55,7 @@ def call_associative_scan(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs
     examples = [*_slices(tracer, name, xs), *_slices(tracer, name, xs)]
     step = _trace_step(tracer, name, function, examples, given)
     _check_tensors(tracer, name, step.leaves)
-    operands = levels.align([step.level])
+    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("associative_scan_combine_graph_",))
     results = op(combine, list(xs), tuple(operands))
     return pytree.tree_unflatten(list(results), step.spec)
@@ -75,7 +75,7 @@ def call_while_loop(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict
     if body.spec.num_leaves != len(carried):
         tracer.refuse("loop-mismatch", operator=name, what=f"{body.spec.num_leaves} values, given {len(carried)}")
     _check_carry(tracer, name, examples, body.leaves)
-    operands = levels.align([condition.level, body.level])
+    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [condition.level, body.level])
     outputs = [condition.outputs(tracer)[0], tuple(body.outputs(tracer))]
     modules = _finish(tracer, [condition, body], outputs, ("while_loop_cond_graph_", "while_loop_body_graph_"))
     results = _run_while(tracer, op, modules, tuple(carried), tuple(examples), tuple(operands))

@@ -35,7 +35,7 @@ def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[st
         return operands
 
     traced = trace(tracer, op.name(), function, arguments)
-    captured = levels.align([traced.level])
+    captured = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [traced.level])
     output = tuple(traced.outputs(tracer))
     (subgraph,) = higher_order.finish(tracer.recorder, [traced.level], [output], ("subgraph",))
     results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)

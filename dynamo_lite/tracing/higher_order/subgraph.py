@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.capture import transforms
 from dynamo_lite.capture.levels import Level
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.tracing import effects
@@ -60,6 +61,8 @@ def trace(
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
     """
     recorder = tracer.recorder
+    if transforms.active():
+        tracer.refuse("control-flow-in-transform", operator=operator)
     with recorder.levels.entered(may_mutate) as level, _no_effects(tracer, operator):
         arguments = args()
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.autograd.function import FunctionMeta
@@ -13,6 +13,9 @@ from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 from dynamo_lite.tracing.higher_order.regions import call_region, call_wrapped
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
@@ -27,8 +30,16 @@ _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.while_loop:WhileLoopStackOutputOp": call_while_loop,
 }
 
+
+def _call_outside(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What torch loads or counts once a process: no part of the program, and not to be undone."""
+    with tracer.outside():
+        return fn(*args, **kwargs)
+
+
 # "module:function" → the rule for it.
 _FUNCTIONS: dict[str, Any] = {
+    "torch._functorch.predispatch:lazy_load_decompositions": _call_outside,
     "torch._higher_order_ops.invoke_subgraph:invoke_subgraph_placeholder": call_region,
 }
 
@@ -37,7 +48,7 @@ def table() -> dict[int, Any]:
     """The rules for what is loaded now."""
     rows: dict[int, Any] = {
         id(torch.autograd.grad): call_grad,
-        id(FunctionMeta.__init__): lambda tracer, fn, args, kwargs: fn(*args, **kwargs),  # numbers the classes it makes
+        id(FunctionMeta.__init__): _call_outside,  # it numbers the classes that it makes
         id(torch.autograd.Function.__dict__["apply"].__func__): call_function,
     }
     for path, rule in _OPERATORS.items():
