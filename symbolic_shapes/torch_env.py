@@ -43,7 +43,7 @@ from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, Un
 from symbolic_shapes.expr import INF, Extended, Int, Symbol
 from symbolic_shapes.facts import Fact, Origin
 from symbolic_shapes.floats import Float, float_const, float_interval
-from symbolic_shapes.relations import Bool, as_bool, eq, ge, le, not_
+from symbolic_shapes.relations import Bool, Rel, as_bool, eq, ge, le, ne, not_
 from symbolic_shapes.torch_inputs import Inputs
 from symbolic_shapes.torch_node import SymNode
 from symbolic_shapes.torch_unbacked import Unbacked
@@ -164,6 +164,11 @@ class TorchShapeEnv(Inputs, Unbacked):
     @property
     def allow_dynamic_output_shape_ops(self) -> bool:
         return self.settings.allow_dynamic_output_shape_ops
+
+    @property
+    def has_symbols(self) -> bool:
+        """Whether any value is symbolic in this environment."""
+        return bool(self.core.symbols) or self.unbacked_created > 0 or self._input_floats > 0
 
     @property
     def duck_shape(self) -> bool:
@@ -427,7 +432,10 @@ class TorchShapeEnv(Inputs, Unbacked):
     def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
         if self._fail_on_new or self.frozen:
             raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
-        return self.core.assume(relation, origin, kind)
+        fact = None
+        for part in factors_nonzero(relation):
+            fact = self.core.assume(part, origin, kind)
+        return fact
 
     @contextmanager
     def suppress_guards(self) -> Iterator[None]:
@@ -534,6 +542,14 @@ class TorchShapeEnv(Inputs, Unbacked):
     def _constrain_unify(self, a: Any, b: Any) -> None:
         if not self.expect_true(eq(self.unwrap(a), self.unwrap(b))):
             raise ValueError(f"{a} and {b} cannot be equal")
+
+
+def factors_nonzero(relation: Any) -> list[Any]:
+    """a*b != 0 as a != 0 and b != 0, of which each settles more questions; other relations as they are."""
+    if not isinstance(relation, Rel) or relation.kind != "ne" or relation.poly.const or len(relation.poly.terms) != 1:
+        return [relation]
+    ((mono, _),) = relation.poly.terms.items()
+    return [ne(atom.as_int(), 0) for atom in dict.fromkeys(mono)]
 
 
 class _NoCache:

@@ -21,6 +21,7 @@ from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 from symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from symbolic_shapes.expr import Node, Symbol
+from symbolic_shapes.floats import Float, float_symbols_of
 from symbolic_shapes.printer import to_python
 from symbolic_shapes.relations import Bool, Junction, Opaque, not_
 
@@ -52,6 +53,7 @@ def explain(tracer: Tracer, id: str, question: DataDependentQuestion | UnknownVa
     shown = condition(asked, names) if named is not None else str(asked)
     checks = _checks(question, *named) if named is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
+    known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
     row = REFUSALS[id]
     if not checks and _is_truth(question):
         return row.error(id, row.what, row.instead, tracer.where())
@@ -73,6 +75,10 @@ def _what(tracer: Tracer, question: Any, shown: str) -> str:
     name = tracer.number_for or getattr(tracer.torch_function, "__name__", None)
     needs = f"{name}() needs" if name else "this line needs"
     return f"The number {shown} depends on the data of a tensor, which is not known during export, and {needs} it."
+
+
+def _floats(asked: Node) -> list[Float]:
+    return sorted(float_symbols_of(asked), key=lambda symbol: symbol.id)
 
 
 def _describe(symbol: Symbol, known: Any, names: Names) -> str:

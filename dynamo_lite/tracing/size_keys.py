@@ -45,7 +45,7 @@ def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., An
 
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         env = tracer.recorder.env
-        if len(args) <= position or env is None or not env.core.symbols:
+        if len(args) <= position or env is None or not env.has_symbols:
             return NOT_HANDLED
         items: Iterable[Any] = args[position]
         kind = type(items)

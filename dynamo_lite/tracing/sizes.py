@@ -295,7 +295,10 @@ def wants_numbers(fn: Any) -> bool:
 
 def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
-    if not (any(map(holds_size, args)) or any(map(holds_size, kwargs.values()))) or not wants_numbers(fn):
+    env = tracer.recorder.env
+    if env is None or not env.has_symbols or not wants_numbers(fn):
+        return NOT_HANDLED
+    if not any(map(holds_size, args)) and not any(map(holds_size, kwargs.values())):
         return NOT_HANDLED
     with needs_number(tracer, getattr(fn, "__name__", type(fn).__name__)):
         args = tuple(map(concrete, args))
