@@ -28,6 +28,8 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
     _start(walk, mod)
     walk.run()
     walk.identities()
+    walk.apart(run.tracer.journal.touched)
+    walk.caches(run.tracer.lru_caches.hits)
     return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})
 
 

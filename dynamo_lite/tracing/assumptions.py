@@ -23,6 +23,7 @@ from torch import nn
 from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
 from dynamo_lite.tracing.kinds import is_tensor
+from dynamo_lite.tracing.lru import still_holds
 from dynamo_lite.tracing.opaque import same_contents
 from dynamo_lite.tracing.reads import Reads, Site, items_of
 from guards import Guard, Source, facts_of, root
@@ -437,6 +438,28 @@ class Walk:
     def hooks(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """A module was called, and had no hooks."""
         self.add("no_hooks", self.dict_of(value, source), None, site)
+
+    def caches(self, hits: list[tuple[Any, Any, Any]]) -> None:
+        """Results that the program took from lru_caches: they are still there."""
+        for wrapper, key, value in hits:
+            source = self.reached.get(id(wrapper)) or self.constant(wrapper)
+            self.add("contents", source, functools.partial(still_holds, key=key, value=value), None)
+
+    def apart(self, touched: set[int]) -> None:
+        """Objects that the program changed are none of the others that it looked at."""
+        by_type: dict[type, list[Source]] = {}
+        changed: list[tuple[type, Source]] = []
+        for value in self._alive:
+            source = self.reached.get(id(value))
+            if source is None or source.step in ("constant", "dict") or id(value) not in self._looks:
+                continue
+            by_type.setdefault(type(value), []).append(source)
+            if id(value) in touched:
+                changed.append((type(value), source))
+        for kind, source in changed:
+            for other in by_type[kind]:
+                if other is not source:
+                    self.add("distinct", source, None, None, other)
 
     def identities(self) -> None:
         """`a is b` of two objects from outside: still two objects."""

@@ -37,6 +37,7 @@ class Journal:
         self._snapshots: dict[tuple[int, str], tuple[Snapshot, Any]] = {}
         self.untracked: set[int] = set()  # ids of owners that the garbage collector did not track when first touched
         self._sites: dict[tuple[int, str, Any], Any] = {}
+        self.touched: set[int] = set()  # ids of all owners, kept when the journal is rolled back
         self._undo: list[Callable[[], None]] = []
 
     def __bool__(self) -> bool:
@@ -65,6 +66,7 @@ class Journal:
 
     def _keep(self, snapshot: Snapshot) -> None:
         owner = snapshot.owner
+        self.touched.add(id(owner))
         if not gc.is_tracked(owner):
             self.untracked.add(id(owner))
         self._snapshots[id(owner), snapshot.part] = (snapshot, self._where())
@@ -87,6 +89,7 @@ class Journal:
         for row, mark in inner._sites.items():
             self._sites.setdefault(row, mark)
         self.untracked |= inner.untracked
+        self.touched |= inner.touched
         self._undo += inner._undo
 
     def owners(self) -> list[Any]:

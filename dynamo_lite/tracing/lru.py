@@ -27,6 +27,7 @@ class LruCaches:
         self._results: dict[tuple[int, Any], Any] = {}
         self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
         self._alive: list[Any] = []
+        self.hits: list[tuple[Any, Any, Any]] = []  # wrapper, key, result: what the cache held before the run
 
     def call(
         self, wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[[Any, tuple, dict], Any]
@@ -43,6 +44,7 @@ class LruCaches:
         found = self._results.get((id(wrapper), key), MISS)
         if found is MISS and key in cache:
             found = _held(wrapper, parts, cache, key)
+            self.hits.append((wrapper, key, found))
         if found is MISS:
             found = run(function, args, kwargs)
             self._results[id(wrapper), key] = found
@@ -77,6 +79,12 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any], mark: object, typed: boo
     if typed:
         key += tuple(type(v) for v in args) + tuple(type(v) for v in kwargs.values())
     return key
+
+
+def still_holds(wrapper: Any, key: Any, value: Any) -> bool:
+    """Whether the cache has this very result under a key."""
+    parts = gc.get_referents(wrapper)
+    return key in parts[-6] and _held(wrapper, parts, parts[-6], key) is value
 
 
 def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> Any:

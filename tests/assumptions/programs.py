@@ -672,3 +672,41 @@ _holding(
     lambda self, x: sum(p.sum() for p in self.parameters()) + x,
     {"added": (lambda mod, patch: mod.register_parameter("late", nn.Parameter(torch.ones(3))), "_parameters")},
 )
+
+
+@functools.lru_cache
+def cached(n: int) -> int:
+    return n * SETTING
+
+
+def _cached(self: Any, x: Any) -> Any:
+    return x * cached(self.held)
+
+
+def _filled() -> int:
+    cached.cache_clear()
+    cached(3)
+    return 3
+
+
+_holding("filled_cache", _filled, _cached, {"cleared": (lambda mod, patch: cached.cache_clear(), "cached")})
+
+
+def _pushes(self: Any, x: Any) -> Any:
+    self.left.append(7)
+    y = x * len(self.right)
+    self.left.pop()
+    return y
+
+
+def changed_and_read() -> Any:
+    mod = _with(_pushes)
+    mod.left, mod.right = [1], [1]
+    return mod
+
+
+def _join(mod: Any, patch: Any) -> None:
+    mod.right = mod.left
+
+
+READINGS["changed_and_read"] = Reading(changed_and_read, {"one object": (_join, "is not")})
