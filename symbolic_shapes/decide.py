@@ -30,6 +30,8 @@ PROVED: Final = True
 REFUTED: Final = False
 UNKNOWN: Final = None
 MAX_FILTERS = 32
+FEW = 32
+"""So many assignments are tried before anything is searched."""
 
 
 @dataclass(frozen=True)
@@ -102,17 +104,15 @@ def _search(known: Knowledge, relation: Bool, model: bool | None,
         if models is not None and models.shows(relation, not truth):
             continue
         goal = relation if truth else not_(relation)
-        step = prove(known, goal)
-        if step:
-            return (truth, step), "refutation"
-        step = _enumerated(known, goal)
-        if step:
-            return (truth, step), "enumeration"
+        for limit, rung in ((FEW, "enumeration"), (0, "refutation"), (ENUMERATION_LIMIT, "enumeration")):
+            step = _enumerated(known, goal, limit) if limit else prove(known, goal)
+            if step:
+                return (truth, step), rung
     return None, "none"
 
 
-def _enumerated(known: Knowledge, goal: Bool) -> Step | None:
-    """A step that tries every assignment of the symbols within their ranges, if they are few."""
+def _enumerated(known: Knowledge, goal: Bool, limit: int) -> Step | None:
+    """A step that tries every assignment of the symbols within their ranges, if there are no more than `limit`."""
     symbols = tuple(sorted(symbols_of(goal), key=lambda s: s.id))
     size = 1
     for symbol in symbols:
@@ -120,7 +120,7 @@ def _enumerated(known: Knowledge, goal: Bool) -> Step | None:
         if isinstance(lo, float) or isinstance(hi, float):
             return None
         size *= hi - lo + 1
-        if size > ENUMERATION_LIMIT:
+        if size > limit:
             return None
     known.steps += size
     filters = _facts_within(known, frozenset(symbols))

@@ -64,12 +64,14 @@ _ABSENT: Any = object()
 
 
 class Knowledge:
-    """The state. `steps` counts the elementary inferences done so far: what the cost tests measure."""
+    """The state. `steps` counts the elementary inferences done so far: what the cost tests measure; `in_vain` those of
+    refutations that showed nothing."""
 
     def __init__(self) -> None:
         self.facts: list[Fact] = []
         self.version = 0
         self.steps = 0
+        self.in_vain = 0
         self.limit: int | None = None
         self.upper: dict[Int, Bound] = {}
         self.lower: dict[Int, Bound] = {}

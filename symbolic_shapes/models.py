@@ -9,7 +9,7 @@ against every fact that it could break.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from symbolic_shapes.expr import INF, Symbol, symbols_of
@@ -25,6 +25,8 @@ MAX_SYMBOLS = 8
 """Questions about more symbols are left to the search."""
 POOL = 12
 """How many models are kept; each is tried on each question that gets here."""
+EXHAUSTIVE = 400
+"""Up to so many combinations of the values of a question's symbols, all are tried."""
 PAIRS = 40
 """How many changes of two symbols at once are tried."""
 _UNDEFINED = (ArithmeticError, ValueError, KeyError, TypeError)
@@ -128,11 +130,28 @@ class Models:
 
     def _candidates(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, int]]:
         free = list(dict.fromkeys(f for s in symbols for f in self._free(s)))[:MAX_SYMBOLS]
+        domain = self._domain(free)
+        if domain is not None:
+            yield from (dict(zip(free, values)) for values in product(*domain))
+            return
         choices = {s: self._choices(s) for s in free}
         for symbol in free:
             yield from ({symbol: value} for value in choices[symbol])
         pairs = ({a: x, b: y} for a, b in combinations(free, 2) for x in choices[a][:4] for y in choices[b][:4])
         yield from islice(pairs, PAIRS)
+
+    def _domain(self, free: list[Symbol]) -> list[range] | None:
+        """Every value that each symbol may have, if that makes few combinations."""
+        ranges, size = [], 1
+        for symbol in free:
+            lo, hi = self._known.range(symbol)
+            if not isinstance(lo, int) or not isinstance(hi, int):
+                return None
+            ranges.append(range(lo, hi + 1))
+            size *= hi - lo + 1
+            if size > EXHAUSTIVE:
+                return None
+        return ranges
 
     def _free(self, symbol: Symbol) -> list[Symbol]:
         """The symbols that one is determined by."""

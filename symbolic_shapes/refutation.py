@@ -25,6 +25,9 @@ MAX_SPLITS = 2
 """How deep case splits nest."""
 BUDGET = 800
 """Elementary inferences that one question may cost; then the answer is "unknown". A count, so the same everywhere."""
+PATIENCE = 16_000
+"""Inferences that refutations of one environment may make in vain; then each question gets a tenth of its budget.
+Else a program whose questions have no provable answers (products of quotients, mostly) asks on and on."""
 SMALL = 6
 """A range with at most this many values is worth a case each."""
 
@@ -32,11 +35,14 @@ SMALL = 6
 def refute(known: Knowledge, relation: Bool, splits: int = MAX_SPLITS) -> Step | None:
     """A step that shows the negation of a relation, by contradiction."""
     if known.limit is None:
-        known.limit = known.steps + BUDGET
+        before = known.steps
+        known.limit = before + (BUDGET if known.in_vain < PATIENCE else BUDGET // 10)
         try:
             contradiction = _contradiction(known, relation, splits)
         finally:
             known.limit = None
+        if contradiction is None:
+            known.in_vain += known.steps - before
     else:
         contradiction = _contradiction(known, relation, splits)
     return Step("refute", (contradiction,), (relation,)) if contradiction else None

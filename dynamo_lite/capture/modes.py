@@ -116,7 +116,14 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.torch_function = func
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
+        elif func in _ASKING and self._recorder.env is not None:
+            with self._recorder.env.inside_operator(_ASKING[func]):
+                return func(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+_ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
+"""Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
 
 
 def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
