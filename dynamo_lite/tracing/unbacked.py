@@ -37,7 +37,7 @@ def _values(tensor: torch.Tensor) -> Any:
 
 _JUMPS = {HANDLERS["POP_JUMP_IF_TRUE"]: True, HANDLERS["POP_JUMP_IF_FALSE"]: False}
 _FAILS = HANDLERS["LOAD_ASSERTION_ERROR"]
-_CONSTANT = HANDLERS["LOAD_CONST"]
+_CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
 
 
 def assert_truth(tracer: Tracer, value: Any) -> Any:
@@ -65,15 +65,26 @@ def _asserted(frame: Any) -> tuple[bool, str] | None:
     jumps_if = _JUMPS.get(handler)
     if jumps_if is None:
         return None
-    if ops[frame.pc][0] is _FAILS:
-        wanted, at = jumps_if, frame.pc
-    elif target < len(ops) and ops[target][0] is _FAILS:
-        wanted, at = not jumps_if, target
-    else:
+    wanted, at = jumps_if, _failure(ops, frame.pc)
+    if at is None:
+        wanted, at = not jumps_if, _failure(ops, target)
+    if at is None:
         return None
     after = ops[at + 1] if at + 1 < len(ops) else (None, None)
     text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
     return wanted, text or f"assertion failed in {frame.code.co_name}"
+
+
+def _failure(ops: Any, at: int) -> int | None:
+    """Where AssertionError is loaded, if nothing else happens from `at` on. (A chained comparison drops its middle.)"""
+    for _ in range(4):
+        handler, arg = ops[at] if at < len(ops) else (None, None)
+        if handler is _FAILS:
+            return at
+        if handler is not _DROPS and handler is not _GOES_ON:
+            return None
+        at = arg if handler is _GOES_ON else at + 1
+    return None
 
 
 def _assert_tensor(value: torch.Tensor, wanted: bool, message: str) -> Any:

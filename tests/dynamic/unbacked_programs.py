@@ -344,6 +344,7 @@ def assertion_on_an_item(x, t, k):
     n = k.item()
     assert n > 0, "positive"
     assert n < 10 and n != 7
+    assert 0 <= n <= 50 and (n < 40 or n < 30), f"not {n}"
     return x + n if n > 0 else x
 
 
