@@ -45,6 +45,7 @@ STEPS: Mapping[str, Step] = {
     "context_value": Step("{p}.get(None)", "{p}.get()", lambda p, key: p.get(None)),
     "referent": Step("{p}()", "{p}()", lambda p, key: p()),
     # ---- items: of the exact type, and of a subclass through the built-in type
+    "nth_value": Step("_nth_value({p}, {k})", "[*{p}.values()][{k}]", lambda p, key: [*dict.values(p)][key]),
     "item": Step("{p}[{k}]", "{p}[{k}]", lambda p, key: p[key]),
     "dict_item": Step("_dict_item({p}, {k})", "{p}[{k}]", dict.__getitem__),
     "list_item": Step("_list_item({p}, {k})", "{p}[{k}]", list.__getitem__),
@@ -55,6 +56,7 @@ STEPS: Mapping[str, Step] = {
 
 HELPERS: Mapping[str, Any] = {
     "_getattribute": object.__getattribute__,
+    "_nth_value": lambda p, key: [*dict.values(p)][key],
     "_dict_item": dict.__getitem__,
     "_list_item": list.__getitem__,
     "_tuple_item": tuple.__getitem__,

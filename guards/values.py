@@ -79,8 +79,9 @@ _HASH_BY_VALUE = frozenset({int, str, bytes, bool, type(None)})
 
 
 def atoms_of(value: Any) -> Iterator[Any]:
-    """The items of a built-in list, tuple or deque, past any override."""
-    kind = next(base for base in (list, tuple, collections.deque) if isinstance(value, base))
+    """The items of a built-in sequence or set, past any override."""
+    kinds: tuple[Any, ...] = (list, tuple, collections.deque, set, frozenset)
+    kind = next(base for base in kinds if isinstance(value, base))
     return iter(kind.__iter__(value))
 
 

@@ -120,7 +120,7 @@ def length(vm: Any, x: Any) -> int:
 def iter_(vm: Any, x: Any) -> Any:
     """`iter(x)`. Functions that the iterator holds (a `map` from outside) are armed here, once."""
     if vm.on_look is not None:
-        vm.on_look("items", x)
+        vm.on_look("keys" if issubclass(type(x), dict) else "items", x)
     if type(x) in _SIZED:
         return iter(x)
     iterator = vm.doors.apply_shallow(iter, x)

@@ -24,7 +24,7 @@ from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.lru import still_holds
-from dynamo_lite.tracing.opaque import same_contents
+from dynamo_lite.tracing.opaque import ATOM_BASES, same_contents
 from dynamo_lite.tracing.reads import Reads, Site, items_of
 from guards import Guard, Source, facts_of, root
 from guards.values import is_atom
@@ -134,6 +134,8 @@ class Walk:
                 self.add("is", source, value, site)
             else:
                 self.add("contents", source, contents, site)
+        elif kind.__flags__ & HEAP_TYPE and issubclass(kind, ATOM_BASES):
+            self.add("contents", source, same_contents(value), site)
 
     def visit(self, value: Any, source: Source, site: Site | None) -> None:
         """Follow the places below an object, once."""
@@ -361,6 +363,8 @@ class Walk:
         if isinstance(value, dict):
             if not dict.__contains__(value, key):
                 self.absent(source, key, site)
+                if isinstance(value, collections.defaultdict):
+                    self.place(value.default_factory, self.child(source, "slot", "default_factory"), site)
                 return
             if type(value) is dict and (id(value) in self._reads.namespaces):
                 self.place(value[key], self.child(source, step, key), site, fixed=True)
@@ -380,14 +384,13 @@ class Walk:
         if isinstance(value, types.MappingProxyType):
             self.add("contents", source, same_contents(dict(value)), site)
         elif isinstance(value, dict):
-            keys = list(dict.keys(value))
-            self.add("keys", source, keys, site)
-            step = item_step(value)
-            assert step is not None
-            for name in keys:
-                self.place(dict.__getitem__(value, name), self.child(source, step, name), site)
+            for index, name in enumerate(self._keys(value, source, site)):
+                self.place(*self._entry(value, source, index, name), site)
         elif isinstance(value, (set, frozenset)):
-            self.add("set", source, frozenset(items_of(value)) if _hashable(value) else list(items_of(value)), site)
+            known = _hashable(value)
+            self.add("set", source, frozenset(items_of(value)) if known else list(items_of(value)), site)
+            for item in () if known else items_of(value):
+                self.visit(item, self.constant(item), site)
         elif isinstance(value, (list, tuple, collections.deque)):
             items = items_of(value)
             if len(items) > 8 and all(map(is_atom, items)):
@@ -398,6 +401,34 @@ class Walk:
             assert step is not None
             for index, item in enumerate(items):
                 self.place(item, self.child(source, step, index), site)
+
+    def _entry(self, value: dict[Any, Any], source: Source, index: int, key: Any) -> tuple[Any, Source]:
+        """One value of a dict and its source. A key that is no atom may have a `__hash__` of the program's own."""
+        step = item_step(value)
+        if is_atom(key) and step is not None:
+            return dict.__getitem__(value, key), self.child(source, step, key)
+        return list(dict.values(value))[index], self.child(source, "nth_value", index)
+
+    def items(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
+        """The program went through a container."""
+        self._all_items(value, source, key, site)
+        if isinstance(value, (set, frozenset)) and _hashable(value):
+            self.add("items", source, items_of(value), site)  # equal sets may have another order
+
+    def keys(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
+        """The program went through the keys of a dict, or through another container."""
+        if isinstance(value, dict):
+            self._keys(value, source, site)
+        else:
+            self.items(value, source, key, site)
+
+    def _keys(self, value: dict[Any, Any], source: Source, site: Site | None) -> list[Any]:
+        found = list(dict.keys(value))
+        self.add("keys", source, found, site)
+        for name in found:
+            if not is_atom(name) and not isinstance(name, type):
+                self.visit(name, self.constant(name), site)  # known by identity
+        return found
 
     def parts(self, value: Any, source: Source, key: Any, site: Site | None, state: bool = False) -> None:
         """Everything in a container, at any depth; with `state` through the attributes of objects too."""
@@ -410,7 +441,7 @@ class Walk:
             self._all_items(value, source, None, site)
             step = item_step(value)
             if isinstance(value, dict) and step is not None:
-                todo += [(dict.__getitem__(value, k), self.child(source, step, k)) for k in dict.keys(value)]
+                todo += [self._entry(value, source, i, k) for i, k in enumerate(dict.keys(value))]
             elif step is not None:
                 todo += [(item, self.child(source, step, i)) for i, item in enumerate(items_of(value))]
             if state and type(value).__flags__ & HEAP_TYPE and not isinstance(value, (type, nn.Module)):
@@ -438,6 +469,14 @@ class Walk:
     def hooks(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """A module was called, and had no hooks."""
         self.add("no_hooks", self.dict_of(value, source), None, site)
+
+    def strays(self) -> None:
+        """Functions from outside that ran, and that no path of ours leads to: guarded where they are."""
+        for reference in self.reads.functions:
+            function = reference()
+            if function is not None and id(function) not in self.reached:
+                self.visit(function, self.constant(function, function.__qualname__), self.reads.called[id(function)])
+        self.run()
 
     def caches(self, hits: list[tuple[Any, Any, Any]]) -> None:
         """Results that the program took from lru_caches: they are still there."""
@@ -494,7 +533,8 @@ _LOOKS: dict[str, Callable[[Walk, Any, Source, Any, Site | None], None]] = {
     "cell": lambda *row: None,  # reached through its function
     "length": Walk.length,
     "truth": Walk.truth,
-    "items": Walk._all_items,
+    "items": Walk.items,
+    "keys": Walk.keys,
     "parts": Walk.parts,
     "state": functools.partial(Walk.parts, state=True),
     "hooks": Walk.hooks,

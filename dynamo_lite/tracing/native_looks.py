@@ -19,6 +19,8 @@ NOTHING: Final = "nothing"
 KEY: Final = "item"
 """The item of the first argument whose key is the second argument, if it is there."""
 LENGTH: Final = "length"
+KEYS: Final = "keys"
+"""The keys of arguments that are dicts, the items of others."""
 ITEMS: Final = "items"
 """The items of the arguments, not what those hold."""
 STATE: Final = "state"
@@ -45,16 +47,21 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     (
         ITEMS,
         (
-            dict.keys, dict.values, dict.items, dict.copy, dict.update, dict.__iter__, dict.popitem, dict.__or__,
-            dict.fromkeys, list.__iter__, list.copy, list.extend, list.pop, list.insert, list.reverse,
+            dict.values, dict.items, dict.copy, dict.update, dict.popitem, dict.__or__, dict, copy.copy,
+            list.__iter__, list.copy, list.extend, list.pop, list.insert, list.reverse,
             list.__reversed__, list.__getitem__, list.__add__, list.__mul__, tuple.__iter__, tuple.__getitem__,
             tuple.__add__, set.__iter__, set.copy, set.pop, frozenset.__iter__, collections.deque.__iter__,
             collections.deque.pop, collections.deque.popleft, collections.deque.extend, collections.deque.rotate,
-            collections.OrderedDict.keys, collections.OrderedDict.values, collections.OrderedDict.items,
-            collections.OrderedDict.__iter__, collections.OrderedDict.copy,
-            iter, list, tuple, dict, enumerate, zip, map, filter, reversed, collections.deque, copy.copy,
-            itertools.chain, itertools.islice, itertools.repeat, itertools.product, itertools.zip_longest,
-            itertools.accumulate, itertools.starmap,
+            collections.OrderedDict.values, collections.OrderedDict.items, collections.OrderedDict.copy,
+        ),
+    ),
+    (
+        KEYS,
+        (
+            dict.keys, dict.__iter__, dict.__reversed__, dict.fromkeys, collections.OrderedDict.keys,
+            collections.OrderedDict.__iter__, iter, list, tuple, enumerate, zip, map, filter, reversed,
+            collections.deque, itertools.chain, itertools.islice, itertools.repeat, itertools.product,
+            itertools.zip_longest, itertools.accumulate, itertools.starmap,
         ),
     ),
     (STATE, (vars, dir, object.__reduce_ex__, object.__dir__, object.__reduce__)),

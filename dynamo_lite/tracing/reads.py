@@ -15,6 +15,7 @@ how            the program learned                             key
 "length"       the number of items
 "truth"        whether it is empty
 "items"        the items, in order
+"keys"         the keys of a dict, in order; the items of another container
 "parts"        everything in it, through built-in containers
 "state"        everything in it, through attributes as well
 "hooks"        that a module has no hooks
@@ -93,6 +94,7 @@ class Reads:
         self.written: set[Place] = set()
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.called: dict[int, Site | None] = {}
+        self.functions: list[weakref.ref[FunctionType]] = []
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
         self.quiet = _Quiet()
@@ -131,7 +133,7 @@ class Reads:
                 self.read("item", namespace, key)
 
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
-        """Observer.on_read of a tensor: the tensor's own guard covers what torch answers, not what the user put there."""
+        """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
         if key in _namespace_of(owner):
             self._ask_tensor(owner, key)
 
@@ -187,6 +189,7 @@ class Reads:
         if type(fn) is FunctionType:
             if id(fn) not in self.called:
                 self.called[id(fn)] = self._site()
+                self.functions.append(weakref.ref(fn))
             module = id(fn.__globals__)  # which decides (trusted.py), and outlives the function
             trusted = self._trusted.get(module)
             if trusted is None:

@@ -710,3 +710,60 @@ def _join(mod: Any, patch: Any) -> None:
 
 
 READINGS["changed_and_read"] = Reading(changed_and_read, {"one object": (_join, "is not")})
+
+
+class Number(int):
+    """An int with a name of its own."""
+
+
+class Key:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+
+def _counting() -> Any:
+    return collections.defaultdict(lambda: 4, a=1)
+
+
+_holding(
+    "subclass_of_int",
+    lambda: Number(3),
+    lambda self, x: x * self.held,
+    {"value": (put("held", Number(4)), "held"), "plain": (put("held", 3), "held")},
+    equal=put("held", Number(3)),
+)
+_holding(
+    "keys_of_a_dict",
+    lambda: {"a": 1, "b": 2},
+    lambda self, x: x * len([k for k in self.held]),  # noqa: C416
+    {"new": (lambda mod, patch: mod.held.__setitem__("c", 1), "held")},
+    value=lambda mod, patch: mod.held.__setitem__("b", 7),
+)
+_holding(
+    "default_factory",
+    _counting,
+    lambda self, x: x * collections.defaultdict.__missing__(self.held, "z") if "z" in self.held else x * 2,
+    {"set": (lambda mod, patch: mod.held.__setitem__("z", 9), "'z'")},
+)
+_holding(
+    "objects_as_keys",
+    lambda: {Key(1): 5, Key(2): 6},
+    lambda self, x: x * sum(k.n * v for k, v in self.held.items()),
+    {
+        "key": (lambda mod, patch: setattr(next(iter(mod.held)), "n", 9), "n =="),
+        "value": (lambda mod, patch: mod.held.__setitem__(next(iter(mod.held)), 9), "held"),
+    },
+)
+_holding(
+    "objects_in_a_set",
+    lambda: {Key(1), Key(2)},
+    lambda self, x: x * sum(k.n for k in self.held),
+    {"member": (lambda mod, patch: setattr(next(iter(mod.held)), "n", 9), "n ==")},
+)
+
+
+def compiled_inner() -> Any:
+    return torch.compile(_with(lambda self, x: x * SETTING), backend="eager")
+
+
+READINGS["compiled_inner"] = Reading(compiled_inner, {"global": (_this("SETTING", 9), "SETTING")})
