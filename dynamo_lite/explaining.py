@@ -1,7 +1,8 @@
 """explain(): everything that stands between a module and its export, in one go.
 
-`export` stops at the first problem. `explain` goes on where a safe continuation exists (for the search, not for a program): a
-question about data is answered for the example, an effect is dropped, a call that cannot be looked into is made once.
+`export` stops at the first problem. `explain` goes on where a safe continuation exists (for the search, not for a
+program): a question about data is answered for the example, an effect is dropped, a call that cannot be looked into is
+made once.
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ def _search(
         raise
     except DynamoLiteError as error:
         last = error
+    except Exception:
+        if not runs or not cast(LenientTracer, runs[-1].tracer).problems:
+            raise  # the program's own
+        # After a continuation that is not what eager does, an exception need not be eager's: the search ends here.
     _collect(found, runs[-1], last)
     used = cast(LenientTracer, runs[-1].tracer).used
     return found, used if last is not None and last.id == "unrecordable-value" else None, last
