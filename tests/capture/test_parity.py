@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-import operator
-from collections import Counter
 from typing import Any
 
 import pytest
 import torch
-from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from tests.capture.modules import CASES
 from tests.capture.native import export_natively
+from tests.parity import operators
 
 # Where the programs differ on purpose: name -> operators that ours has more (+) or fewer (-). docs/capture.md says why.
 DIFFERENCES: dict[str, dict[str, int]] = {
@@ -23,16 +21,6 @@ DIFFERENCES: dict[str, dict[str, int]] = {
 }
 REFUSED_BY_TORCH = {"data_and_detach"}  # .data leaves a FakeTensor constant there
 SHARED_NAMES = {"tied_weights"}  # torch.export(strict=False) lists a shared parameter under each of its names
-
-
-def operators(graph_module: fx.GraphModule) -> Counter[str]:
-    """How often each operator is called, sub-graphs included."""
-    found: Counter[str] = Counter()
-    for module in graph_module.modules():
-        if isinstance(module, fx.GraphModule):
-            targets = [n.target for n in module.graph.nodes if n.op == "call_function"]
-            found.update("getitem" if t is operator.getitem else str(t) for t in targets)
-    return found
 
 
 def assert_same(actual: Any, expected: Any) -> None:
