@@ -48,7 +48,7 @@ class Journal:
         key = (id(owner), part)
         if key in self._snapshots:
             return True
-        if part == "cell" and isinstance(owner, CellType):
+        if part == "cell" and type(owner) is CellType:
             snapshot: Snapshot | None = snapshots.cell(owner)
         elif part == "items":
             snapshot = snapshots.container(owner)

@@ -1,7 +1,7 @@
 """A tracer that goes on after a problem where it can, to find the next one (dynamo_lite.explain).
 
-What it records is no program: a question about data is answered for the example, a call that is refused is left out or made
-once, an effect is dropped. Each problem is kept with what was done about it.
+What it records is no program: a question about data is answered for the example, a call that is refused is left out or
+made once, an effect is dropped. Each problem is kept with what was done about it.
 """
 
 from __future__ import annotations

@@ -39,12 +39,12 @@ def touch(tracer: Tracer, value: Any) -> None:
 def is_ndarray(value: Any) -> bool:
     """Whether `value` is a numpy array (False while numpy is not loaded)."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, getattr(numpy, "ndarray", ()))
+    return numpy is not None and issubclass(type(value), getattr(numpy, "ndarray", ()))
 
 
 def _is_numpys(value: Any) -> bool:
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, (numpy.ndarray, numpy.flatiter))
+    return numpy is not None and issubclass(type(value), (numpy.ndarray, numpy.flatiter))
 
 
 def is_memory(value: Any) -> bool:

@@ -158,7 +158,7 @@ _HEAP_TYPE = 1 << 9
 
 def attributes(owner: Any) -> Snapshot | None:
     """The instance dict and slots of an object, or the namespace of a class; None when it has neither."""
-    if isinstance(owner, type):
+    if issubclass(type(owner), type):
         return _class_namespace(owner)
     namespace = _instance_dict(owner)
     slots = _slot_names(type(owner))
@@ -190,7 +190,7 @@ def attributes(owner: Any) -> Snapshot | None:
 
 
 def _instance_dict(owner: Any) -> dict[str, Any] | None:
-    lookup = _thread._local.__getattribute__ if isinstance(owner, _thread._local) else object.__getattribute__
+    lookup = _thread._local.__getattribute__ if issubclass(type(owner), _thread._local) else object.__getattribute__
     try:
         namespace: dict[str, Any] = lookup(owner, "__dict__")
     except AttributeError:

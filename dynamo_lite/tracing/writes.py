@@ -106,7 +106,7 @@ class Writes:
             return
         descriptor = datamodel.type_lookup(type(owner), key)
         if _is_c_data_descriptor(descriptor) and not _is_slot(descriptor):
-            if isinstance(owner, BaseException) and key in _RAISING:
+            if issubclass(type(owner), BaseException) and key in _RAISING:
                 self.before_raise(owner)
             self._tracer.journal.touch_member(owner, key, descriptor)
 

@@ -14,7 +14,8 @@ from typing import Any
 from .probe import Probe
 
 HEADER = """\
-import collections, copy, functools, itertools, weakref
+import array, bisect, collections, contextvars, copy, functools, heapq, itertools, operator, threading, types, weakref
+import numpy as np
 import torch
 from torch import nn
 
@@ -33,6 +34,21 @@ class Box:
     def bump(self, by=1):
         self.n = (self.n + by) % 7
         return self.n
+
+
+class Slots:
+    __slots__ = ("n",)
+
+    def __init__(self, n):
+        self.n = n
+
+
+VAR = contextvars.ContextVar("generated", default=1)
+
+
+def defaulted(n, seen=[]):
+    seen.append(n)
+    return len(seen) % 4
 
 
 class Sub(nn.Module):
@@ -79,6 +95,10 @@ class M(nn.Module):
         self.q, self.plain = collections.deque([1, 2], maxlen=3), torch.full((3,), 0.25)
         self.count, self.tick = make_counter(), itertools.count(1)
         self.ref = weakref.ref(self.sub)
+        self.arr, self.np, self.raw = array.array("i", [1, 2]), np.array([1.0, 2.0]), bytearray(b"\\x01\\x02")
+        self.od, self.counter = collections.OrderedDict(a=1, b=2), collections.Counter("aab")
+        self.slots, self.ns, self.local, self.err = Slots(1), types.SimpleNamespace(n=1), threading.local(), ValueError(1)
+        self.push, self.its = self.xs.append, [itertools.count(2)]
 
     def forward(self, x, y):
         global COUNT
@@ -95,6 +115,10 @@ def build():
     MEMO.clear()
     square.cache_clear()
     Box.kind, M.limit, COUNT = 1, 3, 0
+    defaulted.__defaults__[0].clear()
+    VAR.set(1)
+    if "extra_name" in vars(M):
+        del M.extra_name
     return M().train(), (torch.randn(2, 3), torch.randn(2, 3))
 """
 
@@ -246,7 +270,46 @@ self.__class__.limit = 3
 vars(self)["n"] = 1
 self.ref = weakref.ref(self.sub)
 self.tup = (k, 1); z = z + self.tup[0]
-z = z + float(k == 2); self.n = int(self.flag)""".splitlines()
+z = z + float(k == 2); self.n = int(self.flag)
+self.arr[0] = (self.arr[0] + 1) % 5; z = z + self.arr[0]
+self.arr.append(k % 3); z = z * len(self.arr)
+self.arr[0] = 7; self.arr[0] = 1
+self.np[0] += 1; z = z + float(self.np[0])
+self.np *= 2; z = z + float(self.np.sum())
+np.copyto(self.np, 1.0); z = z + float(self.np[1])
+part = self.np[:1]; part[0] = 3; z = z + float(self.np[0])
+v = np.zeros(2); v[0] = k; z = z + float(v.sum())
+self.raw[0] = (self.raw[0] + 1) % 4; z = z + self.raw[0]
+memoryview(self.raw)[1] = (self.raw[1] + 1) % 4; z = z + self.raw[1]
+self.od.move_to_end("a"); z = z * next(iter(self.od.values()))
+self.od["c"] = k; z = z + len(self.od)
+self.counter.update("a"); z = z + self.counter["a"] % 3
+self.counter["a"] = 2; z = z + self.counter["a"]
+list(map(self.xs.append, [k])); z = z + len(self.xs)
+self.push(k % 2); z = z + len(self.xs)
+sorted([k], key=self.xs.append); z = z + len(self.xs)
+functools.reduce(operator.iadd, [[1]], self.xs); z = z + len(self.xs)
+heapq.heappush(self.xs, k % 3); z = z + self.xs[0]
+bisect.insort(self.xs, 2); z = z + len(self.xs)
+operator.setitem(self.d, "a", k % 3); z = z + self.d["a"]
+self.xs[1:] = [k % 3]; z = z + len(self.xs)
+self.xs *= 2; z = z + len(self.xs)
+self.slots.n = (self.slots.n + 1) % 3; z = z + self.slots.n
+Slots.n.__set__(self.slots, 2); z = z + self.slots.n
+self.ns.n += 1; z = z + self.ns.n
+self.ns.n = 4; z = z + self.ns.n
+self.box.__dict__ = {"n": (self.box.n + 1) % 4, "kept": None}; z = z + self.box.n
+self.local.n = getattr(self.local, "n", 0) + 1; z = z + self.local.n % 3
+self.err.args = (k,); z = z + len(self.err.args)
+try: raise self.err
+except ValueError as e: z = z + len(e.args)
+token = VAR.set(k); z = z + VAR.get(); VAR.reset(token)
+VAR.set(VAR.get() % 3 + 1); z = z + VAR.get()
+z = z + defaulted(k)
+for it in self.its: z = z + next(it) % 3
+type(self).extra_name = getattr(type(self), "extra_name", 0) + 1; z = z + self.extra_name % 3
+vs.append(z); list(map(vs.append, [z])); z = z + len(vs)
+own = dict(a=1); own |= {"b": 2}; own.update(c=3); z = z + len(own)""".splitlines()
 
 DATA = """\
 if z.sum() > 0: z = z + 1

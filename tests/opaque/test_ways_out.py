@@ -70,7 +70,7 @@ def test_an_allowed_python_function_runs_natively_and_its_operators_are_recorded
     dynamo_lite.allow(helper, pure=True)
     program = dynamo_lite.export(lambda x: helper(x) + 1, (X,))
     assert frames == ["helper"]
-    assert [n.target for n in program.graph.nodes if n.op == "call_function"][0] is torch.ops.aten.sin.default
+    assert next(n.target for n in program.graph.nodes if n.op == "call_function") is torch.ops.aten.sin.default
 
 
 def test_a_constant_result_is_taken_at_export() -> None:

@@ -15,7 +15,7 @@ from types import (
 from typing import Any
 
 from dynamo_lite.tracing.callables import containers, table
-from dynamo_lite.tracing.callables.verdicts import PURE, UNKNOWN, Verdict
+from dynamo_lite.tracing.callables.verdicts import PURE, PYTHON, UNKNOWN, Verdict
 
 _DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 _HEAP_TYPE = 1 << 9
@@ -37,17 +37,17 @@ def verdict_of(fn: Any) -> Verdict:
 
 
 def _is_static(fn: Any) -> bool:
-    return isinstance(fn, type) and not fn.__flags__ & _HEAP_TYPE
+    return issubclass(type(fn), type) and not fn.__flags__ & _HEAP_TYPE
 
 
 def classify(fn: Any) -> Verdict:
     """What calling `fn` does, by the tables.
 
-    A Python function, or a class made by a class statement, is PURE here: what it does is what its own code does, which
-    is interpreted.
+    A Python function, or a class made by a class statement, is PYTHON: what it does is what its own code does, which is
+    interpreted.
     """
     name = name_of(fn)
-    return PURE if name is None else look_up(name)
+    return PYTHON if name is None else look_up(name)
 
 
 def look_up(name: str) -> Verdict:

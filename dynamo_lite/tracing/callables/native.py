@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import memory
 from dynamo_lite.tracing.callables.classify import classify, name_of, verdict_of
-from dynamo_lite.tracing.callables.verdicts import Kind, Verdict, Where
+from dynamo_lite.tracing.callables.verdicts import PYTHON, Kind, Verdict, Where
 from dynamo_lite.tracing.iterators import is_c_iterator
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.poison import Unrecordable
@@ -23,6 +23,8 @@ Action = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any], Verdict], Any
 def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Journal what the call changes, or refuse it. NOT_HANDLED to go on, else what stands for the call's result."""
     verdict = verdict_of(fn)
+    if verdict is PYTHON:
+        return NOT_HANDLED
     action = _ACTIONS.get(verdict.kind)
     if action is not None and (answer := action(tracer, fn, args, kwargs, verdict)) is not NOT_HANDLED:
         return answer
@@ -131,7 +133,7 @@ _ACTIONS: dict[Kind, Action] = {
 
 def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
-    if isinstance(fn, type):
+    if issubclass(type(fn), type):
         return True
     if any(result is arg for arg in args):
         return False

@@ -57,6 +57,7 @@ class Verdict(NamedTuple):
 
 
 PURE = Verdict(Kind.PURE)
+PYTHON = Verdict(Kind.PURE, part="none")  # no C callable: what it does is what its own code does
 CALLS_BACK = Verdict(Kind.CALLS_BACK)
 OPERATOR = Verdict(Kind.OPERATOR)
 EFFECT = Verdict(Kind.EFFECT)
