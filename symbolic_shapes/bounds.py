@@ -103,7 +103,7 @@ def end_floordiv(x: Extended, d: Extended) -> Extended:
 def _floordiv(atom: Apply, ranges: Ranges) -> Interval:
     # x // d is monotone in x for fixed d, and in d on each side of zero for fixed x: the corners bound it, for d != 0.
     x, d = interval(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
-    if d[0] <= 0 <= d[1]:
+    if d[0] <= 0 <= d[1] or 0 in d:  # 0 at one end of an empty interval: facts that are about to clash
         return ANY
     corners = [end_floordiv(a, b) for a, b in product(x, d) if type(a) is int or type(b) is int]
     if not corners:  # only infinite ends: nothing is known

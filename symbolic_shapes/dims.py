@@ -85,10 +85,10 @@ class DimTable:
         return frozenset(self.symbols()) - sizes
 
     def unsigned(self) -> frozenset[Symbol]:
-        """The symbols that some size is, itself: never negative in any call. A root of derived dimensions alone, say of
-        d + 1, is -1 where the size is 0."""
-        own = {_symbol(size) for dim, size in zip(self.dims, self.sizes) if dim.is_size}
-        return frozenset(s for s in self.symbols() if s in own)
+        """The symbols that are not negative in any call, since some size is a*symbol + b with b < a. A root of d + 1
+        alone is -1 where the size is 0."""
+        sizes = [size for dim, size in zip(self.dims, self.sizes) if dim.is_size]
+        return frozenset(s for s in self.symbols() if any(p.const < p.terms.get((s,), -1) for p in sizes))
 
     def edges(self, symbol: Symbol, few: int) -> tuple[int, int]:
         """(least, from): the least value of a symbol for which no dimension that is a*symbol + b is negative, and the

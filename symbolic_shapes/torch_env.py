@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -148,6 +148,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         self._suppressed = 0
         self._exact = False
         self._inside = PROGRAM
+        self.derived_sizes: dict[Any, Int] = {}
         self.operator: Any = None
         self._fail_on_new = False
         self.frozen = False
@@ -273,7 +274,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         if self._inside == CHOICE and value is not None and value == fallback_value:
             return value
         if self._indifferent(sym_node, value, size_oblivious, fallback_value):
-            answer = self.memo.decide_large(relation, self.size_like)
+            answer = self.memo.decide_large(relation, self.size_like, self.derived_sizes)
             if answer is not None and value in (None, answer):
                 return answer
         if value is not None:
@@ -366,7 +367,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         if isinstance(node, Bool):
             verdict = self.memo.decide(node)
             if verdict is None and size_oblivious:
-                verdict = self.memo.decide_large(node, self.size_like)
+                verdict = self.memo.decide_large(node, self.size_like, self.derived_sizes)
             return None if verdict is None else sympy.sympify(verdict)
         node = self.core.simplify(node)
         if isinstance(node, Float):
@@ -472,6 +473,16 @@ class TorchShapeEnv(Inputs, Unbacked):
         finally:
             self._inside = before
             self.operator = caller
+
+    def note_sizes(self, shape: Sequence[Any]) -> None:
+        """A tensor has these sizes: questions about 0 and 1 may be about them, as about symbols (`decide_large`)."""
+        for size in shape:
+            if isinstance(size, torch.SymInt):
+                core = self.node_of(size).current()
+                if len(core.terms) == 1:
+                    ((mono, coefficient),) = core.terms.items()
+                    if coefficient == 1 and len(mono) == 1 and not isinstance(mono[0], Symbol):
+                        self.derived_sizes.setdefault(mono[0], core)
 
     @property
     def in_kernel(self) -> bool:

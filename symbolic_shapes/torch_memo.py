@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expr import INF, Atom, Int, Symbol, children, symbols_of
+from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol, children, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.floats import Float
 from symbolic_shapes.relations import Bool, Junction, Rel
@@ -24,7 +24,7 @@ class Memo:
         self.generation = 0
         self._truths: dict[Bool, bool] = {}
         self._large: dict[Bool, bool] = {}
-        self._shifted: dict[Symbol, Int] = {}
+        self._shifted: dict[Atom, Int] = {}
         self._floats: dict[Any, frozenset[Float]] = {}
         self._version = -1
         self._seen = 0
@@ -68,19 +68,22 @@ class Memo:
             return verdict
         return found
 
-    def decide_large(self, relation: Bool, sizes: Iterable[Symbol]) -> bool | None:
-        """The answer, if it is one for all values >= 2 of the symbols in `sizes` (a question about 0 and 1)."""
+    def decide_large(self, relation: Bool, sizes: Iterable[Symbol], derived: Mapping[Atom, Int]) -> bool | None:
+        """The answer, if it is one for all sizes >= 2 (a question about 0 and 1).
+
+        sizes: the symbols that are sizes; derived: atoms that occur in sizes of tensors, with the size: {s//2: s//2 - 1}.
+        """
         if self._version != self._core.version:
             self._refresh()
         found = self._large.get(relation)
         if found is not None:
             return found
-        mapping: dict[Atom, Int] = {}
         current = self._core.simplify(relation)
-        for symbol in symbols_of(current):
-            lo, hi = self._core.bounds(symbol.as_int())
-            if symbol in sizes and lo < 2 <= hi:
-                mapping[symbol] = self._shifted_symbol(symbol)
+        mapping: dict[Atom, Int] = {}
+        for atom, size in [*((s, s.as_int()) for s in symbols_of(current) if s in sizes), *derived.items()]:
+            lo, hi = self._core.bounds(size)
+            if lo < 2 <= hi:
+                mapping[atom] = self._shifted_size(atom, hi) - size.const
         if not mapping:
             return None
         verdict = self._core.decide(substitute(current, mapping)).verdict
@@ -88,12 +91,12 @@ class Memo:
             self._large[relation] = verdict
         return verdict
 
-    def _shifted_symbol(self, symbol: Symbol) -> Int:
-        # s = 2 + t with t >= 0: what holds for every t holds for every s >= 2.
-        found = self._shifted.get(symbol)
+    def _shifted_size(self, atom: Atom, hi: Extended) -> Int:
+        # size = 2 + t with t >= 0: what holds for every t holds for every size >= 2.
+        found = self._shifted.get(atom)
         if found is None:
-            high = symbol.hi - 2 if symbol.hi != INF else INF
-            found = self._shifted[symbol] = Symbol(f"{symbol.name}_less_2", 0, max(high, 0)).as_int() + 2
+            high = hi - 2 if isinstance(atom, Symbol) and hi != INF else INF
+            found = self._shifted[atom] = Symbol(f"{atom}_less_2", 0, high).as_int() + 2
         return found
 
     def float_symbols(self, node: Any) -> frozenset[Float]:

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+from symbolic_shapes.torch_env import TorchShapeEnv
 
 
 def storage_key(tensor: torch.Tensor) -> int:
@@ -74,6 +75,8 @@ class StandIns:
         key = (layout, tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
+            if isinstance(self._mode.shape_env, TorchShapeEnv):
+                self._mode.shape_env.note_sizes(tensor.shape)
             with self._no_guards():
                 known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
         return known
