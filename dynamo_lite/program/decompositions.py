@@ -1,15 +1,16 @@
 """run_decompositions of a dynamic program: torch traces the program again, and what it decides on the way must hold.
 
 torch's ShapeEnv asks the example where a decomposition or a meta kernel depends on a size, and keeps the answer as a
-guard that nobody checks afterwards. Two remedies: the trace answers `guard_or_false` and its kin as for unbacked
-sizes, so that decompositions take their general path (nearly no guard is left); what is left becomes a guard of the
-new program.
+guard that nobody checks afterwards. Three remedies:
+- the trace answers `guard_or_false` and its kin as for unbacked sizes, so that decompositions take their general path;
+- a kernel of torch's that only asks how memory is laid out is right with either answer (the same law, and the same
+  table, as in symbolic_shapes/torch_env.py);
+- what is left becomes a guard of the new program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import sympy
@@ -18,63 +19,66 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.program._torch import FakeTensor, PythonPrinter, ShapeEnv, config_patch
+from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
+from dynamo_lite.program.fresh_sizes import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.program.size_check import input_paths
+from symbolic_shapes import environment as core
+from symbolic_shapes.sympy_bridge import FromSympy, NotConvertible
+from symbolic_shapes.torch_env import CHOICE, LAYOUT_ONLY
+from symbolic_shapes.torch_heads import TORCH
 
-_STATE = ("guards", "replacements", "var_to_range", "var_to_range_sloc", "deferred_runtime_asserts",
-          "unbacked_renamings", "pending_fresh_unbacked_symbols")  # fmt: skip
-"""What a trace changes in a ShapeEnv, and a failed one must not leave changed."""
-
-_CHOICES = {("fake_impls.py", "conv")}
-"""Functions of torch (file, name) that ask about sizes to choose a memory format, and whose results are right with any:
-as CHOICE in symbolic_shapes/torch_env.py."""
+Run = Callable[[], ExportedProgram]
 
 
-def decompose(program: ExportedProgram, run: Callable[[], ExportedProgram]) -> tuple[ExportedProgram, list[str]]:
+def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list[str]]:
     """`run()`, which decomposes `program`, and the conditions on the inputs that it has taken for granted.
 
     Raises RuntimeError for a condition that cannot be asked of the inputs.
     """
-    env = shape_env_of(program)
-    if env is None:
+    if shape_env_of(program) is None:
         return run(), []
-    known = len(env.guards)
-    before = {name: _copied(getattr(env, name)) for name in _STATE}
     try:
-        with config_patch(backed_size_oblivious=True):
+        with fresh_sizes(program) as env, config_patch(backed_size_oblivious=True):
             decomposed = run()
-    except Exception:  # some kernels have no general path: torch's own way, with guards
-        for name, value in before.items():
-            setattr(env, name, value)
-        env._update_version_counter()
-        decomposed = run()
+    except Exception:  # some kernels have no general path: torch's own way
+        with fresh_sizes(program) as env:
+            decomposed = run()
     sources = _sources(program)
-    guards = [guard for guard in env.guards[known:] if not _is_choice(guard)]
-    return decomposed, [_code(guard.expr, sources) for guard in guards]
+    return decomposed, list(dict.fromkeys(_code(guard, sources) for guard in _conditions(env)))
 
 
-def _is_choice(guard: Any) -> bool:
-    asked_at = guard.sloc.framework_loc
-    return (Path(getattr(asked_at, "filename", "")).name, getattr(asked_at, "name", "")) in _CHOICES
+def _conditions(env: ShapeEnv) -> Iterator[Any]:
+    """The guards of a trace, as sympy, that its program depends on."""
+    guards = env.guards
+    assert isinstance(guards, AskedGuards)
+    large = _LargeSizes()
+    for guard, kind in zip(guards, guards.kinds, strict=True):
+        if kind != CHOICE and not (kind == LAYOUT_ONLY and large.hold(guard.expr)):
+            yield guard.expr
 
 
-def shape_env_of(program: ExportedProgram) -> ShapeEnv | None:
-    """torch's environment behind the sizes of a dynamic program; None for a static one."""
-    if not program.range_constraints:
-        return None
-    for node in program.graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, FakeTensor):
-            return value.fake_mode.shape_env
-        if isinstance(value, torch.SymInt):
-            return value.node.shape_env
-    return None
+class _LargeSizes:
+    """What is true of all sizes from 2 on."""
+
+    def __init__(self) -> None:
+        self._env = core.ShapeEnv()
+        self._symbols: dict[Any, Any] = {}
+        self._from_sympy = FromSympy(self._symbol, TORCH)
+
+    def hold(self, relation: Any) -> bool:
+        """Whether it is proved that the relation holds for all of them."""
+        try:
+            return self._env.decide(self._from_sympy(relation)).verdict is True
+        except (NotConvertible, ArithmeticError):
+            return False
+
+    def _symbol(self, symbol: sympy.Symbol) -> Any:
+        if symbol not in self._symbols:
+            self._symbols[symbol] = self._env.unbacked(name=symbol.name, lo=2)
+        return self._symbols[symbol]
 
 
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(part) for key, part in value.items()}
-    return list(value) if isinstance(value, list) else value
+# -- guards as conditions on the inputs -------------------------------------------------------------------------------
 
 
 def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
@@ -86,7 +90,8 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     assert signature is not None
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
-    for value, path in zip(values, input_paths(signature.in_spec, signature.forward_arg_names or [], values)):
+    paths = input_paths(signature.in_spec, signature.forward_arg_names or [], values)
+    for value, path in zip(values, paths):
         name = "L" + pytree.keystr(path)
         sizes: list[tuple[Any, str]] = [(value, name)]
         if isinstance(value, torch.Tensor):

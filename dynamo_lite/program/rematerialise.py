@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import sympy
 import torch
@@ -73,7 +73,7 @@ def rematerialise(
     Raises CaptureError for a value that torch's metadata cannot hold.
     """
     symbols = _Symbols(env, images, dict(ranges or {}))
-    values = _Values(symbols)
+    values = Values(symbols)
     for graph in graphs:
         for node in graph.nodes:
             with symbols.as_declared() if node.op == "placeholder" else nullcontext():
@@ -88,6 +88,18 @@ def all_graphs(graph: fx.Graph, modules: Mapping[str, torch.nn.Module]) -> Itera
         for part in module.modules():
             if isinstance(part, fx.GraphModule):
                 yield part.graph
+
+
+class Translation(Protocol):
+    """Sizes of one environment as sizes of another one, which is torch's."""
+
+    shape_env: ShapeEnv
+
+    def of(self, value: Any) -> Any:
+        """The SymInt, SymFloat or SymBool (or number)."""
+
+    def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
+        """The name of an unbacked symbol that a node binds; None if it is no symbol any more."""
 
 
 class _Symbols:
@@ -218,10 +230,10 @@ class _Symbols:
         return max(taken, default=-1) + 1
 
 
-class _Values:
+class Values:
     """Metadata with sizes of ours as metadata with sizes of torch's. Values that nodes share stay shared."""
 
-    def __init__(self, symbols: _Symbols) -> None:
+    def __init__(self, symbols: Translation) -> None:
         self.symbols = symbols
         self.fake_mode = FakeTensorMode(shape_env=symbols.shape_env, export=True, allow_non_fake_inputs=True)
         self._tensors: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # id: (the old one, kept alive; the new one)
@@ -328,4 +340,4 @@ def _unsupported(what: str) -> CaptureError:
     )
 
 
-__all__ = ["Materialised", "all_graphs", "rematerialise"]
+__all__ = ["Materialised", "Translation", "Values", "all_graphs", "rematerialise"]

@@ -135,7 +135,10 @@ def test_decompositions_do_not_lose_small_sizes(size: int) -> None:
 
     class Small(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
-            return (x + y[:, None]).flatten(), torch.nn.functional.linear(x, x.new_ones(4, 3)).expand(2, -1, -1)
+            z = torch.nn.functional.linear(x, x.new_ones(4, 3)).expand(2, -1, -1)
+            heads = z.unflatten(2, (2, 2)).transpose(1, 2)
+            attended = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads)
+            return (x + y[:, None]).flatten(), z, attended.transpose(1, 2).reshape(2, -1, 4)
 
     module = Small()
     call = torch.randn(5, 3), torch.randn(5)
@@ -155,11 +158,26 @@ def test_what_a_decomposition_decides_is_a_guard() -> None:
 
     module = _Module(torch.cosh)
     program = dynamo_lite.export(module, (torch.ones(5),), dynamic_shapes={"x": {0: AUTO}})
-    decomposed = program.run_decompositions({torch.ops.aten.cosh.default: halved}).module()
-    torch.testing.assert_close(decomposed(torch.ones(4)), torch.ones(4) / 2)
-    with pytest.raises(dynamo_lite.program.InputMismatch, match=r"x\.shape\[0\] > 3"):
-        decomposed(torch.ones(2))
+    for _ in range(2):  # what the first one has decided is not known to the second
+        decomposed = program.run_decompositions({torch.ops.aten.cosh.default: halved})
+        torch.testing.assert_close(decomposed.module()(torch.ones(4)), torch.ones(4) / 2)
+        for version in (decomposed, torch.export.load(saved(decomposed)), decomposed.run_decompositions()):
+            with pytest.raises((dynamo_lite.program.InputMismatch, AssertionError), match=r"\[0\] > 3"):
+                version.module()(torch.ones(2))
     program.module()(torch.ones(2))
+
+
+def test_a_decomposition_of_the_users_may_look_at_small_sizes() -> None:
+    """What torch's own kernels ask about sizes 0 and 1 is about memory layout; what a user's asks is not."""
+
+    def differs(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.shape[0] == 1 else x * 3
+
+    program = dynamo_lite.export(_Module(torch.cosh), (torch.ones(5),), dynamic_shapes={"x": {0: AUTO}})
+    decomposed = program.run_decompositions({torch.ops.aten.cosh.default: differs}).module()
+    assert decomposed(torch.ones(4)).tolist() == [3.0] * 4
+    with pytest.raises(dynamo_lite.program.InputMismatch, match=r"x\.shape\[0\] != 1"):
+        decomposed(torch.ones(1))
 
 
 def test_a_failed_decomposition_leaves_nothing_behind() -> None:
