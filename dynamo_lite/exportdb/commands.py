@@ -57,9 +57,10 @@ def show(
     console.print(Markdown(case.description) if console.is_terminal else case.description)
     status = f"refused with {case.error}" if case.error else "works"
     console.print(f"\n{status} | tags: {', '.join(case.tags)} | {case.path.name}\n")
-    code = case.code
-    console.print(Syntax(code, "python", background_color="default") if console.is_terminal else code, markup=False)
+    coloured = Syntax(case.code, "python", theme="ansi_dark", background_color="default")
+    console.print(coloured if console.is_terminal else case.code, markup=False)
     if run:
+        console.print()
         with quietly():
             _show_run(case)
     if case.error and (others := [c.name for c in catalogue.with_error(case.error) if c.name != case.name]):
@@ -121,7 +122,7 @@ def _show_run(case: Case) -> None:
     if case.error:
         error = error_of(case)
         _heading("The error" if error else "No error: the case does not hold")
-        console.print(str(error), markup=False)
+        console.print(str(error), markup=False, soft_wrap=True)
         program = case.export_rewrite() if case.has_rewrite else None
         title = "The graph of the rewrite"
     else:
@@ -129,4 +130,4 @@ def _show_run(case: Case) -> None:
     if program is not None:
         console.print()
         _heading(title)
-        console.print(str(program.graph).strip(), markup=False)
+        console.print(str(program.graph).strip(), markup=False, soft_wrap=True)
