@@ -42,6 +42,13 @@ class Heap:
             return True
         return None if not gc.is_tracked(obj) else False
 
+    def is_newest(self, obj: Any) -> bool:
+        """Whether `obj` is among the collector's youngest: a cheap way to see that it was made during the run.
+
+        False says nothing: it may have grown older during the run.
+        """
+        return self._frozen and any(o is obj for o in gc.get_objects(0))
+
     def outside(
         self, objects: list[Any], untracked: set[int], held_before: Callable[[set[int], set[int]], set[int]]
     ) -> set[int]:

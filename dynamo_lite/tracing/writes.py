@@ -46,6 +46,8 @@ class Writes:
         heap = self._tracer.heap
         young = heap.is_young(obj)
         if young is False:  # it may be younger than the last look
+            if heap.is_newest(obj):
+                return False
             heap.mark()
             young = heap.is_young(obj)
         return id(obj) not in self.made if young is None else not young
