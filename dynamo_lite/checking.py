@@ -4,8 +4,8 @@
     print(report)            # what was run; the first difference, with the line that made the node
     assert report
 
-Both run on copies: the module, its state and the arguments stay as they are. Each set of arguments is given to a fresh copy
-of both, for several calls one after the other, since state shows from the second call on.
+Both run on copies: the module, its state and the arguments stay as they are. Each set of arguments is given to a fresh
+copy of both, for several calls one after the other, since state shows from the second call on.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     dynamo_lite.assume_constant_result(fn)      call it now; its result is a constant of the program
     dynamo_lite.substitute(fn, python_version)  trace `python_version` in its place
 
-What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of a bound
-method says it for all instances. Nothing here imports torch.
+What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of
+a bound method says it for all instances. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def allow(fn: F, *, pure: bool) -> F:
 
     pure: must be True: the result depends on the arguments alone, and nothing is changed that anybody else could see. A
     function of which that is not true cannot be allowed; `effects="drop"` of `export` is about changes.
-    Tensor operators in it are recorded; its Python code, if it has any, is not interpreted. Returns `fn`, so that it works
-    as a decorator (`functools.partial(allow, pure=True)`).
+    Tensor operators in it are recorded; its Python code, if it has any, is not interpreted. Returns `fn`, so that it
+    works as a decorator (`functools.partial(allow, pure=True)`).
 
     Raises TypeError if `fn` is not callable, ValueError unless `pure` is True.
     """

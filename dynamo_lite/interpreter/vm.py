@@ -73,6 +73,7 @@ class Interpreter:
         self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
         self.on_identity = _hook(observer, "on_identity")
         self.on_key = _hook(observer, "on_key")
+        self.on_native_result = _hook(observer, "on_native_result")
         self.enters_by_door = _hook(observer, "enters_by_door")
         self.doors = Doors(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
@@ -280,7 +281,7 @@ _DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is
 _BUILTIN: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD})
 _BOUND: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType})
 _C_CALLABLES: Final = frozenset(
-    {BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
+    {*_BOUND, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
 )
 _HEAP_TYPE: Final = 1 << 9
 
@@ -325,7 +326,7 @@ def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
             return fn, args
         kind = type(self)
         if issubclass(kind, type):
-            found = _find(self, fn.__name__)  # type: ignore[arg-type]
+            found = _find(self, fn.__name__)
             if type(found) is ClassMethodDescriptorType:
                 return found, (self, *args)
         found = _find_method(kind, fn.__name__)

@@ -1,4 +1,4 @@
-"""Sets of arguments to run on: the example, other data of its sizes, and the corners of the sizes that a program admits."""
+"""Sets of arguments to run on: the example, other data of its sizes, and the corners of what a program admits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the recorded program computes on the example: real tensors for the nodes of a graph that is still being recorded."""
+"""What the recorded program computes on the example: real tensors for the nodes of an unfinished graph."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tensors that show the memory of something else: torch.from_numpy(array), torch.frombuffer(bytes), torch.asarray(array).
+"""Tensors that show the memory of something else: torch.from_numpy(array), torch.frombuffer(bytes), torch.asarray(x).
 
-The program holds their value as a constant. Changing the tensor would change the array, and the other way round, which no
-program does: both are refused.
+The program holds their value as a constant. Changing the tensor would change the array, and the other way round, which
+no program does: both are refused.
 """
 
 from __future__ import annotations

@@ -174,9 +174,16 @@ OUTSIDE_WORLD: tuple[str, ...] = (
     "torch.hub:load_state_dict_from_url",
     *(
         f"pathlib:Path.{name}"
-        for name in ["open", "read_text", "read_bytes", "write_text", "write_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "replace", "rmdir", "touch", "chmod", "resolve", "cwd", "home", "samefile"]
+        for name in (
+            *("open", "read_text", "read_bytes", "write_text", "write_bytes", "exists", "is_file", "is_dir", "stat"),
+            *("lstat", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "replace", "rmdir", "touch", "chmod"),
+            *("resolve", "cwd", "home", "samefile"),
+        )
     ),
-    *(f"numpy:{name}" for name in ["load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "fromfile", "genfromtxt"]),
+    *(
+        f"numpy:{name}"
+        for name in ("load", "save", "savez", "savez_compressed", "loadtxt", "savetxt", "fromfile", "genfromtxt")
+    ),
 )
 
 # Looks at a tensor's data or address without going through an operator.

@@ -97,7 +97,8 @@ class M(nn.Module):
         self.ref = weakref.ref(self.sub)
         self.arr, self.np, self.raw = array.array("i", [1, 2]), np.array([1.0, 2.0]), bytearray(b"\\x01\\x02")
         self.od, self.counter = collections.OrderedDict(a=1, b=2), collections.Counter("aab")
-        self.slots, self.ns, self.local, self.err = Slots(1), types.SimpleNamespace(n=1), threading.local(), ValueError(1)
+        self.slots, self.ns, self.local = Slots(1), types.SimpleNamespace(n=1), threading.local()
+        self.err = ValueError(1)
         self.push, self.its = self.xs.append, [itertools.count(2)]
 
     def forward(self, x, y):

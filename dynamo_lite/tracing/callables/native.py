@@ -40,7 +40,7 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def journal(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Journal what a call changes that a rule has let pass (the rule has judged the rest). Raises what ends the trace."""
+    """Journal what a call changes that a rule has let pass (it has judged the rest). Raises what ends the trace."""
     verdict = verdict_of(fn)
     if verdict.kind in (Kind.MUTATES, Kind.OPAQUE, Kind.LOCK):
         _ACTIONS[verdict.kind](tracer, fn, args, kwargs, verdict)

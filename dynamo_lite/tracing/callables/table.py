@@ -130,7 +130,8 @@ NAMES: dict[str, Verdict] = {
         "posix:device_encoding posix:get_inheritable posix:sysconf posix:fpathconf posix:pathconf posix:confstr "
         "_io:text_encoding numpy.random:default_rng numpy.random:RandomState numpy.random:PCG64 "
         "numpy.random:MT19937 numpy.random:SeedSequence numpy.random:Generator _random:Random "
-        "builtins:generator.close builtins:coroutine.close _thread:allocate_lock _thread:allocate _thread:lock.locked _thread:RLock._is_owned "
+        "builtins:generator.close builtins:coroutine.close _thread:allocate_lock _thread:allocate "
+        "_thread:lock.locked _thread:RLock._is_owned "
         "_thread:lock.__repr__ _thread:RLock.__repr__ builtins:generator.__iter__ builtins:coroutine.__await__",
         PURE,
     ),
