@@ -156,7 +156,10 @@ class _Check:
         guards = [g for g in self.guard_set.guards if g.kind == "equality" and g.symbol is symbol]
         name, spec = self._name(symbol), self.specs[symbol]
         if not image.terms:
-            return [self._violation("specialised", symbol, guards, f"{name}: the program only works for {image.const}")]
+            text = f"{name}: the program only works for {image.const}"
+            if image.const in (0, 1) and symbol not in self.table.integers():
+                text += " (operators treat sizes of 0 and 1 apart: give an example of 2 or more)"
+            return [self._violation("specialised", symbol, guards, text)]
         linear = as_linear(image)
         if linear is None or not isinstance(spec, Named):
             return []  # a relation of more dimensions: a guard, as between the others
