@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -205,28 +206,68 @@ class SizesClosedOver(Base):
         )
 
 
+class VmapInside(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda u: torch.vmap(self.linear)(u), lambda u: u - 1, (x,))
+
+
+class GradInside(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        gradient = torch.func.grad(lambda v: self.linear(v).pow(2).sum())
+        return torch.cond(x.sum() > 0, gradient, lambda u: u - 1, (x,))
+
+
+class Unbacked(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n = (x > 0).sum().item()
+
+        def true(u: torch.Tensor) -> torch.Tensor:
+            return u[u > 0].sum() + u * (u > 1).sum().item() + n
+
+        return torch.cond(x.sum() > 0, true, lambda u: u * n, (x,))
+
+
+class SharedMemory(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda a, b: a + b + x[2], lambda a, b: a * b, (x[0], x[1]))
+
+
+class Callables(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.cond(x.sum() > 0, functools.partial(torch.mul, x), torch.cos, (x,))
+        return torch.cond(y.sum() > 0, nn.Sequential(nn.ReLU(), self.linear), self.linear.forward, (y,))
+
+
+class InALoop(Base):
+    def forward(self, x: torch.Tensor) -> Any:
+        nothing = None
+        for i in range(3):
+            x, nothing = torch.cond(x.sum() > i, lambda v: (v + 1, None), lambda v: (v * 2, None), (x,))
+        return x, nothing
+
+
 PROGRAMS = [
     Program("simple", Simple, BOTH, parity=True, gradients=True),
-    Program("no_operands", NoOperands, BOTH, parity=True),
+    Program("no_operands", NoOperands, BOTH, parity=True, lowers=False),
     Program("state", State, BOTH, parity=True, gradients=True),
-    Program("globals", Globals, BOTH, parity=True),
-    Program("modules", Modules, BOTH),
+    Program("globals", Globals, BOTH, parity=True, lowers=False),
+    Program("modules", Modules, BOTH, lowers=False),
     Program("trees", Trees, [(x, {"a": X + 1, "b": (X * 2,)}) for (x,) in BOTH], parity=True),
     Program("nested", Nested, [*BOTH, (X + 9,)], parity=True, gradients=True),
-    Program("twice", Twice, BOTH, parity=True),
+    Program("twice", Twice, BOTH, parity=True, lowers=False),
     Program("inplace_inside", InplaceInside, BOTH),
-    Program("literals", Literals, BOTH),
+    Program("literals", Literals, BOTH, lowers=False),
     Program("no_grad_inside", NoGradInside, BOTH, parity=True, gradients=True),
     Program("no_grad_around", NoGradAround, BOTH, gradients=True),
     Program("autocast_inside", AutocastInside, BOTH),
     Program("local_state", LocalState, BOTH),
-    Program("constant", Constant, BOTH, parity=True),
-    Program("constants", Constants, BOTH, parity=True),
+    Program("constant", Constant, BOTH, parity=True, lowers=False),
+    Program("constants", Constants, BOTH, parity=True, lowers=False),
     Program("sizes", Sizes, BOTH, parity=True),
     Program("numbers", Numbers, BOTH, parity=True),
-    Program("tensor_predicate", TensorPredicate, [(X, torch.tensor(True)), (X, torch.tensor(False))]),
-    Program("decorated", Decorated, BOTH),
-    Program("dropout_eval", lambda: Dropout().eval(), BOTH),
+    Program("tensor_predicate", TensorPredicate, [(X, torch.tensor(True)), (X, torch.tensor(False))], lowers=False),
+    Program("decorated", Decorated, BOTH, lowers=False),
+    Program("dropout_eval", lambda: Dropout().eval(), BOTH, lowers=False),
     Program(
         "size_predicate", SizePredicate, [(torch.ones(3, 3),), (torch.ones(7, 3),)],
         dynamic_shapes=({0: Dim("n", min=2, max=64)},),
@@ -235,5 +276,11 @@ PROGRAMS = [
         "sizes_closed_over", SizesClosedOver, [(torch.ones(3, 3),), (-torch.ones(5, 3),), (torch.ones(6, 3),)],
         dynamic_shapes=({0: Dim("n", min=2, max=64)},),
     ),
+    Program("vmap_inside", VmapInside, BOTH),
+    Program("grad_inside", GradInside, BOTH, lowers=False),
+    Program("unbacked", Unbacked, BOTH),
+    Program("shared_memory", SharedMemory, BOTH),
+    Program("callables", Callables, BOTH, lowers=False),
+    Program("in_a_loop", InALoop, BOTH, lowers=False),
 ]  # fmt: skip
 INFERENCE = Program("inference", Inference, BOTH)

@@ -34,6 +34,15 @@ def test_randomness_is_asked_for_as_in_eager() -> None:
         dynamo_lite.export(module, (X,))
 
 
+def test_control_flow_inside_of_a_transform_is_refused() -> None:
+    def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
+        return torch.vmap(lambda r: torch.cond(r.sum() > 0, torch.sin, torch.cos, (r,)))(x)
+
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(type("M", (Base,), {"forward": forward})(), (X,))
+    assert caught.value.id == "control-flow-in-transform"
+
+
 def test_backward_into_leaves_is_refused() -> None:
     def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
         self.linear(x).sum().backward()

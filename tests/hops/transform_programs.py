@@ -141,6 +141,9 @@ FORWARDS: dict[str, Any] = {
     "function": lambda self, x: OldStyle.apply(self.linear(x), 2.0),
 }
 
+# Torch's own lowering is slow, and sees ATen operators like any other program's: tried on a few.
+LOWERED = frozenset({"per_sample", "grad_no_grad", "jvp", "custom_vmap", "autograd_input", "vmap_mutates"})
+
 # What the gradients of the program itself are compared for (an outer derivative through the transform).
 DIFFERENTIATED = frozenset(
     {
@@ -152,7 +155,14 @@ DIFFERENTIATED = frozenset(
 
 def _program(name: str) -> Program:
     make = type(name, (Base,), {"forward": FORWARDS[name]})
-    return Program(name, make, [(X,), (X * -2 + 0.5,)], gradients=name in DIFFERENTIATED)
+    return Program(
+        name,
+        make,
+        [(X,), (X * -2 + 0.5,)],
+        lowers=name in LOWERED,
+        saves=name in LOWERED,
+        gradients=name in DIFFERENTIATED,
+    )
 
 
 PROGRAMS = [_program(name) for name in FORWARDS]
