@@ -75,9 +75,10 @@ class Observer:
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         """The program is about to learn something of `owner` other than by reading one value of it.
 
-        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "keys" (those of a dict), "truth", "key" (whether `key` is in
-        it), "parts" (whatever a built-in operator, comparison or conversion to text finds in it, at any depth), "is"
-        (whether it is the object `key`), or "attr" (the attribute `key` was asked for and is not there).
+        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "keys" (those of a dict), "truth",
+        "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
+        it, at any depth), "is" (whether it is the object `key`), or "attr" (the attribute `key` was asked for and is not
+        there).
         """
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -93,6 +94,10 @@ class Observer:
     def on_key(self, key: Any) -> Any:
         """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
         return key
+
+    def on_native_result(self, fn: FunctionType, result: Any) -> Any:
+        """Native code called `fn` back, which returned `result`: what the native code gets."""
+        return result
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """`left is right` for two different objects (`right` is not None): the answer."""

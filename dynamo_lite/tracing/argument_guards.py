@@ -12,7 +12,8 @@ from typing import Any
 
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.tracing import class_attributes as classes
-from dynamo_lite.tracing.assumptions import Walk, item_step
+from dynamo_lite.tracing.assumptions import Walk
+from dynamo_lite.tracing.container_places import item_step
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.reads import items_of
 from guards import Guard, Source, facts_of, root

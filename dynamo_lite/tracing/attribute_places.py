@@ -1,0 +1,86 @@
+"""What a program learned of an object's attributes: the instance's own, the class's, or that there is none."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from dynamo_lite.tracing import class_attributes as classes
+from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
+from dynamo_lite.tracing.container_places import ContainerPlaces
+from dynamo_lite.tracing.reads import Site
+from guards import Source
+
+
+class AttributePlaces(ContainerPlaces):
+    """Places below objects."""
+
+    def attribute(self, value: Any, source: Source, name: str, site: Site | None) -> None:
+        """The program read `value.name` (or found that it is not there)."""
+        if isinstance(value, type):
+            self._class_attribute(value, source, name, site)
+            return
+        cls = type(value)
+        found = classes.entry(cls, name)
+        if found is not None and classes.is_data_descriptor(found.value):
+            self._descriptor(value, source, name, found, site)
+            return
+        namespace = classes.instance_dict(value)
+        if namespace is not None:
+            below = self.dict_of(value, source)
+            if name in namespace:
+                path = self.child(below, "item", name)
+                self.place(namespace[name], path, site, fixed=type(value) is ModuleType)
+                return
+            self.absent(below, name, site)
+        if found is not None:
+            self.class_entry(cls, name, found, site)
+        elif type(cls) is type:
+            self.no_attribute(cls, name, site)
+
+    def _descriptor(self, value: Any, source: Source, name: str, found: Entry, site: Site | None) -> None:
+        self.class_entry(type(value), name, found, site)
+        if classes.runs_python(found.value):
+            return  # its functions are calls of their own
+        if name in ("__dict__", "__class__", "__weakref__"):
+            return
+        try:
+            held = found.value.__get__(value, type(value))
+        except AttributeError:
+            self.add("unset", source, name, site)
+            return
+        self.place(held, self.child(source, "slot", name), site)
+
+    def class_entry(self, cls: type, name: str, found: Entry, site: Site | None) -> None:
+        """`cls.name` is what the namespace of `found.cls` holds."""
+        if (id(cls), name) in self._class_entries or not found.cls.__flags__ & HEAP_TYPE:
+            return  # C types do not change
+        self._class_entries.add((id(cls), name))
+        if type(cls) is type and not classes.binds(found.value):
+            path = self.child(self.constant(cls), "attribute", name)
+        else:
+            for base in classes.mro(cls)[: classes.mro(cls).index(found.cls)]:
+                if base.__flags__ & HEAP_TYPE:
+                    self.absent(self.child(self.constant(base), "attribute", "__dict__"), name, site)
+            path = self.child(self.constant(found.cls), "class_entry", name)
+        self.place(found.value, path, site, fixed=True)
+
+    def _class_attribute(self, cls: type, source: Source, name: str, site: Site | None) -> None:
+        meta = classes.entry(type(cls), name)
+        if meta is not None and classes.is_data_descriptor(meta.value):
+            if classes.is_c_member(meta.value):
+                held = meta.value.__get__(cls, type(cls))
+                if name == "__dict__":
+                    self.all_items(held, self.child(source, "attribute", name), None, site)
+                elif name not in ("__class__", "__base__"):
+                    self.place(held, self.child(source, "attribute", name), site)
+            else:
+                self.class_entry(type(cls), name, meta, site)
+            return
+        found = classes.entry(cls, name)
+        if found is not None:
+            self.class_entry(cls, name, found, site)
+        elif meta is not None:
+            self.class_entry(type(cls), name, meta, site)
+        elif type(cls) is type:
+            self.no_attribute(cls, name, site)
