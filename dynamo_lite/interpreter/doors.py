@@ -223,7 +223,9 @@ class Doors:
         was = self.open
         self.open = False
         try:
-            return self.vm.call(fn, args, kwargs)
+            result = self.vm.call(fn, args, kwargs)
+            given = self.vm.on_native_result
+            return result if given is None else given(fn, result)
         finally:
             self.open = was
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.fx.experimental import sym_node
 
 from dynamo_lite.tracing.size_kinds import NUMBERS, PYTHON_TYPE, number
 
@@ -74,6 +75,22 @@ def _pow(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     return method
 
+
+def _node_of(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The operand of an operator as a node: also an IntEnum, or what else has the operators of int or float."""
+
+    def to_node(self: Any, operand: Any) -> Any:
+        node = plain(self, operand)
+        if node is NotImplemented and isinstance(operand, (int, float)):
+            base = int if isinstance(operand, int) else float
+            if all(getattr(type(operand), name) is getattr(base, name) for name in _OVERRIDDEN):
+                return plain(self, base.__pos__(operand))
+        return node
+
+    return to_node
+
+
+_OVERRIDDEN = ("__add__", "__radd__", "__eq__", "__lt__", "__mul__", "__rmul__")
 
 _INTEGER: dict[str, Any] = {
     "__divmod__": _divmod,
@@ -149,7 +166,9 @@ def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[
 
         return method
 
+    plain_node = sym_node.to_node
     try:
+        sym_node.to_node = _node_of(plain_node)
         for kind in PYTHON_TYPE:
             for name, method in list(_methods(kind)):
                 put(kind, name, method)
@@ -161,6 +180,7 @@ def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[
         put(torch.SymInt, "__round__", _round)
         yield
     finally:
+        sym_node.to_node = plain_node
         for kind, name, before in reversed(replaced):
             if before is _MISSING:
                 delattr(kind, name)

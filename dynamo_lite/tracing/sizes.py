@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -33,6 +34,7 @@ from dynamo_lite.tracing.size_kinds import (
     Specialization,
     concrete,
     holds_size,
+    number,
     real_type,
 )
 from dynamo_lite.tracing.trusted import is_trusted
@@ -92,6 +94,8 @@ def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     value = args[0]
     if is_fake(value):
         value = tracer.vm.call(torch.Tensor.item, (value,))
+    elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__int__",))) is not NOT_HANDLED:
+        return own if type(own) is torch.SymInt else int(_Returns(own))
     if type(value) is torch.SymInt:
         return value
     if type(value) is torch.SymFloat:
@@ -108,11 +112,45 @@ def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     value = args[0]
     if is_fake(value):
         value = tracer.vm.call(torch.Tensor.item, (value,))
+    elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__float__",))) is not NOT_HANDLED:
+        return own if type(own) is torch.SymFloat else float(_Returns(own))
     if type(value) is torch.SymBool:
         value = torch.sym_ite(value, 1, 0)
     if type(value) in SYMBOLIC:
         return torch.sym_float(value)
     return float(value) if value is not args[0] else NOT_HANDLED
+
+
+CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
+"""Methods whose result C code takes for a number."""
+
+
+def converted(tracer: Tracer, name: str, size: Any) -> Any:
+    """The number that C code gets from a method that returned a size."""
+    with needs_number(tracer, name):
+        return number(size)
+
+
+def _own_conversion(tracer: Tracer, value: Any, names: tuple[str, ...]) -> Any:
+    """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
+    for name in names:
+        method = datamodel.type_lookup(type(value), name)
+        if method is not datamodel.MISSING:
+            return tracer.vm.call(method, (value,)) if type(method) is FunctionType else NOT_HANDLED
+    return NOT_HANDLED
+
+
+class _Returns:
+    """int() and float() of it say what a conversion may return, in C's own words."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __int__(self) -> Any:
+        return self.value
+
+    def __float__(self) -> Any:
+        return self.value
 
 
 def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -129,6 +167,9 @@ def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
         values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
+        env = tracer.recorder.env
+        if len(args) == 1 and not kwargs and hasattr(type(args[0]), "__next__") and env is not None and env.has_symbols:
+            return tracer.vm.call(fn, (tracer.vm.call(list, args),))
         if kwargs or len(values) < 2 or not any(type(v) in SYMBOLIC for v in values):
             return NOT_HANDLED
         if {real_type(v) for v in values} not in ({int}, {float}):
@@ -243,6 +284,36 @@ def call_numel(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
         return math.prod(args[0])
     return NOT_HANDLED
+
+
+# -- C code that calls one of these itself --------------------------------------------------------------------------
+
+
+def _mapped(position: int, keyword: str) -> Rule:
+    """map(int, shape), sorted(xs, key=len), groupby(xs, type): C calls the function, and no rule would see it."""
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        given = args[position] if 0 <= position < len(args) else kwargs.get(keyword)
+        env = tracer.recorder.env
+        if id(given) not in _CALLED_BY_C or env is None or not env.has_symbols:
+            return NOT_HANDLED
+        observed = _observed(tracer, given)
+        if keyword in kwargs:
+            return tracer.vm.call(fn, args, {**kwargs, keyword: observed})
+        return tracer.vm.call(fn, (*args[:position], observed, *args[position + 1 :]), kwargs)
+
+    return rule
+
+
+_CALLED_BY_C = frozenset(id(fn) for fn in (type, int, float, len, min, max, operator.index))
+"""Ids of the callables whose rules matter where C calls them."""
+
+
+def _observed(tracer: Tracer, fn: Any) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        return tracer.vm.doors.enter(fn, args, None)
+
+    return call
 
 
 # -- C code that is given sizes --------------------------------------------------------------------------------------
@@ -375,4 +446,7 @@ def table() -> dict[int, Rule]:
         id(torch._C.TensorBase.new_tensor): call_literal,
     }
     rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
+    rows |= {id(fn): _mapped(0, "") for fn in (map, filter, itertools.starmap)}
+    rows |= {id(fn): _mapped(1, "key") for fn in (itertools.groupby,)}
+    rows[id(sorted)] = _mapped(-1, "key")
     return rows

@@ -274,6 +274,12 @@ class Tracer(Observer):
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
         return size_keys.key(key)
 
+    def on_native_result(self, fn: FunctionType, result: Any) -> Any:
+        """C code insists on an int, float or bool from `__index__`, `__hash__` and the like."""
+        if type(result) in SYMBOLIC and fn.__name__ in sizes.CONVERSIONS:
+            return sizes.converted(self, fn.__name__, result)
+        return result
+
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:

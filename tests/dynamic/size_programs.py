@@ -12,6 +12,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import decimal
+import enum
+import fractions
 import functools
 import io
 import itertools
@@ -21,6 +24,7 @@ import math
 import numbers
 import operator
 import pickle
+import statistics
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -599,6 +603,56 @@ def itertools_with_sizes(x):
 def partial_and_map(x):
     add = functools.partial(operator.add, x.shape[0])
     return x * sum(map(add, x.shape)) + max(map(lambda s: s + 1, x.shape), key=lambda s: 0)
+
+
+@keeps()
+def functions_that_c_calls(x):
+    n, m = map(int, x.shape)
+    lengths = list(map(len, [x, x[1:]]))
+    kinds = set(map(type, x.shape))
+    groups = [kind is int for kind, _ in itertools.groupby(x.shape, type)]
+    floats = sum(map(float, x.shape))
+    return x.view(m, n), lengths, kinds == {int}, groups, floats, max(s * 2 for s in x.shape)
+
+
+@fixes()
+def numbers_of_the_standard_library(x):
+    n, m = x.shape
+    return x * statistics.mean([n, m]), float(fractions.Fraction(n, 4)), float(decimal.Decimal(n) / 4)
+
+
+@keeps()
+def conversions_of_the_program(x):
+    class Half:
+        def __init__(self, n):
+            self.n = n
+
+        def __int__(self):
+            return self.n // 2
+
+        def __float__(self):
+            return self.n / 2
+
+    class Level(enum.IntEnum):
+        LOW = 1
+
+    n = x.shape[0]
+    return x * int(Half(n)), float(Half(n)), n + Level.LOW, Level.LOW - n, n > Level.LOW
+
+
+@fixes()
+def conversions_that_c_asks_for(x):
+    class Index:
+        def __index__(self):
+            return x.shape[0] - 1
+
+        def __hash__(self):
+            return x.shape[0]
+
+        def __bool__(self):
+            return x.shape[0] > 3
+
+    return x[Index()], len({Index(): 1}), 2 if Index() else 3, [0] * Index()
 
 
 @keeps()
