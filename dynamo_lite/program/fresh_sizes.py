@@ -48,8 +48,9 @@ def _asking_kind(frame: FrameType | None) -> int | None:
     if frame is None or not frame.f_code.co_filename.startswith(_TORCH):
         return None  # a decomposition of the user's
     while frame is not None:
-        asker = frame.f_locals.get("self") if frame.f_code.co_filename == _OPERATORS else None
-        kind = kernel_kind(asker)
+        # An operator is called by its `__call__`, or C++ hands it to a mode's `__torch_dispatch__` as `func`.
+        asker = frame.f_locals.get("self" if frame.f_code.co_filename == _OPERATORS else "func")
+        kind = kernel_kind(asker) if isinstance(asker, torch._ops.OpOverload) else None
         if kind is not None:
             return kind
         frame = frame.f_back
