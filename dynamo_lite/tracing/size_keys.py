@@ -16,7 +16,9 @@ from dynamo_lite.tracing.size_kinds import SYMBOLIC, concrete, holds_size
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
-_HOLD_NUMBERS: frozenset[type] = frozenset({dict, set, frozenset, str, bytes, range, type({}.keys()), type({}.items()), type(None)})
+_HOLD_NUMBERS: frozenset[type] = frozenset(
+    {dict, set, frozenset, str, bytes, range, type(None), type({}.keys()), type({}.items())}
+)
 """What has numbers for keys, if it has sizes at all."""
 
 

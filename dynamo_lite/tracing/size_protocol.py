@@ -82,7 +82,7 @@ def _node_of(plain: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def to_node(self: Any, operand: Any) -> Any:
         node = plain(self, operand)
         if node is NotImplemented and isinstance(operand, (int, float)):
-            base = int if isinstance(operand, int) else float
+            base: Any = int if isinstance(operand, int) else float
             if all(getattr(type(operand), name) is getattr(base, name) for name in _OVERRIDDEN):
                 return plain(self, base.__pos__(operand))
         return node
@@ -168,7 +168,7 @@ def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[
 
     plain_node = sym_node.to_node
     try:
-        sym_node.to_node = _node_of(plain_node)
+        sym_node.to_node = _node_of(plain_node)  # type: ignore[assignment]
         for kind in PYTHON_TYPE:
             for name, method in list(_methods(kind)):
                 put(kind, name, method)

@@ -21,7 +21,18 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
-from dynamo_lite.tracing import data_dependent, lru, marked, printing, rules, size_keys, sizes, tensor_attributes, unbacked
+from dynamo_lite.tracing import (
+    data_dependent,
+    lru,
+    marked,
+    printing,
+    rules,
+    size_keys,
+    sizes,
+    sizes_in_c,
+    tensor_attributes,
+    unbacked,
+)
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.iterators import ITERATORS
@@ -210,7 +221,7 @@ class Tracer(Observer):
             return rules.call_dynamo_wrapper(self, fn, args, kwargs)
         self.torch_function = fn
         self.call_serial += 1
-        return sizes.call_with_numbers(self, fn, args, kwargs)
+        return sizes_in_c.call_with_numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         self.torch_function = None
@@ -276,8 +287,8 @@ class Tracer(Observer):
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
         """C code insists on an int, float or bool from `__index__`, `__hash__` and the like."""
-        if type(result) in SYMBOLIC and fn.__name__ in sizes.CONVERSIONS:
-            return sizes.converted(self, fn.__name__, result)
+        if type(result) in SYMBOLIC and fn.__name__ in sizes_in_c.CONVERSIONS:
+            return sizes_in_c.converted(self, fn.__name__, result)
         return result
 
     def on_identity(self, left: Any, right: Any) -> bool:

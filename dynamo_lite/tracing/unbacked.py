@@ -68,8 +68,8 @@ def _asserted(frame: Any) -> tuple[bool, str] | None:
     wanted, at = jumps_if, _failure(ops, frame.pc)
     if at is None:
         wanted, at = not jumps_if, _failure(ops, target)
-    if at is None:
-        return None
+        if at is None:
+            return None
     after = ops[at + 1] if at + 1 < len(ops) else (None, None)
     text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
     return wanted, text or f"assertion failed in {frame.code.co_name}"
@@ -78,7 +78,9 @@ def _asserted(frame: Any) -> tuple[bool, str] | None:
 def _failure(ops: Any, at: int) -> int | None:
     """Where AssertionError is loaded, if nothing else happens from `at` on. (A chained comparison drops its middle.)"""
     for _ in range(4):
-        handler, arg = ops[at] if at < len(ops) else (None, None)
+        if at >= len(ops):
+            return None
+        handler, arg = ops[at]
         if handler is _FAILS:
             return at
         if handler is not _DROPS and handler is not _GOES_ON:
