@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.assigned_buffers import check_assigned
 from dynamo_lite.tracing.effect import Effect, Verdict
+from dynamo_lite.tracing.forsaken import forsaken
 from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.paths import path_of
@@ -70,6 +71,9 @@ def classify(tracer: Tracer) -> Effects:
             effects.dropped.append(change)
         else:
             effects.pending.append(change)
+    unseen = forsaken(tracer, effects.pending)
+    effects.dropped += [change for change in effects.pending if id(change.owner) in unseen]
+    effects.pending = [change for change in effects.pending if id(change.owner) not in unseen]
     check_assigned(tracer, assigned)
     effects.assigned = assigned
     effects.buffer_updates = {name: change.new for name, change in assigned.items()}

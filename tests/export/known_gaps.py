@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-KNOWN_GAPS: dict[str, str] = {
-    "modules.parametrization_cached": "the cache's dict, emptied at the end of the region, is taken for an effect",
-}
+KNOWN_GAPS: dict[str, str] = {}
 if sys.version_info >= (3, 13):
     KNOWN_GAPS["language_protocols.singledispatchmethod"] = "3.13 keeps the bound method in a cache on the descriptor"

@@ -10,6 +10,8 @@ from torch.nn.utils import parametrizations, parametrize, prune, weight_norm
 
 from ..probe import equal, ints, refused, sound, t
 
+HELD = []
+
 
 class Two(nn.Module):
     """Two linear layers."""
@@ -234,6 +236,23 @@ def parametrization_cached():
         def forward(self, x):
             with parametrize.cached():
                 return self.lin(x) + self.lin(x + 1)
+
+    return M().eval(), (t(2, 3),)
+
+
+@refused("python-state", "new-state-tensor")
+def parametrization_cache_that_is_held_elsewhere():
+    HELD[:] = [parametrize._cache]
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = parametrizations.orthogonal(nn.Linear(3, 3))
+
+        def forward(self, x):
+            seen = len(HELD[0])
+            with parametrize.cached():
+                return self.lin(x) * (1 + seen)
 
     return M().eval(), (t(2, 3),)
 

@@ -1,0 +1,35 @@
+"""Containers from outside that nothing holds any more when the run is over: what they came to hold nobody can see.
+
+torch.nn.utils.parametrize.cached() fills its dict and then puts an empty one in its place.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.tracing.journal import Change
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_KINDS = (dict, list, set)
+
+
+def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
+    """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
+    owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
+    if not owners:
+        return set()
+    tracer.heap.end()  # get_referrers does not look at frozen objects
+    asked = tuple(owners.values())
+    referrers = gc.get_referrers(*asked)
+    held: set[int] = set()
+    for holder in referrers:
+        if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
+            held.update(id(value) for value in gc.get_referents(holder))
+    return set(owners) - held
+
+
+def _is_of_the_run(tracer: Tracer, holder: Any) -> bool:
+    return type(holder) is Change or tracer.heap.is_young(holder) is True
