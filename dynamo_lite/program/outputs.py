@@ -7,7 +7,14 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.export.graph_signature import ConstantArgument, OutputKind, OutputSpec, SymIntArgument, TensorArgument
+from torch.export.graph_signature import (
+    ConstantArgument,
+    OutputKind,
+    OutputSpec,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
@@ -55,4 +62,8 @@ def _argument(value: Any) -> Any:
         return ConstantArgument(name="", value=value)
     if isinstance(value.meta["val"], torch.Tensor):
         return TensorArgument(name=value.name)
+    if isinstance(value.meta["val"], torch.SymFloat):
+        return SymFloatArgument(name=value.name)
+    # Bools as well: torch cannot save a program with a SymBoolArgument (torch/_export/serde/serialize.py,
+    # serialize_argument_spec: `AssertionError("TODO")`).
     return SymIntArgument(name=value.name)

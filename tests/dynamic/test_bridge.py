@@ -280,6 +280,18 @@ def test_names_of_dimensions() -> None:
     agrees(case, torch.export.load(saved(program)).run_decompositions().module)
 
 
+def test_truth_values_as_outputs() -> None:
+    class Even(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x + 1, x.shape[0] % 2 == 0
+
+    case = Case(Even(), {"x": {0: AUTO}}, [(torch.ones(n),) for n in (4, 7, 1)])
+    program = case.export()
+    agrees(case, program.module)
+    agrees(case, torch.export.load(saved(program)).module)
+    agrees(case, program.run_decompositions().module)
+
+
 class _Module(torch.nn.Module):
     def __init__(self, fn: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
