@@ -1,6 +1,6 @@
 """Export time of dynamo-lite, torch.export strict and torch.export non-strict, side by side in one process.
 
-    python benchmarks/export_time.py [--runs 5] [--models bert,vit] [--write]
+    python benchmarks/export_time.py [--runs 5] [--models bert,vit] [--dynamic] [--write]
 
 For each model: the first export of a module that never ran (cold), then the median of further exports of the same
 module (warm), the three exporters taking turns so that a busy machine slows all alike. `--write` keeps the table in
@@ -19,14 +19,17 @@ import sys
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.exporters import EXPORTERS, NON_STRICT, OURS, STRICT, machine, progress, timed  # noqa: E402
-from tests.models.registry import CORE, Model, load  # noqa: E402
+from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis, resized  # noqa: E402
+from tests.models.registry import CORE, Case, Inputs, Model, load  # noqa: E402
 
-RESULTS = ROOT / "benchmarks" / "results" / "export_time.md"
+RESULTS = ROOT / "benchmarks" / "results"
+OURS_STATIC = "ours, constant sizes"
 FIRST_OF_PROCESS = "gpt_12"
 
 
@@ -46,16 +49,18 @@ class Measured:
 Row = dict[str, Measured]
 
 
-def measure(model: Model, runs: int) -> Row:
+def measure(model: Model, runs: int, dynamic: bool) -> Row:
     """Time every exporter on its own copy of the model (built alike, seeded alike), turn by turn."""
-    cases = {exporter: model.case() for exporter in EXPORTERS}
-    row = {exporter: Measured() for exporter in EXPORTERS}
+    exporters = {**dict.fromkeys(EXPORTERS, dynamic), **({OURS_STATIC: False} if dynamic else {})}
+    cases = {exporter: model.case() for exporter in exporters}
+    row = {exporter: Measured() for exporter in exporters}
     for turn in range(runs + 1):
         for exporter, case in cases.items():
             if row[exporter].refusal:
                 continue
             progress(f"{model.name}: {exporter}, run {turn} of {runs}")
-            timing = timed(exporter, case.module, case.inputs(0))
+            inputs, shapes = example(case) if exporters[exporter] else (case.inputs(0), None)
+            timing = timed(OURS if exporter == OURS_STATIC else exporter, case.module, inputs, shapes)
             if timing.program is None:
                 row[exporter].refusal = timing.refusal
             elif turn == 0:
@@ -63,6 +68,14 @@ def measure(model: Model, runs: int) -> Row:
             else:
                 row[exporter].warm.append(timing.seconds)
     return row
+
+
+def example(case: Case) -> tuple[Inputs, Any]:
+    """Inputs with a batch of at least two, and which of their sizes are dynamic."""
+    batch, length = batch_axis(case), length_axis(case)
+    assert batch is not None
+    inputs = resized(case, batch, 2)(0) if batch.size < 2 else case.inputs(0)
+    return inputs, dynamic_shapes(case, *(axis for axis in (batch, length) if axis is not None))
 
 
 def first_of_process(exporter: str) -> float:
@@ -99,7 +112,9 @@ def ratios(rows: dict[str, Row], exporter: str, cold: bool) -> list[float]:
 
 def table(rows: dict[str, Row]) -> str:
     """The measurements as markdown: medians and ratios, cold calls, geometric means, refusals."""
+    with_static = any(OURS_STATIC in row for row in rows.values())
     head = ["model", "ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
+    head += ["ours / ours with constant sizes"] if with_static else []
     head += ["cold: ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for name, row in rows.items():
@@ -107,10 +122,16 @@ def table(rows: dict[str, Row]) -> str:
         for times in ({e: m.median for e, m in row.items()}, {e: m.cold for e, m in row.items()}):
             cells += [_seconds(times[exporter]) for exporter in EXPORTERS]
             cells += [_ratio(times[exporter], times[OURS]) for exporter in (STRICT, NON_STRICT)]
+            if with_static and len(cells) == 6:
+                cells.append(_ratio(times[OURS], times[OURS_STATIC]))
         lines.append(f"| {' | '.join(cells)} |")
     means = [
         [f"**{geometric_mean(ratios(rows, e, cold)):.1f}×**" for e in (STRICT, NON_STRICT)] for cold in (False, True)
     ]
+    if with_static:
+        pairs = [(row[OURS].median, row[OURS_STATIC].median) for row in rows.values()]
+        slower = [ours / static for ours, static in pairs if not math.isnan(ours) and not math.isnan(static)]
+        means[0].append(f"**{geometric_mean(slower):.1f}×**")
     lines.append(f"| **geometric mean** | | | | {' | '.join(means[0])} | | | | {' | '.join(means[1])} |")
     refused = [f"- {name}, {e}: {m.refusal}" for name, row in rows.items() for e, m in row.items() if m.refusal]
     return "\n".join([*lines, "", *(["Refused:", "", *refused] if refused else ["Nothing was refused."])])
@@ -120,13 +141,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="warm runs per model and exporter")
     parser.add_argument("--models", default="", help="comma-separated names (default: the core list)")
+    parser.add_argument("--dynamic", action="store_true", help="a dynamic batch and length")
     parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.relative_to(ROOT)}")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     models = load(CORE)
     chosen = options.models.split(",") if options.models else list(models)
-    rows = {name: measure(models[name], options.runs) for name in chosen}
+    rows = {name: measure(models[name], options.runs, options.dynamic) for name in chosen}
     first = []
     for exporter in EXPORTERS:
         progress(f"first export of a process: {exporter}")
@@ -134,7 +156,7 @@ def main() -> None:
     progress("")
     command = " ".join(["python benchmarks/export_time.py", *sys.argv[1:]])
     text = "\n".join([
-        "# Export time, seconds", "",
+        f"# Export time{' with dynamic batch and length' if options.dynamic else ''}, seconds", "",
         f"Command: `{command}`; {machine()}.",
         f"Warm: median of {options.runs} runs; cold: the first export of a module that never ran, in this process.", "",
         table(rows), "",
@@ -142,8 +164,9 @@ def main() -> None:
     ])  # fmt: skip
     print(text)
     if options.write:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(text, encoding="utf-8")
+        RESULTS.mkdir(exist_ok=True)
+        name = "export_time_dynamic.md" if options.dynamic else "export_time.md"
+        (RESULTS / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,18 +18,18 @@ OURS, STRICT, NON_STRICT = "dynamo-lite", "torch strict", "torch non-strict"
 Export = Callable[..., torch.export.ExportedProgram]
 
 
-def _ours(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.export.ExportedProgram:
+def _ours(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
     from dynamo_lite import export
 
-    return export(module, args, kwargs, strict=True)
+    return export(module, args, kwargs, dynamic_shapes=shapes, strict=True)
 
 
-def _strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.export.ExportedProgram:
-    return torch.export.export(module, args, kwargs, strict=True)
+def _strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
+    return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=True)
 
 
-def _non_strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.export.ExportedProgram:
-    return torch.export.export(module, args, kwargs, strict=False)
+def _non_strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
+    return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
 
 
 EXPORTERS: dict[str, Export] = {OURS: _ours, STRICT: _strict, NON_STRICT: _non_strict}
@@ -52,8 +52,8 @@ def first_line(error: BaseException, width: int = 200) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def timed(exporter: str, module: Any, inputs: tuple[tuple[Any, ...], dict[str, Any]]) -> Timing:
-    """Export once. The collector runs before, not during, for each exporter alike.
+def timed(exporter: str, module: Any, inputs: tuple[tuple[Any, ...], dict[str, Any]], shapes: Any = None) -> Timing:
+    """Export once, with `shapes` as dynamic_shapes. The collector runs before, not during, for each exporter alike.
 
     An exporter may refuse a model with any Exception of its own: that is a result here, and is shown as one.
     """
@@ -61,7 +61,7 @@ def timed(exporter: str, module: Any, inputs: tuple[tuple[Any, ...], dict[str, A
     gc.collect()
     start = time.perf_counter()
     try:
-        program = EXPORTERS[exporter](module, args, kwargs)
+        program = EXPORTERS[exporter](module, args, kwargs, shapes)
     except Exception as error:
         return Timing(time.perf_counter() - start, None, first_line(error))
     return Timing(time.perf_counter() - start, program)
