@@ -29,8 +29,8 @@ class Effect:
     """`target` (as Python would name it: `self.layers[0].count`) was `old` and became `new`, in words.
 
     kind: "attribute", "item", "global", "variable" (of an enclosing function), "class", "buffer", "input", "argument"
-    (a container that was passed in) or "setting" (of torch or of a context). `frames` is the program's stack at the first
-    write, outermost first; empty where no line of the program wrote it.
+    (a container that was passed in) or "setting" (of torch or of a context). `frames` is the program's stack at the
+    first write, outermost first; empty where no line of the program wrote it.
     """
 
     kind: str

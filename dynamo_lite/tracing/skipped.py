@@ -145,6 +145,7 @@ PROCESS_STATE: tuple[str, ...] = (
     "torch:set_printoptions",
     "sys:setrecursionlimit",
     "importlib:reload",
+    "locale:setlocale",
     "logging:Logger.setLevel",
     "logging:Logger.addHandler",
     "logging:Logger.removeHandler",

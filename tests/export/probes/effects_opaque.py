@@ -14,7 +14,6 @@ import hashlib
 import io
 import itertools
 import json
-import locale
 import logging
 import math
 import operator
@@ -447,15 +446,6 @@ def platform_asked():
 # ---- settings of the process
 
 
-@sound("process-state", "global-state")
-def recursion_limit_set():
-    def body(self, x):
-        sys.setrecursionlimit(sys.getrecursionlimit() + 1)
-        return x * 2
-
-    return Model(body), (t(3),)
-
-
 @refused("process-state")
 def trace_function_set():
     def body(self, x):
@@ -493,48 +483,11 @@ def signal_handler_set():
     return Model(body), (t(3),)
 
 
-@sound("process-state")
-def locale_set():
-    def body(self, x):
-        locale.setlocale(locale.LC_ALL, "C")
-        return x * 2
-
-    return Model(body), (t(3),)
-
-
 @refused("process-state", "global-state")
 def default_dtype_set():
     def body(self, x):
         torch.set_default_dtype(torch.float64)
         return x * torch.ones(3).sum().item()
-
-    return Model(body), (t(3),)
-
-
-@refused("global-state", "process-state")
-def attention_kernel_switched():
-    def body(self, x):
-        torch.backends.cuda.enable_flash_sdp(not torch.backends.cuda.flash_sdp_enabled())
-        return x * 2
-
-    return Model(body), (t(3),)
-
-
-@refused("global-state", "process-state")
-def backend_flag_set():
-    def body(self, x):
-        torch.backends.cudnn.benchmark = not torch.backends.cudnn.benchmark
-        return x * 2
-
-    return Model(body), (t(3),)
-
-
-@refused("global-state", "process-state")
-def matmul_precision_set():
-    def body(self, x):
-        now = torch.get_float32_matmul_precision()
-        torch.set_float32_matmul_precision("high" if now == "highest" else "highest")
-        return x * 2
 
     return Model(body), (t(3),)
 

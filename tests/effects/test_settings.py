@@ -1,0 +1,106 @@
+"""Settings of the process: a program that leaves one changed is refused, and the setting is put back.
+
+(These are no probes: eager would leave the settings changed for the tests that follow.)
+"""
+
+from __future__ import annotations
+
+import gc
+import locale
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing.torch_state import SWITCHES, Switch
+
+X = torch.ones(3)
+
+
+def _other(value: Any) -> Any:
+    """Another value of the same setting."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, torch.dtype):
+        return torch.float16 if value is not torch.float16 else torch.bfloat16
+    return "medium" if value == "highest" else "highest"
+
+
+WATCHED = [switch for switch in SWITCHES if switch.name != "the autocast cache"]  # off while a recording lasts
+
+
+@pytest.mark.parametrize("switch", WATCHED, ids=lambda switch: switch.name)
+def test_each_switch_of_torchs_is_watched(switch: Switch) -> None:
+    before = switch.read()
+    wanted = torch.float64 if switch.name == "the default dtype" else _other(before)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        switch.write(wanted)
+        return x * 2
+
+    try:
+        with pytest.raises(GraphBreak) as caught:
+            dynamo_lite.export(program, (X,))
+        assert caught.value.id in ("global-state", "process-state")
+        assert switch.read() == before
+    finally:
+        switch.write(before)
+
+
+FLAGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "flash attention": (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
+    "math attention": (torch.backends.cuda.math_sdp_enabled, torch.backends.cuda.enable_math_sdp),
+    "cudnn.benchmark": (
+        lambda: torch.backends.cudnn.benchmark,
+        lambda value: setattr(torch.backends.cudnn, "benchmark", value),
+    ),
+    "cuda.matmul.allow_tf32": (
+        lambda: torch.backends.cuda.matmul.allow_tf32,
+        lambda value: setattr(torch.backends.cuda.matmul, "allow_tf32", value),
+    ),
+    "the recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "the garbage collector": (gc.isenabled, lambda value: gc.enable() if value else gc.disable()),
+    "number formats": (
+        lambda: torch._tensor_str.PRINT_OPTS.precision,
+        lambda value: torch.set_printoptions(precision=value),
+    ),
+    "the locale": (
+        lambda: locale.setlocale(locale.LC_NUMERIC),
+        lambda value: locale.setlocale(locale.LC_NUMERIC, "C" if value == "highest" else value),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_flags_set_by_functions_and_by_attributes(name: str) -> None:
+    read, write = FLAGS[name]
+    before = read()
+    wanted = _other(before)
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        write(wanted)
+        return x * 2
+
+    try:
+        with pytest.raises(GraphBreak):
+            dynamo_lite.export(program, (X,))
+        assert read() == before
+    finally:
+        if read() != before:
+            write(before)
+
+
+def test_a_switch_that_is_put_back_is_no_effect() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            y = x * 2
+        with torch.backends.cudnn.flags(enabled=False):
+            return y + 1
+
+    torch.testing.assert_close(dynamo_lite.export(program, (X,)).module()(X), X * 2 + 1)
