@@ -127,9 +127,9 @@ class _Symbols:
         if pytype is bool:
             is_known = expr in (sympy.true, sympy.false)
             return bool(expr) if is_known else self.shape_env.create_symboolnode(expr)
-        if expr.is_number:
-            return pytype(expr)
         hint = self._env.hint_of(core)
+        if expr.is_number:  # sympy may leave operators of torch's in it that it cannot evaluate
+            return pytype(expr) if hint is None else hint
         if pytype is float:
             return self.shape_env.create_symfloatnode(expr, hint=hint)
         return self.shape_env.create_symintnode(expr, hint=hint)
