@@ -53,6 +53,11 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "gradient-hook": Refusal(
+        errors.UnsupportedEffect,
+        "The program registers a hook on the gradient of a tensor ({function}); the exported program would not run it.",
+        "register it on an input or a parameter outside of forward, or scale the gradient by operators (detach()).",
+    ),
     "control-flow-in-transform": Refusal(
         errors.UnsupportedCall,
         "{operator} is called inside of torch.vmap, torch.func.grad or another transform, whose tensors exist only there.",

@@ -29,6 +29,14 @@ def call_grad(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return tracer.vm.interpret_function(fn, args, kwargs)
 
 
+def call_hook(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tensor.register_hook and friends: code that runs in the backward, which a program does not hold."""
+    tensor = args[0]
+    if isinstance(tensor, torch.Tensor) and not tensor.requires_grad:
+        return NOT_HANDLED  # an error in eager too
+    tracer.refuse("gradient-hook", function=f"Tensor.{fn.__name__}")
+
+
 def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import FunctionMeta
 
-from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad
+from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad, call_hook
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
@@ -48,6 +48,8 @@ def table() -> dict[int, Any]:
     """The rules for what is loaded now."""
     rows: dict[int, Any] = {
         id(torch.autograd.grad): call_grad,
+        id(torch.Tensor.register_hook): call_hook,
+        id(torch.Tensor.register_post_accumulate_grad_hook): call_hook,
         id(FunctionMeta.__init__): _call_outside,  # it numbers the classes that it makes
         id(torch.autograd.Function.__dict__["apply"].__func__): call_function,
     }
