@@ -6,6 +6,7 @@ rows say where it is less, so that an assumption is no wider than what the progr
 
 from __future__ import annotations
 
+import builtins
 import collections
 import copy
 import itertools
@@ -40,6 +41,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             dict.__setitem__, dict.clear, dict.__init__, set.add, set.discard, set.clear, set.__init__,
             collections.deque.append, collections.deque.appendleft, collections.deque.clear,
             property, staticmethod, classmethod, range, slice, next, weakref.ref,
+            builtins.__import__, globals, locals,
         ),
     ),
     (KEY, (dict.get, dict.__getitem__, dict.__contains__, dict.pop, dict.setdefault)),

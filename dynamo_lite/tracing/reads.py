@@ -198,7 +198,7 @@ class Reads:
                 self._deep(args, kwargs, STATE)
             return
         how = LOOKS.get(id(fn))
-        if fn is builtins.__import__ and args and type(args[0]) is str:
+        if fn is builtins.__import__ and args and type(args[0]) is str and args[4:5] in ((), (0,)):
             self.namespaces[id(sys.modules)] = sys.modules
             self.read("item", sys.modules, args[0])
         if how is None:
