@@ -44,6 +44,7 @@ from dynamo_lite.capture.stand_ins import StandIns, storage_key
 from dynamo_lite.capture.symbolic_memo import SymbolicMemory
 from dynamo_lite.capture.tensor_map import TensorMap
 from dynamo_lite.capture.unbacked import unbacked_bindings
+from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_inputs import TensorPolicy, create_symbolic_tensor
 from symbolic_shapes.torch_node import SymNode
@@ -82,6 +83,8 @@ class Recorder:
         self.lifted: list[Lifted] = []
         self.input_nodes: list[fx.Node] = []
         self.grad_enabled = torch.is_grad_enabled()
+        self.layout_asked: set[str] = set()
+        """What the program has asked about the memory layout of tensors: "contiguity", "strides", "offset"."""
         self.memory = memo.Memory.ALL  # whether operators' results are taken from memo.py where it knows them
         self.torch_function: Any = None
         self.autocast_nodes: list[fx.Node] = []
@@ -133,7 +136,7 @@ class Recorder:
             node = self._placeholder(name)
             self.input_nodes.append(node)
             if isinstance(value, torch.Tensor):
-                value = self._fake_input(value, policy)
+                value = self._stand_in_of_input(name, value, policy)
                 self._bind(value, node)
                 self._outside[id(value)] = len(results)
                 self._keep.append(value)
@@ -153,6 +156,14 @@ class Recorder:
     def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
         assert self.env is not None
         return self.env.wrap(self.env.input_size(value, policy, name))
+
+    def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        try:
+            return self._fake_input(tensor, policy)
+        except RuntimeError as error:  # a quantized or a nested tensor
+            reason = str(error).partition("\n")[0]
+            what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
+            raise InvalidArguments(what) from error
 
     def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
         # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also

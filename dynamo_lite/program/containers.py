@@ -132,7 +132,14 @@ def _is_object(value: Any) -> bool:
     """Whether the rule applies: an instance of a Python class, or of a subclass of list, tuple or dict."""
     if isinstance(value, _NOT_STATE):
         return False
-    return bool(type(value).__flags__ & _HEAP_TYPE) or isinstance(value, _ITEM_BASES)
+    cls = type(value)
+    is_ours = bool(cls.__flags__ & _HEAP_TYPE) or isinstance(value, _ITEM_BASES)
+    return is_ours and not any(map(_hides_state, cls.__mro__))
+
+
+def _hides_state(base: type) -> bool:
+    """Whether instances of a C type hold what neither attributes nor items show (a set, a deque, a socket)."""
+    return not (base.__flags__ & _HEAP_TYPE or base is object or issubclass(base, _ITEM_BASES))
 
 
 def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:
@@ -196,7 +203,7 @@ def _flatten(value: Any) -> tuple[list[Any], ObjectContext]:
 
 def _flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], ObjectContext]:
     children, context = _split(value)
-    return [(key.path_entry(), child) for key, child in children], context
+    return [(key.path_entry(context.keys), child) for key, child in children], context
 
 
 def _unflatten(cls: type, children: Iterable[Any], context: ObjectContext) -> Any:
