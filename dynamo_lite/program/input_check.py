@@ -15,20 +15,22 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
-from dynamo_lite.program.size_check import SizeCheck, input_paths
+from dynamo_lite.program.size_check import SizeCheck, ambiguous, input_paths
 
 
 @dataclass
 class InputCheck:
     """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant.
 
-    `sizes` looks at what varies; None for a static program.
+    `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
+    names are such that torch cannot write checks of its own.
     """
 
     in_spec: pytree.TreeSpec
     arg_names: Sequence[str]
     expected: list[Any]
     sizes: SizeCheck | None = None
+    is_checked_by_torch: bool = True
 
     @classmethod
     def of(cls, program: ExportedProgram) -> InputCheck:
@@ -43,10 +45,11 @@ class InputCheck:
         assert signature is not None
         names = signature.forward_arg_names or []
         sizes = None
-        if program.range_constraints:
-            paths = input_paths(signature.in_spec, names, expected)
+        paths = input_paths(signature.in_spec, names, expected)
+        is_checked_by_torch = not ambiguous(paths)
+        if program.range_constraints or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
-        return cls(signature.in_spec, names, expected, sizes)
+        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch)
 
     def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A forward pre-hook. Under torch.compile the assertions in the graph check instead."""
@@ -107,7 +110,7 @@ class InputCheck:
             return self.arg_names[index] if index < len(self.arg_names) else f"args{name}"
         if path == "[1]":
             return name[2:-2]
-        return path + name
+        return path + name.rstrip()
 
     def _compare_tensor(self, path: str, given: Any, expected: torch.Tensor) -> None:
         wanted = f"a tensor of shape {_shape(expected)} and dtype {expected.dtype}"

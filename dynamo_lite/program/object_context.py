@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import FunctionType
@@ -17,15 +18,29 @@ _SEQUENCES: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozen
 
 
 @dataclass(frozen=True)
+class EndedAttrKey(pytree.GetAttrKey):
+    """An attribute whose name another one's begins with: `x` beside `x_mask`.
+
+    torch finds an input in the text of a guard by `str.replace` of its path (torch/export/_unlift.py), and would find
+    `L['batch'].x` in `L['batch'].x_mask`. A space after the name is Python as well, and ends it.
+    """
+
+    def __str__(self) -> str:
+        return f".{self.name} "
+
+
+@dataclass(frozen=True)
 class Key:
     """One part of an object: an attribute by name, or an item by index or key."""
 
     kind: str  # "attr" or "item"
     name: Any
 
-    def path_entry(self) -> Any:
+    def path_entry(self, siblings: Sequence[Key] = ()) -> Any:
+        """The pytree key; `siblings` are the parts of the same object."""
         if self.kind == "attr":
-            return pytree.GetAttrKey(self.name)
+            longer = any(s.kind == "attr" and s.name != self.name and s.name.startswith(self.name) for s in siblings)
+            return EndedAttrKey(self.name) if longer else pytree.GetAttrKey(self.name)
         return pytree.SequenceKey(self.name) if isinstance(self.name, int) else pytree.MappingKey(self.name)
 
 

@@ -23,8 +23,8 @@ class Program(ExportedProgram):
     """
 
     def module(self, check_guards: bool = True) -> fx.GraphModule:
-        module = super().module(check_guards=check_guards)
         check = InputCheck.of(self)
+        module = super().module(check_guards=check_guards and check.is_checked_by_torch)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         return module
 

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import CodeType
 from typing import Any
 
@@ -168,9 +169,16 @@ def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str], leaves: Sequ
     return [path for path, _ in pytree.tree_leaves_with_path({**named, **kwargs})]
 
 
+def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:
+    """Whether one input's path is the beginning of another's name: torch then writes guards that are no Python."""
+    texts = sorted(map(pytree.keystr, paths))
+    return any(b.startswith(a) and (b[len(a)].isalnum() or b[len(a)] == "_") for a, b in pairwise(texts) if a != b)
+
+
 def path_in_words(path: pytree.KeyPath) -> str:
     """`cache.layers[0].keys`"""
-    return str(path[0].key) + pytree.keystr(path[1:])  # type: ignore[attr-defined]
+    words = str(path[0].key) + pytree.keystr(path[1:])  # type: ignore[attr-defined]
+    return words.replace(" .", ".").replace(" [", "[").rstrip()
 
 
 def _sizes(expected: Sequence[Any], paths: Sequence[pytree.KeyPath]) -> Iterator[tuple[_Place, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -128,6 +129,36 @@ def test_refusals(name: str) -> None:
     with pytest.raises(AssertionError) as failed:
         module(*case.bad)
     assert case.guard in str(failed.value) and "Guard failed" in str(failed.value)
+
+
+@dataclasses.dataclass
+class Batch:
+    """One field's name begins with the other's: torch.export writes guards for it that are no Python."""
+
+    x: torch.Tensor
+    x_mask: torch.Tensor
+
+
+@dataclasses.dataclass
+class RegisteredBatch:
+    x: torch.Tensor
+    x_mask: torch.Tensor
+
+
+torch.export.register_dataclass(RegisteredBatch)
+
+
+@pytest.mark.parametrize("cls", [Batch, RegisteredBatch])
+@pytest.mark.parametrize("spec", [None, {"x": [{0: AUTO}, {0: AUTO}]}], ids=["static", "dynamic"])
+def test_names_that_begin_with_other_names(cls: type, spec: Any) -> None:
+    program = dynamo_lite.export(_Fn(lambda b, y, n: b.x * b.x_mask), (cls(t(4), t(4)),), dynamic_shapes=spec)
+    modules = [program.module()] if cls is RegisteredBatch else [program.module(), loaded(program).module()]
+    for module in modules:
+        assert module(cls(t(4), t(4) * 2)).tolist() == [2.0] * 4
+        with pytest.raises((InputMismatch, AssertionError), match=r"b\.x|x\.x"):
+            module(cls(t(3), t(2)))
+        with pytest.raises((InputMismatch, AssertionError), match="float64|dtype"):
+            module(cls(t(4), t(4).double()))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7])
