@@ -94,7 +94,7 @@ def capture(
             settled = run.settle()
             if settled is not None:
                 call.verify(settled)
-        updates, guards = run.effects.buffer_updates, run.tracer.guards
+        updates, guards = run.effects.buffer_updates, [*run.tracer.guards, *run.layout_guards(settled)]
         try:
             with logs.phase("building the program"):
                 program = build_program(

@@ -17,6 +17,7 @@ from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
+from dynamo_lite.program.layout_guards import layout_guards
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
 from dynamo_lite.tracing import dropped_text, size_protocol, sizes, tensor_attributes, tensor_hash, tensor_text
 from dynamo_lite.tracing import effects as effects_of
@@ -88,6 +89,13 @@ class Run:
         for note in settled.notes:
             self.tracer.note(note)
         return settled
+
+    def layout_guards(self, settled: Settled | None) -> list[str]:
+        """The conditions on the memory layout of the inputs, if the program has asked about layout."""
+        recorder = self.recorder
+        stand_ins = [node.meta["val"] for node in recorder.input_nodes]
+        sources = {} if settled is None else settled.solution.table.sources()
+        return layout_guards(self.inputs, stand_ins, recorder.layout_asked, recorder.env, sources)
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""

@@ -127,6 +127,7 @@ _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.de
 
 
 def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+    recorder.layout_asked.add("strides" if args or kwargs else "contiguity")
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
     with recorder.env.exactly():
@@ -134,10 +135,16 @@ def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwarg
 
 
 def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    recorder.layout_asked.add("strides")
     # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env.py).
     if recorder.env is not None and tensor._has_symbolic_sizes_strides:
         recorder.env.expect_true(recorder.env.unwrap(tensor.numel() != 0))
     return tensor.stride(*args, **kwargs)
+
+
+def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    recorder.layout_asked.add("offset")
+    return tensor.storage_offset()
 
 
 def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
@@ -182,6 +189,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     _enter_autocast: _enter,
     _exit_autocast: _exit,
     torch.Tensor.stride: _stride,
+    torch.Tensor.storage_offset: _storage_offset,
     torch.Tensor.is_contiguous: _is_contiguous,
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]

@@ -130,7 +130,15 @@ def _rank(tensor: torch.Tensor) -> str:
 
 
 def _names(inputs: FlatInputs) -> tuple[list[str], list[str]]:
-    """For each leaf its path over `L` (as torch.export keeps it with a program's guards), and its name in messages."""
+    """For each leaf its path over `L`, and its name in messages."""
+    return paths_of(inputs), [path_string(path) for path in _key_paths(inputs)]
+
+
+def paths_of(inputs: FlatInputs) -> list[str]:
+    """For each leaf Python for it over the arguments, as torch.export keeps it with a program's guards: "L['x'][0]"."""
+    return [f"L{pytree.keystr(path)}" for path in _key_paths(inputs)]
+
+
+def _key_paths(inputs: FlatInputs) -> list[pytree.KeyPath]:
     values = (*inputs.args, *inputs.kwargs.values())
-    paths = [path for path, _ in pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))]
-    return [f"L{pytree.keystr(path)}" for path in paths], [path_string(path) for path in paths]
+    return [path for path, _ in pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))]
