@@ -156,7 +156,7 @@ def warnings_are_recorded():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def warnings_become_errors():
     def body(self, x):
         with warnings.catch_warnings():
@@ -196,7 +196,7 @@ def logging_level_read():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("process-state")
 def logging_level_set():
     logger = logging.getLogger("dynamo_lite.tests.levels")
 
@@ -413,7 +413,7 @@ def pipe_opened():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def environment_read():
     os.environ.setdefault("DYNAMO_LITE_EFFECTS", "3")
     return Model(lambda self, x: x * int(os.environ["DYNAMO_LITE_EFFECTS"])), (t(3),)
@@ -438,7 +438,7 @@ def paths_joined():
     return Model(lambda self, x: x * len(os.path.join("a", "b") + os.path.basename("/c/d"))), (t(3),)
 
 
-@sound()
+@equal
 def platform_asked():
     return Model(lambda self, x: x * (2 if platform.system() == "Nowhere" else 3)), (t(3),)
 
@@ -526,7 +526,7 @@ def context_variable_set_and_reset():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def path_extended():
     def body(self, x):
         sys.path.append("/nonexistent")
@@ -536,7 +536,7 @@ def path_extended():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def module_table_written():
     def body(self, x):
         sys.modules["dynamo_lite_made_up"] = math
@@ -578,7 +578,7 @@ def thread_pool():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("process-state")
 def exit_handler_registered():
     import atexit
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..probe import Case, equal, sound, t
+from ..probe import Case, equal, refused, t
 
 
 class Model(nn.Module):
@@ -105,13 +105,13 @@ def expanded_input_changed():
 # ---- one tensor as two arguments, inputs that share memory
 
 
-@sound()
+@equal
 def same_tensor_twice_read():
     x = t(3)
     return Case(lambda a, b: a * 2 + b, (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@equal
 def same_tensor_twice_one_changed():
     def body(self, a, b):
         a.add_(1)
@@ -121,7 +121,7 @@ def same_tensor_twice_one_changed():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@equal
 def different_tensors_then_the_same():
     def body(self, a, b):
         a.add_(1)
@@ -131,7 +131,7 @@ def different_tensors_then_the_same():
     return Case(Model(body), (t(3), t(3)), also=[((y, y), {})])
 
 
-@sound()
+@equal
 def inputs_share_memory_one_changed():
     def body(self, a, b):
         a.add_(1)
@@ -141,7 +141,7 @@ def inputs_share_memory_one_changed():
     return Case(Model(body), (x[:3], x[1:]), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@equal
 def inputs_begin_to_share_memory():
     def body(self, a, b):
         a.add_(1)
@@ -151,7 +151,7 @@ def inputs_begin_to_share_memory():
     return Case(Model(body), (t(3), t(3)), also=[((x[:3], x[1:]), {})])
 
 
-@sound()
+@equal
 def input_is_a_view_of_another():
     def body(self, a, b):
         b.zero_()
@@ -161,7 +161,7 @@ def input_is_a_view_of_another():
     return Case(Model(body), (x, x[1:]))
 
 
-@sound()
+@equal
 def input_is_a_parameter():
     def body(self, x):
         return self.w * 2 + x
@@ -170,7 +170,7 @@ def input_is_a_parameter():
     return Case(m, (m.w,))
 
 
-@sound()
+@equal
 def input_is_a_buffer_that_changes():
     def body(self, x):
         self.b.add_(1)
@@ -180,7 +180,7 @@ def input_is_a_buffer_that_changes():
     return Case(m, (m.b,), also=[((t(3),), {})])
 
 
-@sound()
+@equal
 def input_shares_a_buffers_memory():
     def body(self, x):
         x.add_(1)
@@ -190,7 +190,7 @@ def input_shares_a_buffers_memory():
     return Case(m, (m.b[:2],))
 
 
-@sound()
+@equal
 def same_tensor_within_a_list():
     def body(self, xs):
         xs[0].mul_(2)
@@ -200,7 +200,7 @@ def same_tensor_within_a_list():
     return Case(Model(body), ([x, x],))
 
 
-@sound()
+@equal
 def identity_of_arguments_asked():
     def body(self, a, b):
         return a + 1 if a is b else a + b
@@ -209,7 +209,7 @@ def identity_of_arguments_asked():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@refused("input-identity")
 def identity_with_a_buffer_asked():
     def body(self, x):
         return x + 1 if x is self.b else x + 2
@@ -218,7 +218,7 @@ def identity_with_a_buffer_asked():
     return Case(m, (t(3),), also=[((m.b,), {})])
 
 
-@sound()
+@equal
 def identity_by_membership():
     def body(self, a, b):
         return a + 1 if any(v is a for v in [b]) else a + b
@@ -227,7 +227,7 @@ def identity_by_membership():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@refused("unrecordable-id")
 def identity_by_id_set():
     def body(self, a, b):
         return a * len({id(a), id(b)})
@@ -236,7 +236,7 @@ def identity_by_id_set():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@refused("input-identity")
 def tensors_as_dict_keys():
     def body(self, a, b):
         return a * len({a: 1, b: 2})
@@ -245,7 +245,7 @@ def tensors_as_dict_keys():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@refused("data-dependent-value")
 def data_pointers_compared():
     def body(self, a, b):
         return a * (1 if a.data_ptr() == b.data_ptr() else 2)
@@ -254,7 +254,7 @@ def data_pointers_compared():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@sound()
+@equal
 def shared_storage_asked():
     def body(self, a, b):
         return a * (1 if a._is_view() else 2)
@@ -294,7 +294,7 @@ def data_of_a_buffer_changed():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def data_of_a_parameter_copied_into():
     def body(self, x):
         self.w.data.copy_(self.w.data * 0.5)
@@ -303,7 +303,7 @@ def data_of_a_parameter_copied_into():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("constant-mutated")
 def data_of_a_plain_tensor_changed():
     def body(self, x):
         self.k.data.add_(1)
@@ -330,7 +330,7 @@ def detached_buffer_changed():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def detached_in_place():
     def body(self, x):
         y = x * 2
@@ -340,7 +340,7 @@ def detached_in_place():
     return Model(body), (t(3, requires_grad=True),)
 
 
-@sound()
+@equal
 def input_detached_in_place():
     def body(self, x):
         x.detach_()
@@ -349,7 +349,7 @@ def input_detached_in_place():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-data-assigned")
 def data_of_an_input_assigned():
     def body(self, x):
         x.data = x.data * 2
@@ -358,7 +358,7 @@ def data_of_an_input_assigned():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-data-assigned")
 def data_of_an_input_swapped_with_another():
     def body(self, a, b):
         a.data = b
@@ -377,7 +377,7 @@ def data_of_an_intermediate_assigned():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def storage_of_an_input_set():
     def body(self, a, b):
         a.set_(b)
@@ -386,7 +386,7 @@ def storage_of_an_input_set():
     return Model(body), (t(3), t(3))
 
 
-@sound()
+@equal
 def storage_of_a_buffer_set():
     def body(self, x):
         self.b.set_(x * 2)
@@ -395,7 +395,7 @@ def storage_of_a_buffer_set():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def storage_of_an_intermediate_set():
     def body(self, x):
         y = torch.empty(0)
@@ -405,7 +405,7 @@ def storage_of_an_intermediate_set():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def input_resized():
     def body(self, x):
         x.resize_(2)
@@ -414,7 +414,7 @@ def input_resized():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def input_transposed_in_place():
     def body(self, x):
         x.t_()
@@ -423,7 +423,7 @@ def input_transposed_in_place():
     return Model(body), (t(2, 3),)
 
 
-@sound()
+@equal
 def input_squeezed_in_place():
     def body(self, x):
         x.squeeze_(0)
@@ -432,7 +432,7 @@ def input_squeezed_in_place():
     return Model(body), (t(1, 3),)
 
 
-@sound()
+@refused("tensor-data-assigned")
 def tensors_swapped():
     def body(self, x):
         y = x * 2
@@ -442,7 +442,7 @@ def tensors_swapped():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-data-assigned")
 def buffer_swapped_with_a_parameter():
     def body(self, x):
         self.b.data, self.c.data = self.c.data, self.b.data
@@ -451,7 +451,7 @@ def buffer_swapped_with_a_parameter():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("data-dependent-value")
 def untyped_storage_filled():
     def body(self, x):
         x.untyped_storage().fill_(0)
@@ -460,7 +460,7 @@ def untyped_storage_filled():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("data-dependent-value")
 def numpy_view_of_a_plain_tensor():
     def body(self, x):
         return x * float(self.k.numpy()[0])
@@ -468,7 +468,7 @@ def numpy_view_of_a_plain_tensor():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("data-dependent-value")
 def numpy_view_of_a_plain_tensor_changed():
     def body(self, x):
         self.k.numpy()[0] += 1
@@ -477,7 +477,7 @@ def numpy_view_of_a_plain_tensor_changed():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("constant-mutated")
 def tensor_from_a_numpy_array_changed():
     import numpy as np
 
@@ -488,7 +488,7 @@ def tensor_from_a_numpy_array_changed():
     return Model(body, table=np.ones(3, dtype=np.float32)), (t(3),)
 
 
-@sound()
+@refused("constant-mutated")
 def plain_tensor_filled_under_no_grad():
     def body(self, x):
         with torch.no_grad():
@@ -498,7 +498,7 @@ def plain_tensor_filled_under_no_grad():
     return Model(body, n=2), (t(3),)
 
 
-@sound()
+@refused("constant-mutated")
 def out_argument_is_a_plain_tensor():
     def body(self, x):
         torch.add(x, 1, out=self.k)
@@ -516,7 +516,7 @@ def out_argument_is_an_input():
     return Model(body), (t(3), t(3))
 
 
-@sound()
+@equal
 def list_of_tensors_changed_by_foreach():
     def body(self, x):
         torch._foreach_add_([self.b, self.c], 1.0)
@@ -525,7 +525,7 @@ def list_of_tensors_changed_by_foreach():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def copy_between_buffers():
     def body(self, x):
         self.c.copy_(self.b)
@@ -538,7 +538,7 @@ def copy_between_buffers():
 # ---- gradients
 
 
-@sound()
+@equal
 def gradient_of_a_parameter_read():
     def body(self, x):
         return x * (0 if self.w.grad is None else 1)
@@ -546,7 +546,7 @@ def gradient_of_a_parameter_read():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def gradient_of_a_parameter_present():
     def body(self, x):
         return x * (self.w.grad + 1)
@@ -556,7 +556,7 @@ def gradient_of_a_parameter_present():
     return m, (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def gradient_of_a_parameter_zeroed():
     def body(self, x):
         self.w.grad.zero_()
@@ -567,7 +567,7 @@ def gradient_of_a_parameter_zeroed():
     return m, (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def zero_grad_of_the_module():
     def body(self, x):
         self.zero_grad()
@@ -578,7 +578,7 @@ def zero_grad_of_the_module():
     return m, (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def gradient_of_an_input_set():
     def body(self, x):
         x.grad = torch.ones(3)
@@ -587,7 +587,7 @@ def gradient_of_an_input_set():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("backward-in-forward")
 def gradient_by_backward():
     def body(self, x):
         (self.w * x).sum().backward()
@@ -596,7 +596,7 @@ def gradient_by_backward():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def requires_grad_of_an_input():
     def body(self, x):
         x.requires_grad_()
@@ -605,7 +605,7 @@ def requires_grad_of_an_input():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def requires_grad_of_an_intermediate():
     def body(self, x):
         y = x * 2
@@ -615,12 +615,12 @@ def requires_grad_of_an_intermediate():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def requires_grad_read():
     return Model(lambda self, x: x * (2 if x.requires_grad else 3)), (t(3),)
 
 
-@sound()
+@refused("gradient-hook")
 def tensor_hook_on_a_parameter():
     def body(self, x):
         self.w.register_hook(lambda g: g * 2)
@@ -629,7 +629,7 @@ def tensor_hook_on_a_parameter():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("gradient-hook")
 def tensor_hook_on_an_intermediate():
     def body(self, x):
         y = x * self.w
@@ -639,7 +639,7 @@ def tensor_hook_on_an_intermediate():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("gradient-hook")
 def post_accumulate_hook():
     def body(self, x):
         self.w.register_post_accumulate_grad_hook(lambda p: None)
@@ -648,7 +648,7 @@ def post_accumulate_hook():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def retain_grad():
     def body(self, x):
         y = x * self.w
@@ -658,7 +658,7 @@ def retain_grad():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("autograd-graph")
 def grad_function_name():
     def body(self, x):
         return x * len((x * self.w).grad_fn.name())
@@ -669,7 +669,7 @@ def grad_function_name():
 # ---- attributes of tensors, versions, weak references
 
 
-@sound()
+@refused("unrecordable-value")
 def version_counter_read():
     def body(self, x):
         self.k.add(1)
@@ -680,7 +680,7 @@ def version_counter_read():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("unrecordable-value")
 def version_counter_of_a_buffer():
     def body(self, x):
         self.b.add_(1)
@@ -689,7 +689,7 @@ def version_counter_of_a_buffer():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def attribute_set_on_a_parameter():
     def body(self, x):
         self.w.seen = getattr(self.w, "seen", 0) + 1
@@ -698,7 +698,7 @@ def attribute_set_on_a_parameter():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def attribute_dict_of_a_buffer():
     def body(self, x):
         self.b.__dict__["seen"] = self.b.__dict__.get("seen", 0) + 1
@@ -707,7 +707,7 @@ def attribute_dict_of_a_buffer():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def attribute_set_on_an_input_and_read():
     def body(self, x):
         x.tag = 3
@@ -726,7 +726,7 @@ def attribute_of_an_intermediate():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def weak_reference_to_an_intermediate_kept():
     def body(self, x):
         y = x * 2
@@ -736,7 +736,7 @@ def weak_reference_to_an_intermediate_kept():
     return Model(body, ref=None), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def weak_dictionary_of_tensors():
     def body(self, x):
         self.seen[x] = 1
@@ -745,7 +745,7 @@ def weak_dictionary_of_tensors():
     return Model(body, seen=weakref.WeakKeyDictionary()), (t(3),)
 
 
-@sound()
+@equal
 def weak_set_of_modules():
     def body(self, x):
         self.seen.add(self)
@@ -754,7 +754,7 @@ def weak_set_of_modules():
     return Model(body, seen=weakref.WeakSet()), (t(3),)
 
 
-@sound()
+@refused("outside-iterator")
 def weak_finalizer():
     calls: list[int] = []
 
@@ -771,7 +771,7 @@ def weak_finalizer():
 # ---- registration
 
 
-@sound()
+@refused("parameter-assigned")
 def parameter_registered():
     def body(self, x):
         if not hasattr(self, "extra"):
@@ -781,7 +781,7 @@ def parameter_registered():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def module_added():
     def body(self, x):
         self.add_module("extra", nn.Identity())
@@ -790,7 +790,7 @@ def module_added():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def module_list_grows():
     def body(self, x):
         self.layers.append(nn.Identity())
@@ -799,7 +799,7 @@ def module_list_grows():
     return Model(body, layers=nn.ModuleList()), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def submodule_deleted():
     def body(self, x):
         y = self.layer(x) if hasattr(self, "layer") else x
@@ -810,7 +810,7 @@ def submodule_deleted():
     return Model(body, layer=nn.ReLU()), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def forward_hook_registered():
     def body(self, x):
         self.layer.register_forward_hook(lambda m, i, o: o + 1)
@@ -830,7 +830,7 @@ def forward_hook_registered_and_removed():
     return Model(body, layer=nn.Identity()), (t(3),)
 
 
-@sound()
+@equal
 def global_hook_registered():
     def body(self, x):
         handle = nn.modules.module.register_module_forward_hook(lambda m, i, o: None)
@@ -840,7 +840,7 @@ def global_hook_registered():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def state_dict_loaded():
     def body(self, x):
         self.load_state_dict({"w": self.w * 2, "b": self.b})
@@ -849,7 +849,7 @@ def state_dict_loaded():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("parameter-assigned")
 def module_moved():
     def body(self, x):
         self.double()
@@ -858,7 +858,7 @@ def module_moved():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def module_applied():
     def body(self, x):
         self.apply(lambda m: m.b.fill_(2.0) if hasattr(m, "b") else None)
@@ -867,7 +867,7 @@ def module_applied():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def weights_initialised():
     def body(self, x):
         nn.init.constant_(self.w, 2.0)
@@ -876,7 +876,7 @@ def weights_initialised():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("python-state")
 def mode_switched():
     def body(self, x):
         y = x * (2 if self.training else 3)
@@ -886,7 +886,7 @@ def mode_switched():
     return Model(body), (t(3),)
 
 
-@sound()
+@equal
 def mode_switched_and_back():
     def body(self, x):
         was = self.training
@@ -898,7 +898,7 @@ def mode_switched_and_back():
     return Model(body), (t(3),)
 
 
-@sound()
+@refused("tensor-attribute")
 def module_requires_grad_switched():
     def body(self, x):
         self.requires_grad_(False)
