@@ -65,6 +65,7 @@ KINDS: Mapping[str, Kind] = {
         "kwargs.keys() != {c}", lambda e: f"the keyword arguments {sorted(e)}", lambda v, e: f"{sorted(v)}"
     ),
     "tensor": Kind("", str, difference),
+    "unknown": Kind("True", str, lambda v, e: "nobody knows"),
     "python": Kind("", str, lambda v, e: "this is false"),
     # ---- values
     "state": Kind("{c}() != {w}", lambda e: "", lambda v, e: ""),
@@ -132,5 +133,5 @@ HELPERS: Mapping[str, Any] = {
 """What the generated code of KINDS calls."""
 
 RANK: Mapping[str, int] = {name: rank for rank, name in enumerate(KINDS)}
-EARLY = frozenset({"arguments", "keywords", "tensor", "python", "state"})
+EARLY = frozenset({"unknown", "arguments", "keywords", "tensor", "python", "state"})
 LATE = frozenset({"plain_code", "code", "unset", "no_attribute"})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -20,7 +22,20 @@ from symbolic_shapes import codegen
 
 
 def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
-    """The guards of a run, which is over: the heap is as it was before."""
+    """The guards of a run, which is over: the heap is as it was before.
+
+    The program is right whether or not its conditions can be written down. Where they cannot (an error of ours), there
+    is one guard, which never holds and says why.
+    """
+    try:
+        return _guards_of(mod, run, inputs, program)
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+        run.tracer.note(f"the guards could not be made ({error!r}): no check of this trace will pass")
+        return GuardSet([Guard("unknown", None, f"guards that could be made; please report this program\n{text}")])
+
+
+def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
     walk = Walk(run.tracer.reads, {id(lifted.tensor) for lifted in run.recorder.lifted})
     arguments = guard_arguments(walk, inputs, _open_sizes(program))
     walk.guards.extend(_state())
@@ -37,20 +52,28 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
 def _start(walk: Walk, mod: Any) -> None:
     """The names that paths begin at: the callable, the modules' globals."""
     reads = walk.reads
-    owner = getattr(mod, "__self__", None) if not isinstance(mod, nn.Module) else None
-    first = next(iter(reads.namespaces.values()), None)
-    walk.place(mod, root("module" if isinstance(mod, nn.Module) or owner is not None else "function"), None)
+    own = _own_globals(mod)
+    walk.place(mod, root("module" if isinstance(mod, nn.Module) else "function"), None)
     for module in reads.modules.values():
         walk.visit(module, walk.constant(module), None)
     for namespace in reads.namespaces.values():
-        walk.visit(namespace, _globals(walk, namespace, namespace is first), None)
+        walk.visit(namespace, _globals(walk, namespace, namespace is own), None)
 
 
-def _globals(walk: Walk, namespace: dict[str, Any], is_first: bool) -> Source:
+def _own_globals(mod: Any) -> Any:
+    """The globals that `G` stands for: those of the callable, or of its class's module."""
+    function = mod.__func__ if type(mod) is MethodType else mod
+    if type(function) is FunctionType:
+        return function.__globals__
+    module = sys.modules.get(type(mod).__module__)
+    return None if module is None else module.__dict__
+
+
+def _globals(walk: Walk, namespace: dict[str, Any], is_own: bool) -> Source:
     if namespace is sys.modules:
         return walk.constant(namespace, "sys.modules")
     name = module_name(namespace)
-    shown = "G" if is_first else f"G[{name or namespace.get('__name__')!r}]"
+    shown = "G" if is_own else f"G[{name or namespace.get('__name__')!r}]"
     return walk.constant(namespace, shown)
 
 

@@ -54,3 +54,16 @@ def test_what_the_program_does_not_see_fails_none(name: str, monkeypatch: pytest
         failure = found.guards.check(mod, args)
         assert failure is None, f"{text}: {failure}"
         _same(found.program.module()(*args), mod(*args))
+
+
+def test_an_error_of_ours_makes_a_guard_that_never_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("dynamo_lite.tracing.assumption_set._start", broken)
+    mod, args = READINGS["attribute"].make(), READINGS["attribute"].args()
+    found = dynamo_lite.trace(mod, args)
+    assert torch.equal(found.program.module()(*args), mod(*args))
+    failure = found.guards.check(mod, args)
+    assert failure is not None and "a bug" in str(failure)
+    assert any("a bug" in note for note in found.notes)
