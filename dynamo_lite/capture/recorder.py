@@ -91,7 +91,8 @@ class Recorder:
         self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
         self.marked_grad = self.grad_enabled  # the grad mode that the last node is under
         self.levels = Levels(self)
-        self.in_function = 0  # how deep in the forward of an autograd.Function, which autograd runs without gradients
+        # The grad mode around an autograd.Function while its forward runs, which autograd itself runs without gradients.
+        self.around_function: bool | None = None
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self._root = root
         self._nodes = TensorMap()
@@ -493,7 +494,7 @@ class Recorder:
 
     def mark_grad_mode(self) -> None:
         """A border of a region, if gradients have been switched since the last node: by the program, or in C++."""
-        enabled = torch.is_grad_enabled() or bool(self.in_function)
+        enabled = torch.is_grad_enabled() if self.around_function is None else self.around_function
         if enabled is not self.marked_grad:
             self.marked_grad = enabled
             self.marker(torch._C._set_grad_enabled, (enabled,))

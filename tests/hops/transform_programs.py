@@ -139,6 +139,7 @@ FORWARDS: dict[str, Any] = {
     "autograd_outputs": lambda self, x: torch.autograd.grad(self.linear(y := _leaf(x)) ** 2, [y], grad_outputs=x * 2),
     "autograd_jacobian": lambda self, x: torch.autograd.functional.jacobian(lambda u: (u * u).tanh().sum(0), x),
     "function": lambda self, x: OldStyle.apply(self.linear(x), 2.0),
+    "function_no_grad": torch.no_grad()(lambda self, x: OldStyle.apply(self.linear(x), 2.0) + 1),
 }
 
 # Torch's own lowering is slow, and sees ATen operators like any other program's: tried on a few.
@@ -149,6 +150,7 @@ DIFFERENTIATED = frozenset(
     {
         *("vmap", "vmap_nested", "vmap_mutates", "grad", "grad_value", "grad_twice", "grad_no_grad", "vjp", "jvp"),
         *("jacrev", "jacfwd", "hessian", "functional_call", "autograd_parameter", "autograd_penalty", "function"),
+        "function_no_grad",
     }
 )
 

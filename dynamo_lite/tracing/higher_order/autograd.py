@@ -46,8 +46,10 @@ def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     name = args[0].__qualname__
     tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
     recorder = tracer.recorder
-    recorder.in_function += 1
+    before = recorder.around_function
+    if before is None:
+        recorder.around_function = torch.is_grad_enabled()
     try:
         return tracer.vm.interpret_function(fn, args, kwargs)
     finally:
-        recorder.in_function -= 1
+        recorder.around_function = before

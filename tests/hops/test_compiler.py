@@ -1,0 +1,76 @@
+"""torch.compiler's helpers and marks, as torch.export's strict mode takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from tests.hops.cond_programs import Base, X
+from tests.hops.harness import Program, check_equal
+
+
+@torch.compiler.allow_in_graph
+def allowed(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() + 1
+
+
+@torch.compiler.nested_compile_region
+def region(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x.sin() + y
+
+
+@torch.compiler.assume_constant_result
+def constant() -> int:
+    return 7
+
+
+@torch.compiler.disable
+def disabled(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def _program(name: str, forward: Any) -> Program:
+    return Program(name, type(name, (Base,), {"forward": forward}), [(X,)], lowers=False)
+
+
+PROGRAMS = [
+    _program("allow_in_graph", lambda self, x: allowed(x)),
+    _program("nested_compile_region", lambda self, x: region(x, self.scale) + region(x, x)),
+    _program("assume_constant_result", lambda self, x: x + constant()),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_equals_eager(program: Program) -> None:
+    check_equal(program)
+
+
+def test_a_trace_says_that_it_is_one() -> None:
+    def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
+        flags = (torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling(), torch.compiler.is_exporting())
+        return x + sum(10**i for i, flag in enumerate(flags) if flag)
+
+    program = dynamo_lite.export(type("M", (Base,), {"forward": forward})(), (X,))
+    assert torch.equal(program.module()(X), X + 111)
+    assert not torch.compiler.is_exporting()
+
+
+def test_what_is_disabled_is_refused() -> None:
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(type("M", (Base,), {"forward": lambda self, x: disabled(x)})(), (X,))
+    assert caught.value.id == "compiler-disabled"
+
+
+def test_a_hook_on_a_gradient_is_refused() -> None:
+    def forward(self: Base, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x)
+        y.register_hook(lambda g: g * 2)
+        return y
+
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(type("M", (Base,), {"forward": forward})(), (X,))
+    assert caught.value.id == "gradient-hook"
