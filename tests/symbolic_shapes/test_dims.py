@@ -122,8 +122,10 @@ VIOLATIONS: dict[str, tuple[list[int], list[Any], Questions, list[tuple[str, str
                 [("related", "x1.shape[0] (Dim('c')): must always be x0.shape[0] + 2, with x0.shape[0] (Dim('b'))")]),
     "an auto dim follows a named one": ([8, 11], [Auto(), C], lambda x, y: [eq(y, x + 3)],
                                         [("range", "x1.shape[0] (Dim('c')): x1.shape[0] >= 3 must hold")]),
-    "an example of 1": ([1], [B], lambda x: [eq(x, 1)], [("specialised", "x0.shape[0] (Dim('b')): the program only works "
-                        "for 1 (operators treat sizes of 0 and 1 apart: give an example of 2 or more)")]),
+    "an example of 1": ([1], [B], lambda x: [eq(x, 1)],
+                        [("specialised", "x0.shape[0] (Dim('b')): the program only works for 1 (operators treat sizes "
+                          "of 0 and 1 apart: give an example of 2 or more)")]),
+    "one size that is promised": ([3], [Derived(Named("k", 0, 1), 3, 0)], lambda x: [ge(x, 1)], []),
     "two elements are no more than a Dim without min admits": ([8], [B], lambda x: [x >= 2], []),
     "not one element neither": ([8], [B], lambda x: [ne(x, 1)], []),
     "a min is a promise": ([8], [Named("b", 1)], lambda x: [ne(x, 1)],
