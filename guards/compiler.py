@@ -77,6 +77,8 @@ class Compiler:
         guard = self._guards[index]
         of_module = guard.kind == "tensor" and guard.line is not None
         group = 0 if guard.kind in EARLY and not of_module else 2 if guard.kind in LATE else 1
+        if guard.kind == "state":
+            group = -1  # before the tensors: with a function mode on, asking a tensor would run the mode
         return (group, index)  # in the order of discovery within a group: depth by depth from the roots
 
     def _line(self, text: str, index: int) -> None:
