@@ -58,7 +58,8 @@ _STORES = frozenset(
 
 def _consumes(fn: Any, position: int) -> bool:
     """Whether a call of `fn` may move on an iterator that is its argument number `position`."""
-    return id(fn) not in _ONLY_LOOK and (position == 0 or getattr(fn, "__name__", "") not in _STORES)
+    name = getattr(fn, "__name__", "")
+    return id(fn) not in _ONLY_LOOK and name != "close" and (position == 0 or name not in _STORES)
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:
