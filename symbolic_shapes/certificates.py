@@ -17,6 +17,7 @@ from symbolic_shapes.bounds import Interval, declared_atom, interval, of_apply, 
 from symbolic_shapes.congruences import Residue, residue
 from symbolic_shapes.expr import Atom, Int, Symbol, as_int, total
 from symbolic_shapes.facts import Fact
+from symbolic_shapes.floats import float_symbols_of
 from symbolic_shapes.proof import Congruent, Step, walk
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Rel, and_, eq_zero, le_zero, ne_zero, not_, or_
 from symbolic_shapes.rewrite import substitute
@@ -413,7 +414,7 @@ def _enumerate(checker: Checker, premises: Premises, data: tuple[Any, ...]) -> C
 def all_hold(relation: Bool, symbols: Sequence[Symbol], facts: Premises, ranges: Callable[[Atom], Interval]) -> bool:
     """Whether a relation holds at each point of a small box that satisfies the facts; division by zero counts as no."""
     ends = [ranges(s) for s in symbols]
-    if any(isinstance(lo, float) or isinstance(hi, float) for lo, hi in ends):
+    if float_symbols_of(relation) or any(isinstance(lo, float) or isinstance(hi, float) for lo, hi in ends):
         return False
     axes = [range(int(lo), int(hi) + 1) for lo, hi in ends]
     size = 1

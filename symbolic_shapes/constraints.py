@@ -13,6 +13,7 @@ from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ShapeError
 from symbolic_shapes.expr import Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
+from symbolic_shapes.floats import has_unknown_float
 from symbolic_shapes.guard_set import Guard, GuardSet
 from symbolic_shapes.relations import Bool, ge
 from symbolic_shapes.simplify import simplify
@@ -123,11 +124,15 @@ class Solution:
         return "\n".join([*lines, "Suggested fixes:", *(f"  {line}" for line in fix.lines)])
 
 
+def _of_run_time(relation: Bool) -> bool:
+    return any(s.unbacked for s in symbols_of(relation)) or has_unknown_float(relation)
+
+
 def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
     """Simplify the facts about the inputs and hold them against the specs. Facts about unbacked symbols are left out:
     see runtime_asserts. ContradictoryFacts if the facts cannot hold together."""
     ranks = {s: RANKS[type(table.spec_of(s))] for s in table.symbols()}
-    about_inputs = [f for f in facts if not any(s.unbacked for s in symbols_of(f.relation))]
+    about_inputs = [f for f in facts if not _of_run_time(f.relation)]
     guard_set = simplify(about_inputs, table.symbols(), rank=lambda s: ranks.get(s, 0))
     return Solution(table, guard_set, tuple(_Check(table, guard_set).violations()))
 

@@ -19,6 +19,7 @@ from typing import Final
 from symbolic_shapes.certificates import ENUMERATION_LIMIT, Certificate, all_hold
 from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
+from symbolic_shapes.floats import float_symbols_of
 from symbolic_shapes.knowledge import Knowledge
 from symbolic_shapes.models import Models
 from symbolic_shapes.proof import Step, facts_used
@@ -113,6 +114,8 @@ def _search(known: Knowledge, relation: Bool, model: bool | None,
 
 def _enumerated(known: Knowledge, goal: Bool, limit: int) -> Step | None:
     """A step that tries every assignment of the symbols within their ranges, if there are no more than `limit`."""
+    if float_symbols_of(goal):
+        return None  # floats cannot be enumerated
     symbols = tuple(sorted(symbols_of(goal), key=lambda s: s.id))
     size = 1
     for symbol in symbols:
@@ -123,7 +126,7 @@ def _enumerated(known: Knowledge, goal: Bool, limit: int) -> Step | None:
         if size > limit:
             return None
     known.steps += size
-    filters = _facts_within(known, frozenset(symbols))
+    filters = [f for f in _facts_within(known, frozenset(symbols)) if not float_symbols_of(f.relation)]
     if not all_hold(goal, symbols, [f.relation for f in filters], known.range):
         return None
     shown = [Step("fact", (), (f.index, f)) for f in filters]

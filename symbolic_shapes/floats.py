@@ -143,6 +143,11 @@ def float_symbols_of(node: Node) -> frozenset[Float]:
     return frozenset().union(*map(float_symbols_of, children(node)))
 
 
+def has_unknown_float(node: Node) -> bool:
+    """Whether a float is in an expression that only run time knows."""
+    return any(symbol.hint is None for symbol in float_symbols_of(node))
+
+
 def as_float(value: Any) -> Float:
     """A `Float` from a Float, a float, an int or an Int."""
     if isinstance(value, Float):

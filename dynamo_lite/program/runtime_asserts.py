@@ -21,6 +21,7 @@ from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.program._torch import CallMethodKey, ConvertIntKey, DivideByKey
 from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
+from symbolic_shapes.floats import has_unknown_float
 from symbolic_shapes.relations import Bool, le
 from symbolic_shapes.runtime_asserts import RuntimeAssert, schedule
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -34,27 +35,37 @@ def insert_runtime_asserts(
 ) -> None:
     """Adds the assertions to the graphs of a program (before `rematerialise`: sizes are still `env`'s).
 
+    Facts about floats that run time knows only are asserted at the end of the program.
+
     given: relations on the inputs that are checked before the program runs.
     Raises CaptureError ("unbound-size") for a fact that the program relies on, about a value that no graph computes.
     """
-    facts = [fact for fact in env.core.facts if any(s.unbacked for s in symbols_of(fact.relation))]
-    if not facts:
+    of_floats = [fact for fact in env.core.facts if has_unknown_float(fact.relation)]
+    facts = [f for f in env.core.facts if f not in of_floats and any(s.unbacked for s in symbols_of(f.relation))]
+    if not facts and not of_floats:
         return
-    bound = [(graph, _bindings(graph, env)) for graph in graphs]
-    everywhere = {symbol: None for _, bindings in bound for symbol in bindings}
+    bound: list[tuple[fx.Graph, dict[Symbol, _Binding]]] = []
+    everywhere: dict[Symbol, None] = {}
+    for graph in graphs:  # a size of a sub-graph's input is bound where the graph around it makes it
+        bindings = {symbol: place for symbol, place in _bindings(graph, env).items() if symbol not in everywhere}
+        everywhere |= dict.fromkeys(bindings)
+        bound.append((graph, bindings))
     _check_bound(facts, set(everywhere))
-    about_inputs = [f for f in env.core.facts if not any(s.unbacked for s in symbols_of(f.relation))]
+    about_inputs = [
+        f for f in env.core.facts if f not in of_floats and not any(s.unbacked for s in symbols_of(f.relation))
+    ]
     outside: set[Symbol] = set()
     for graph, bindings in bound:
         # A sub-graph may state facts about what the graph around it binds as well, which it gets as an argument.
         visible = bindings.keys() | outside if graph is not bound[0][0] else set(bindings)
         outside |= set(bindings)
         mine = [f for f in facts if _unbacked(f) & bindings.keys() and _unbacked(f) <= visible]
-        if mine:
+        last = of_floats if graph is bound[0][0] else []
+        if mine or last:
             order = [s for s in everywhere if s in visible and s not in bindings] + list(bindings)
             limits = [le(symbol.as_int(), sys.maxsize - 1) for symbol in bindings if symbol in env.size_like]
             wanted = schedule([*about_inputs, *mine], order, given=[*given, *limits])
-            _Inserter(graph, env, bindings).insert(wanted)
+            _Inserter(graph, env, bindings).insert(wanted, [f for f in last if f.kind != "axiom"])
 
 
 def _unbacked(fact: Fact) -> set[Symbol]:
@@ -135,8 +146,8 @@ class _Inserter:
         self._last_input: fx.Node = graph._root
         self._origin: dict[str, Any] = {}
 
-    def insert(self, asserts: Sequence[RuntimeAssert]) -> None:
-        """Adds each assertion behind the node that binds its last symbol."""
+    def insert(self, asserts: Sequence[RuntimeAssert], last: Sequence[Fact] = ()) -> None:
+        """Adds each assertion behind the node that binds its last symbol, and those of `last` at the end."""
         waiting: dict[fx.Node, list[RuntimeAssert]] = {}
         for wanted in asserts:
             waiting.setdefault(self._bindings[wanted.after].node, []).append(wanted)
@@ -157,6 +168,12 @@ class _Inserter:
                     self._cursor = self._cursor.next
                     self._see(self._cursor)
                 self._assert(waiting[node], node)
+        for fact in last:
+            for symbol in sorted(symbols_of(fact.relation), key=lambda s: s.id):
+                self._bind(symbol)
+            condition = self._sizes.of(self._env.wrap(fact.relation))
+            message = _plain(f"Expected {fact.relation}, from {fact.origin}")
+            self._make(torch.ops.aten._assert_scalar.default, (condition, message), None)
 
     def _see(self, node: fx.Node) -> None:
         """From here on the node's number, or the sizes of its tensor, can be used."""

@@ -20,10 +20,11 @@ from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 from symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
-from symbolic_shapes.expr import Node, Symbol
+from symbolic_shapes.expr import Apply, Int, Node, Symbol
 from symbolic_shapes.floats import Float, float_symbols_of
 from symbolic_shapes.printer import to_python
 from symbolic_shapes.relations import Bool, Junction, Opaque, not_
+from symbolic_shapes.rewrite import substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -107,7 +108,7 @@ def _named(tracer: Tracer, asked: Node) -> tuple[Any, Names] | None:
         name = str(frame.globals.get("__name__", ""))
         library = name.partition(".")[0] == "torch"
         if not library and not frame.code.co_name.startswith("<"):  # a comprehension has no statements
-            names = dict(_variables(frame.f_locals()))
+            names = _with_solved(dict(_variables(frame.f_locals())))
             try:
                 condition(asked, names)
                 return frame, names
@@ -126,6 +127,19 @@ def _variables(variables: dict[str, Any]) -> Iterator[tuple[Node, str]]:
     for text, value in reversed(found):
         if type(value) in SYMBOLIC:
             yield value.node.core, text
+
+
+def _with_solved(names: Names) -> Names:
+    """The names, and those of symbols that a variable holds in a linear expression: n is 2*u0 + 1."""
+    solved: Names = {}
+    for core, text in names.items():
+        if isinstance(core, Int) and core.as_atom() is None and len(core.terms) == 1:
+            ((mono, scale),) = core.terms.items()
+            if len(mono) == 1 and scale > 0:
+                rest = f"({text} - {core.const})" if core.const > 0 else f"({text} + {-core.const})"
+                rest = rest if core.const else text
+                solved[mono[0].as_int()] = f"({rest} // {scale})" if scale > 1 else rest
+    return {**solved, **names}
 
 
 def _within(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -156,6 +170,12 @@ def _key(symbol: Node) -> Node:
     return symbol.as_int() if isinstance(symbol, Symbol) else symbol
 
 
+def _operator_of(core: Node) -> Apply | None:
+    """The operator that an integer is the result of, if it is one's: trunc(f), n // 2, max(n, m)."""
+    atom = core.as_atom() if isinstance(core, Int) else None
+    return atom if isinstance(atom, Apply) else None
+
+
 def condition(asked: Node, names: Names) -> str:
     """`asked` as an argument of torch._check, where `and`, `or` and `not` would ask for the truth of a size.
 
@@ -170,6 +190,9 @@ def condition(asked: Node, names: Names) -> str:
         return symbol.join(f"({condition(part, names)})" for part in asked.args)
     if isinstance(asked, Opaque) and not asked.positive:
         return f"torch.sym_not({condition(not_(asked), names)})"
+    stands_for = {atom: Symbol(text) for core, text in names.items() if (atom := _operator_of(core)) is not None}
+    names = {**names, **{symbol.as_int(): symbol.name for symbol in stands_for.values()}}
+    asked = substitute(asked, {atom: symbol.as_int() for atom, symbol in stands_for.items()})
 
     def name(symbol: Node) -> str:
         text = names.get(_key(symbol))

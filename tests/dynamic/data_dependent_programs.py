@@ -246,6 +246,34 @@ def forward(x, t, k):
     low, high = sorted([a, b])
     return x * low + high
 """,
+    "truncated_float": """
+def forward(x, t, k):
+    n = int((x.abs().sum() * 0.01).item())
+    if n > x.shape[0]:
+        raise ValueError("too many")
+    return x + n
+""",
+    "part_of_a_number": """
+def forward(x, t, k):
+    half = (k * 3).item() // 2
+    if half < 4:
+        return x + half
+    return x
+""",
+    "multiple_of_a_number": """
+def forward(x, t, k):
+    n = (k + 1).item() * 2 + 1
+    if n > 3:
+        return x + n
+    return x
+""",
+    "shifted_number": """
+def forward(x, t, k):
+    n = (k + 1).item() - 1
+    if n * 2 > 3:
+        return x + n
+    return x
+""",
     "try_block": """
 def forward(x, t, k):
     n = k.item()

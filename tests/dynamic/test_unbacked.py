@@ -105,7 +105,7 @@ def test_what_is_checked_is_asserted_at_run_time(name: str, bad: int) -> None:
         lambda x, t, k: x + len(f"{k.item()}"),
         lambda x, t, k: x + len(str(t.nonzero().shape)),
     ],
-    ids="numpy repr data_ptr iteration tolist bool branch list key text shape".split(),
+    ids=["numpy", "repr", "data_ptr", "iteration", "tolist", "bool", "branch", "list", "key", "text", "shape"],
 )
 def test_what_needs_the_data_is_refused(forward: Any) -> None:
     with pytest.raises(DataDependent) as caught:
@@ -139,3 +139,37 @@ def test_text_of_unbacked_values_for_nobody(capsys: pytest.CaptureFixture[str]) 
 
     run = dynamo_lite.export(module_of(forward), arguments(0)).module()
     assert_same(run(*arguments(1)), forward(*arguments(1)))
+
+
+def test_an_integer_made_of_a_float_is_no_constant() -> None:
+    """A question about int(f) has no symbol that could be enumerated; it is data-dependent all the same."""
+
+    def forward(x, t, k):
+        n = int((x.abs().sum() * 0.01).item())
+        torch._check(n <= 6)
+        return x[:n] if n <= 6 else x, n
+
+    run = dynamo_lite.export(module_of(forward), arguments(0)).module()
+    for number in range(3):
+        assert_same(run(*arguments(number)), forward(*arguments(number)))
+    with pytest.raises(RuntimeError):
+        run(arguments(0)[0] + 100, *arguments(0)[1:])
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_what_is_checked_of_a_float_is_asserted_at_run_time(dynamic: bool) -> None:
+    def forward(x, t, k):
+        scale = x.abs().max().item()
+        torch._check(scale < 50.0)
+        torch._check(k.item() * scale < 500.0)
+        return x * 2 if scale < 50.0 else x, scale / 2
+
+    spec = ({0: Dim.AUTO}, None, None) if dynamic else None
+    run = dynamo_lite.export(module_of(forward), arguments(0), dynamic_shapes=spec).module()
+    for number in range(3):
+        assert_same(run(*arguments(number)), forward(*arguments(number)))
+    x, t, k = arguments(0)
+    with pytest.raises(RuntimeError):
+        run(x + 100, t, k)
+    with pytest.raises(RuntimeError):
+        run(x, t, k + 10_000)
