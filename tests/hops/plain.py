@@ -40,10 +40,20 @@ def associative_scan(f: Callable[..., Any], xs: torch.Tensor, dim: int, combine_
     return torch.stack(outputs, dim)
 
 
+def flex_attention(q: Any, k: Any, v: Any, score_mod: Any = None, block_mask: Any = None) -> torch.Tensor:
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    axes = [torch.arange(n).reshape([-1 if d == axis else 1 for d in range(4)]) for axis, n in enumerate(scores.shape)]
+    if score_mod is not None:
+        scores = score_mod(scores, *axes)
+    if block_mask is not None:
+        scores = scores.masked_fill(~block_mask.mask_mod(*axes), -torch.inf)
+    return scores.softmax(-1) @ v
+
+
 def _stack(results: list[Any], dim: int = 0) -> Any:
     leaves = [pytree.tree_leaves(r) for r in results]
     stacked = [torch.stack(row, dim if dim < row[0].ndim + 1 else 0) for row in zip(*leaves)]
     return pytree.tree_unflatten(stacked, pytree.tree_structure(results[0]))
 
 
-PLAIN = {f.__name__: f for f in (cond, map, while_loop, scan, associative_scan)}
+PLAIN = {f.__name__: f for f in (cond, map, while_loop, scan, associative_scan, flex_attention)}
