@@ -129,6 +129,14 @@ def test_torch_code_catches_it(errors: dict[str, ConstraintViolation]) -> None:
     assert error.error_type is UserErrorType.CONSTRAINT_VIOLATION
 
 
+def test_torch_code_catches_malformed_specifications() -> None:
+    from torch._dynamo.exc import UserError, UserErrorType
+
+    with pytest.raises(UserError) as caught:
+        dynamo_lite.export(CASES["maximum"].program, CASES["maximum"].args, dynamic_shapes={"y": None})
+    assert isinstance(caught.value, ValueError) and caught.value.error_type is UserErrorType.INVALID_INPUT
+
+
 ONLY_NAMES = ["maximum", "minimum", "the_same", "twice", "twice_and_three", "shorter", "divisible", "a_hole",
               "divisible_and_followed", "specialised_by_a_view"]
 
