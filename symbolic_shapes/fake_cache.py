@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from symbolic_shapes import view_kernel
 from symbolic_shapes._torch_private import (
     FakeTensor,
     FakeTensorMode,
@@ -31,7 +32,6 @@ from symbolic_shapes._torch_private import (
     resize_storage_bytes_,
     share_storage_,
 )
-from symbolic_shapes import view_kernel
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -148,10 +148,11 @@ class SymbolicCache:
 
     def _run(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         with self._env.inside_operator(func):
-            if func in VIEWS and isinstance(args[0], FakeTensor) and args[0].fake_mode is self._mode:
-                result = view_kernel.view(self._env, self._mode, args[0], args[1])
-                if result is not None:
-                    return result
+            rule = view_kernel.RULES.get(func)
+            if rule is not None and isinstance(args[0], FakeTensor) and args[0].fake_mode is self._mode:
+                layout = rule(self._env, *args, **kwargs) if view_kernel.is_plain(args[0]) else None
+                if layout is not None:
+                    return view_kernel.make(self._env, self._mode, args[0], *layout)
             return self._mode._dispatch_impl(func, types, args, kwargs)
 
     # -- keys ---------------------------------------------------------------------------------------------------
@@ -284,7 +285,6 @@ def refusal(func: Any, mode: FakeTensorMode) -> str | None:
     return None
 
 
-VIEWS = frozenset({torch.ops.aten.view.default, torch.ops.aten._unsafe_view.default})
 DTYPE_VIEWS = {"aten::view.dtype", "aten::view_as_real", "aten::view_as_complex", "aten::_conj", "aten::_neg_view"}
 """Views with elements of another type, or with the conjugate or negative bit: `share_storage_` keeps the dtype."""
 

@@ -1,6 +1,6 @@
-"""aten.view on a FakeTensor with symbolic sizes: the sizes are the ones that are asked for, the strides follow.
+"""Views of FakeTensors with symbolic sizes: the sizes are the ones that are asked for, the strides follow.
 
-torch's own kernel (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks the environment at
+torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks the environment at
 each step: sizes come back as quotients, and facts are recorded that the view does not depend on. Here a view is
 decided by equality of canonical forms. What is not plain to see is left to torch (None).
 """
@@ -8,33 +8,33 @@ decided by equality of canonical forms. What is not plain to see is left to torc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from symbolic_shapes._torch_private import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
-from symbolic_shapes.expr import ONE, Int, as_int
+from symbolic_shapes.expr import ONE, ZERO, Int, as_int
 from symbolic_shapes.relations import eq, ne
 
 if TYPE_CHECKING:
     from symbolic_shapes.torch_env import TorchShapeEnv
 
 
-def view(env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, shape: Sequence[Any]) -> FakeTensor | None:
-    """`tensor.view(shape)`; None if it takes more than algebra to tell. Raises RuntimeError as eager does."""
-    layout = layout_of_view(env, tensor, shape)
-    if layout is None:
-        return None
-    sizes, strides = ([env.wrap(part) for part in parts] for parts in layout)
+Layout = tuple[list[Int], list[Int]]
+"""(sizes, strides); the offset stays."""
+
+
+def make(env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]) -> FakeTensor:
+    """A view of `tensor` with this layout."""
     with in_kernel_invocation_manager(mode), env.suppress_guards():
-        meta = tensor.as_strided(sizes, strides, tensor.storage_offset())
+        meta = tensor.as_strided(list(map(env.wrap, sizes)), list(map(env.wrap, strides)), tensor.storage_offset())
     return FakeTensor(mode, meta, tensor.fake_device)
 
 
 def reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
     """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell which."""
-    wanted = _resolved(env, tensor, shape) if _is_plain(tensor) else None
+    wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
     if wanted is None:
         return None
     sizes = [env.wrap(size) for size in wanted]
@@ -56,11 +56,9 @@ def _viewable_in_example(env: TorchShapeEnv, *layout: list[Int]) -> bool:
     return _strides(old, strides, wanted) is not None
 
 
-def layout_of_view(
-    env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]
-) -> tuple[list[Int], list[Int]] | None:
-    """(sizes, strides) of the view, or None."""
-    wanted = _resolved(env, tensor, shape) if _is_plain(tensor) else None
+def view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
+    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell. Raises RuntimeError as eager does."""
+    wanted = _resolved(env, tensor, shape)
     if wanted is None:
         return None
     old, old_strides = _now(env, tensor.shape), _now(env, tensor.stride())
@@ -68,7 +66,72 @@ def layout_of_view(
     return None if strides is None else (wanted, strides)
 
 
-def _is_plain(tensor: torch.Tensor) -> bool:
+def permute(env: TorchShapeEnv, tensor: torch.Tensor, dims: Sequence[int]) -> Layout | None:
+    """`tensor.permute(dims)`."""
+    order = [dim + tensor.dim() if dim < 0 else dim for dim in dims]
+    if sorted(order) != list(range(tensor.dim())):
+        return None
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    return [sizes[dim] for dim in order], [strides[dim] for dim in order]
+
+
+def transpose(env: TorchShapeEnv, tensor: torch.Tensor, dim0: int = 0, dim1: int = 1) -> Layout | None:
+    """`tensor.transpose(dim0, dim1)`; `tensor.t()` of a matrix."""
+    rank = tensor.dim()
+    if not (-rank <= dim0 < rank and -rank <= dim1 < rank):
+        return None
+    order = list(range(rank))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return permute(env, tensor, order)
+
+
+def unsqueeze(env: TorchShapeEnv, tensor: torch.Tensor, dim: int) -> Layout | None:
+    """`tensor.unsqueeze(dim)`: the new dimension's stride is the extent of the one it is put before."""
+    rank = tensor.dim()
+    if not -rank - 1 <= dim <= rank:
+        return None
+    at = dim + rank + 1 if dim < 0 else dim
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    stride = sizes[at] * strides[at] if at < rank else ONE
+    return [*sizes[:at], ONE, *sizes[at:]], [*strides[:at], stride, *strides[at:]]
+
+
+def expand(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any], *, implicit: bool = False) -> Layout | None:
+    """`tensor.expand(shape)`: what is 1 gets stride 0; other sizes must be the same, plainly."""
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    new = [env.node_of(size).current() for size in shape]
+    added = len(new) - len(sizes)
+    if added < 0 or any(size.as_constant() == -1 for size in new[:added]):
+        return None
+    new_strides: list[Int] = []
+    for index, (size, stride) in enumerate(zip(sizes, strides), added):
+        if new[index].as_constant() == -1 or new[index] is size:
+            new[index] = size
+            new_strides.append(stride)
+        elif size is ONE:
+            new_strides.append(ZERO)
+        else:
+            return None
+    for index in reversed(range(added)):  # a new dimension of size 1 looks as `unsqueeze` makes it
+        plain = new[index] is ONE
+        new_strides.insert(0, (new[index + 1] * new_strides[0] if new_strides else ONE) if plain else ZERO)
+    return new, new_strides
+
+
+RULES: dict[Any, Callable[..., Layout | None]] = {
+    torch.ops.aten.view.default: view,
+    torch.ops.aten._unsafe_view.default: view,
+    torch.ops.aten.permute.default: permute,
+    torch.ops.aten.transpose.int: transpose,
+    torch.ops.aten.t.default: transpose,
+    torch.ops.aten.unsqueeze.default: unsqueeze,
+    torch.ops.aten.expand.default: expand,
+}
+"""Operators that return a view of their first argument, and the layout of it."""
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether sizes and strides say where the elements are."""
     return tensor.layout is torch.strided and not tensor.is_quantized
 
 

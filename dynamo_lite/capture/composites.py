@@ -23,9 +23,14 @@ MISS = object()
 def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of a composite operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
     rule = RULES.get(func)
-    if rule is None or not args or not _is_symbolic(args):
+    if not args or not _is_symbolic(args):
         return MISS
-    result = rule(env, *args, **kwargs)
+    if rule is not None:
+        result = rule(env, *args, **kwargs)
+    elif torch.Tag.pointwise in func.tags and not func._schema.is_mutable:
+        result = shape_rules.pointwise(env, func, args, kwargs)
+    else:
+        return MISS
     return MISS if result is None else result
 
 
@@ -52,6 +57,10 @@ def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_d
 RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.flatten.using_ints: _flatten,
+    torch.ops.aten.linear.default: shape_rules.linear,
+    torch.ops.aten.matmul.default: shape_rules.matmul,
+    torch.ops.aten.scaled_dot_product_attention.default: shape_rules.attention,
+    torch.ops.aten.layer_norm.default: shape_rules.layer_norm,
     torch.ops.aten.lstm.input: shape_rules.recurrent,
     torch.ops.aten.gru.input: shape_rules.recurrent,
     torch.ops.aten.rnn_tanh.input: shape_rules.recurrent,

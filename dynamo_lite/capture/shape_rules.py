@@ -10,7 +10,7 @@ Sources: aten/src/ATen/native/RNN.cpp, aten/src/ATen/native/Convolution.cpp and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -73,6 +73,148 @@ def convolution(
     return _new(sizes, input, given)
 
 
+def linear(
+    env: TorchShapeEnv, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor | None:
+    """aten.linear with a matrix of weights; the result is contiguous, whatever the input's strides."""
+    given = [t for t in (input, weight, bias) if t is not None]
+    if not _are_plain(given) or input.dim() < 2 or weight.dim() != 2:
+        return None
+    if not env.expect_true(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
+        return None
+    return _new([*input.shape[:-1], weight.shape[0]], input, given)
+
+
+def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
+    """aten.matmul of batches of matrices, or of one batch with a matrix: the result is contiguous."""
+    if not _are_plain([left, right]) or left.dim() < 3 or right.dim() < 2:
+        return None
+    batch = broadcast(env, [left.shape[:-2], right.shape[:-2]])
+    if batch is None or not env.expect_true(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
+        return None
+    return _new([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
+
+
+def attention(
+    env: TorchShapeEnv, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.scaled_dot_product_attention on (batch, heads, length, width), as plain operators compute it: contiguous.
+
+    That is what torch chooses for FakeTensors on the CPU (aten/src/ATen/native/transformers/attention.cpp).
+    """
+    given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
+    if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
+        return None
+    if torch._fused_sdp_choice(*_small(given), dropout_p, is_causal, scale=scale) != PLAIN:
+        return None
+    batch, heads, length, width = query.shape
+    same = [(key.shape[0], batch), (value.shape[0], batch), (key.shape[1], heads), (value.shape[1], heads),
+            (key.shape[3], width), (value.shape[2], key.shape[2])]  # fmt: skip
+    if attn_mask is not None:
+        target = [batch, heads, length, key.shape[2]]
+        same += [(size, wanted) for size, wanted in zip(attn_mask.shape, target) if not (type(size) is int and size == 1)]
+    if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
+        return None
+    return _new([batch, heads, length, value.shape[3]], query, given)
+
+
+PLAIN = 0
+"""sdp::SDPBackend::math."""
+
+
+def _small(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+    """Arguments for the choice of a kernel: dimensions that vary have some size. Three tensors, and a mask or None."""
+    small: list[torch.Tensor | None] = []
+    for tensor in tensors:
+        shape = [2 if isinstance(size, torch.SymInt) else size for size in tensor.shape]
+        small.append(torch.empty(shape, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad))
+    return small + [None] * (4 - len(small))
+
+
+def layer_norm(
+    env: TorchShapeEnv, input: torch.Tensor, normalized_shape: Sequence[Any], weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None, eps: float = 1e-5, cudnn_enable: bool = True,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.layer_norm: a contiguous tensor of the input's sizes."""
+    given = [t for t in (input, weight, bias) if t is not None]
+    count = len(normalized_shape)
+    if not _are_plain(given) or not 0 < count <= input.dim():
+        return None
+    sizes = [tuple(normalized_shape), *(tuple(t.shape) for t in given[1:])]
+    tail = tuple(input.shape[-count:])
+    if any(len(size) != count for size in sizes):
+        return None
+    pairs = [(a, b) for size in sizes for a, b in zip(size, tail)]
+    if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
+        return None
+    return _new(input.shape, input, given)
+
+
+def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
+    """An operator that works element by element, on contiguous tensors: broadcast sizes, contiguous."""
+    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
+    if any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in (*args, *kwargs.values())):
+        return None
+    if any(type(t) is not FakeTensor or t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
+        return None
+    if any(t.device != tensors[0].device for t in tensors) or not all(_is_contiguous(env, t) for t in tensors):
+        return None
+    sizes = broadcast(env, [t.shape for t in tensors])
+    dtype = None if sizes is None else _dtype_of(func, args, kwargs)
+    if sizes is None or dtype is None:
+        return None
+    learns = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
+    return _new(sizes, tensors[0], learns, dtype)
+
+
+def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
+    """The dtype of the result: that of the same call on tensors of one element. None if it has more than one result."""
+    key = (func, *map(_dtype_key, args), *((name, _dtype_key(value)) for name, value in kwargs.items()),
+           torch.get_default_dtype())  # fmt: skip
+    if key not in _dtypes:
+        with torch.no_grad():
+            out = func(*map(_one_element, args), **{name: _one_element(value) for name, value in kwargs.items()})
+        _dtypes[key] = out.dtype if isinstance(out, torch.Tensor) else None
+    return _dtypes[key]
+
+
+_dtypes: dict[Any, torch.dtype | None] = {}
+
+
+def _dtype_key(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, value.device, value.dim() == 0)
+    return (type(value), repr(value)) if isinstance(value, (float, complex)) else (type(value), _one_element(value))
+
+
+def _one_element(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return torch.empty(() if value.dim() == 0 else (1,), dtype=value.dtype, device=value.device)
+    return 1 if isinstance(value, torch.SymInt) else value
+
+
+def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] | None:
+    """The common shape; sizes that are not plainly 1 are demanded to be equal. None where that is not so in the example."""
+    result: list[Any] = []
+    for position in range(max(map(len, shapes)), 0, -1):
+        found: Any = 1
+        for shape in shapes:
+            size = shape[-position] if position <= len(shape) else 1
+            if type(size) is int and size == 1:
+                continue
+            if type(found) is int and found == 1:
+                found = size
+            elif env.unwrap(size) is not env.unwrap(found):
+                a, b = env.unwrap(size), env.unwrap(found)
+                # Unbacked sizes, and a 1 in the example, are torch's to decide.
+                if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.expect_true(eq(a, b)):
+                    return None
+        result.append(found)
+    return result
+
+
 def _spread(value: Any, count: int) -> list[int] | None:
     values = [value] if isinstance(value, int) else [*value]
     if not all(type(v) is int for v in values) or len(values) not in (1, count):
@@ -98,8 +240,10 @@ def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     return [env.node_of(stride).current() for stride in tensor.stride()] == contiguous_strides(sizes)
 
 
-def _new(sizes: Sequence[Any], like: torch.Tensor, given: Sequence[torch.Tensor]) -> torch.Tensor:
+def _new(
+    sizes: Sequence[Any], like: torch.Tensor, given: Sequence[torch.Tensor], dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """A contiguous result that depends on `given`."""
-    made = aten.empty.memory_format(sizes, dtype=like.dtype, device=like.device)
+    made = aten.empty.memory_format(sizes, dtype=dtype or like.dtype, device=like.device)
     learns = torch.is_grad_enabled() and any(t.requires_grad for t in given)
     return memo.with_history(made, learns, given, None, False)
