@@ -35,14 +35,16 @@ class TraceContext:
 
     def _frame_text(self, frame: Any) -> str:
         at = frame.positions
-        text = UserFrame(
-            frame.code.co_filename,
-            at.lineno or frame.code.co_firstlineno,
-            frame.code.co_name,
-            at.end_lineno,
-            at.col_offset,
-            at.end_col_offset,
-        ).format()
+        text = ""
+        if not str(frame.globals.get("__name__")).startswith(_UNSHOWN):
+            text = UserFrame(
+                frame.code.co_filename,
+                at.lineno or frame.code.co_firstlineno,
+                frame.code.co_name,
+                at.end_lineno,
+                at.col_offset,
+                at.end_col_offset,
+            ).format()
         self._codes.append(frame.code)
         self._texts[id(frame.code), frame.pc] = text
         return text
@@ -84,4 +86,6 @@ class TraceContext:
         self._tracer.abort(error)
 
 
+_UNSHOWN = "torch._higher_order_ops"
+"""torch.cond and friends in Python: the line that counts is the one that calls them."""
 _METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

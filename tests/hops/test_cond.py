@@ -43,6 +43,7 @@ def test_the_form_is_that_of_torch_export() -> None:
         assert all("val" in n.meta for n in graph.nodes if n.op != "output")
     assert call.name == "cond" and [tuple(v.shape) for v in call.meta["val"]] == [(3, 3)]
     assert all(key in call.meta for key in ("stack_trace", "nn_module_stack", "torch_fn"))
+    assert "torch.cond(" in call.meta["stack_trace"] and "cond_op(" not in call.meta["stack_trace"]
 
 
 def _module(forward: Callable[..., Any]) -> nn.Module:
