@@ -175,9 +175,8 @@ class _Symbols:
         return expr if expr is self._declared.get(node) else None
 
     def range_constraints(self) -> dict[sympy.Symbol, ValueRanges]:
-        """The range of every integer symbol that a node mentions."""
-        integers = [symbol for node, symbol in self._declared.items() if isinstance(node, Symbol)]
-        return {symbol: self.shape_env.var_to_range[symbol] for symbol in integers}
+        """The range of every symbol that a node mentions."""
+        return {symbol: self.shape_env.var_to_range[symbol] for symbol in self._declared.values()}
 
     def _symbol(self, node: Node) -> sympy.Symbol:
         found = self._declared.get(node)

@@ -194,3 +194,39 @@ def test_assertions_in_a_branch_stay_there() -> None:
         assert module(-torch.ones(3), torch.tensor(9)).item() == 21
         with pytest.raises(RuntimeError, match="5"):
             module(torch.ones(2), torch.tensor(9))
+
+
+def test_a_branch_gets_sizes_that_are_asserted_outside() -> None:
+    """A size of a branch's input is a value of the graph around it: nothing is asserted twice."""
+
+    def branches(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        count = n.item()
+        torch._check(count >= 0)
+        torch._check(count <= x.shape[0])
+        return torch.cond(n > 2, lambda y: y.sum(0) + count, lambda y: y.sum(0) - count, (x[:count],))
+
+    call = torch.ones(5, 2), torch.tensor(3)
+    program = dynamo_lite.export(_Fn(branches), call, dynamic_shapes=(({0: AUTO}, None),))
+    graphs = [m.graph for m in program.graph_module.modules() if isinstance(m, fx.GraphModule)]
+    assert [sum(node.target is ASSERT for node in graph.nodes) for graph in graphs] == [2, 0, 0]
+    module = program.module()
+    assert module(torch.ones(6, 2), torch.tensor(4)).tolist() == [8.0, 8.0]
+    assert module(torch.ones(2, 2), torch.tensor(1)).tolist() == [0.0, 0.0]
+    with pytest.raises(RuntimeError, match="Expected u0 <= s0"):
+        module(torch.ones(2, 2), torch.tensor(3))
+
+
+def test_floats_that_only_run_time_knows() -> None:
+    """torch's deserializer needs the range of such a float."""
+
+    def scaled(x: torch.Tensor) -> Any:
+        factor = x.sum().item()
+        return x * factor, factor
+
+    program = dynamo_lite.export(_Fn(scaled), (torch.ones(3),), dynamic_shapes=(({0: AUTO},),))
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    buffer.seek(0)
+    for version in (program, program.run_decompositions(), torch.export.load(buffer).run_decompositions()):
+        product, factor = version.module()(torch.ones(4) / 2)
+        assert product.tolist() == [1.0] * 4 and factor == 2.0
