@@ -75,7 +75,8 @@ class Run:
             if self.specs is not None:
                 declared = declare_inputs(self.inputs, self.specs, TorchShapeEnv())
                 if declared.is_dynamic:
-                    raise InvalidArguments("dynamic_shapes need inputs that are no FakeTensors: give meta tensors instead")
+                    text = "dynamic_shapes need inputs that are no FakeTensors: give meta tensors instead"
+                    raise InvalidArguments(text)
             return None
         declared = declare_inputs(self.inputs, self.specs, env)
         return declared if declared.is_dynamic else None
@@ -101,12 +102,14 @@ class Run:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
         tracer = self.tracer
         tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
-        leaves = self.recorder.bind_inputs(self.inputs.leaves, self.declared and self.declared.policies)
+        policies = self.declared.policies if self.declared is not None else None
+        leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = self.inputs.unflatten(leaves)
         try:
             refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"))
-            with self.recorder, refused, size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer)), tensor_hash.watched(tracer) as hashed:
+            numbers = size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer))
+            with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
                 result = tracer.vm.enter(self.mod, args, kwargs)
                 tensor_hash.check(tracer, hashed)
