@@ -47,14 +47,22 @@ def number(size: Any) -> Any:
     return kind(size.node.evaluate())
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """What a list, tuple or dict holds, read past any override of a subclass; None for other values."""
+    kind = type(value)
+    if issubclass(kind, list):
+        return list.__getitem__(value, slice(None))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(value))
+    return list(dict.values(value)) if issubclass(kind, dict) else None
+
+
 def holds_size(value: Any, depth: int = 8) -> bool:
-    """Whether a value is a stand-in, or a list, tuple or dict of the built-in types with one in it."""
+    """Whether a value is a stand-in, or a list, tuple or dict with one in it."""
     if type(value) in SYMBOLIC:
         return True
-    if depth == 0 or not isinstance(value, (list, tuple, dict)):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return any(holds_size(item, depth - 1) for item in items)
+    items = items_of(value) if depth else None
+    return items is not None and any(holds_size(item, depth - 1) for item in items)
 
 
 def concrete(value: Any) -> Any:
@@ -64,12 +72,12 @@ def concrete(value: Any) -> Any:
         return number(value)
     if not holds_size(value):
         return value
-    if isinstance(value, dict):
-        for key, item in list(value.items()):
+    if issubclass(type(value), dict):
+        for key, item in list(dict.items(value)):
             dict.__setitem__(value, key, concrete(item))
         return value
-    items = [concrete(item) for item in value]
-    if isinstance(value, list):
+    items = [concrete(item) for item in items_of(value) or ()]
+    if issubclass(type(value), list):
         list.__setitem__(value, slice(None), items)
         return value
     if type(value) is tuple or type(value) is torch.Size:

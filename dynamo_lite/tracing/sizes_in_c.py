@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.size_kinds import concrete, holds_size, number
+from dynamo_lite.tracing.size_kinds import SYMBOLIC, concrete, holds_size, number
 from dynamo_lite.tracing.sizes import Rule, needs_number
 from dynamo_lite.tracing.trusted import is_trusted
 
@@ -116,10 +116,15 @@ def wants_numbers(fn: Any) -> bool:
     return package not in _CARRIES and package != "dynamo_lite"
 
 
+def _may_hold(value: Any) -> bool:
+    kind = type(value)
+    return kind in SYMBOLIC or issubclass(kind, (list, tuple, dict))
+
+
 def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
     env = tracer.recorder.env
-    if env is None or not env.has_symbols or not wants_numbers(fn):
+    if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not wants_numbers(fn):
         return NOT_HANDLED
     if not any(map(holds_size, args)) and not any(map(holds_size, kwargs.values())):
         return NOT_HANDLED
