@@ -56,5 +56,5 @@ def _text(size: Any, env: TorchShapeEnv | None, sources: Mapping[Symbol, str]) -
     if env is None:
         return None
     node = env.core.simplify(env.unwrap(size))
-    names: dict[Any, str] = {s: sources.get(s) or getattr(s.source, "name", "") for s in symbols_of(node)}
+    names: dict[Any, str] = {s: sources.get(s) or str(getattr(s.source, "name", "")) for s in symbols_of(node)}
     return to_python(node, lambda symbol: names[symbol]) if all(names.values()) else None
