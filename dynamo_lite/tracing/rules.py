@@ -184,6 +184,8 @@ def call_import(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """An import runs natively and outside of the trace: what a module makes at import outlives it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
+    if args and not tracer.in_library():
+        tracer.note(f"the module {args[0]} is imported; the import stays")
     with tracer.outside():
         return run_native(fn, args, kwargs)
 
@@ -243,7 +245,7 @@ def dynamo_wrapper_globals() -> Any:
 
 
 def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A function wrapped by torch.compile: the program is that of the function itself. torch.compiler.disable: refused."""
+    """A function that torch.compile wrapped: the program is the function's own. torch.compiler.disable: refused."""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
         return NOT_HANDLED
