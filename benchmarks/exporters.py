@@ -28,7 +28,9 @@ def _strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: 
     return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=True)
 
 
-def _non_strict(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> torch.export.ExportedProgram:
+def _non_strict(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any
+) -> torch.export.ExportedProgram:
     return torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
 
 

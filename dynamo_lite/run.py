@@ -230,7 +230,7 @@ def traced(
                 if not lower:
                     raise
                 run.undo()
-                less = error.needs if error.needs in lower else lower[0]
+                less: Memory = next((level for level in lower if level is error.needs), lower[0])
                 run = Run(mod, root, inputs, specs, less, earlier, drops, tracer)
                 started(run)
         yield run

@@ -10,9 +10,9 @@ What is answered without a fact, and why that is sound:
   strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
 - A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
   memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
-  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks within
-  `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1. `KERNELS` has
-  the operators for which more or less than that holds. Questions that the program itself asks are exact.
+  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks
+  within `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1.
+  `KERNELS` has the operators for which more or less than that holds. Questions that the program itself asks are exact.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ KERNELS = {
         "aten::copy_"), LAYOUT_ONLY),
     # Broadcasting: a size of 1 that is expanded to 1 stays as it is; two different symbols are checked to be equal.
     **dict.fromkeys((
-        "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"), LAYOUT_ONLY),
+        "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"),
+        LAYOUT_ONLY),
     # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
     # demands at run time too.)
     **dict.fromkeys((
@@ -348,7 +349,8 @@ class TorchShapeEnv(Inputs, Unbacked):
         return compare("eq", node, float_const(value))
 
     def _unknown(self, node: Any, origin: Origin) -> DataDependentError:
-        return self._asked(DataDependentError(self.to_sympy(node), UnknownValue(node, origin, self.core.ranges_of(node))))
+        question = UnknownValue(node, origin, self.core.ranges_of(node))
+        return self._asked(DataDependentError(self.to_sympy(node), question))
 
     def evaluate_expr(self, orig_expr: Any, hint: Any = None, fx_node: Any = None, size_oblivious: bool = False,
                       fallback_value: bool | None = None, *, forcing_spec: bool = False) -> Any:

@@ -71,7 +71,8 @@ class Memo:
     def decide_large(self, relation: Bool, sizes: Iterable[Symbol], derived: Mapping[Atom, Int]) -> bool | None:
         """The answer, if it is one for all sizes >= 2 (a question about 0 and 1).
 
-        sizes: the symbols that are sizes; derived: atoms that occur in sizes of tensors, with the size: {s//2: s//2 - 1}.
+        sizes: the symbols that are sizes; derived: atoms that occur in sizes of tensors, with the size
+        ({s//2: s//2 - 1}).
         """
         if self._version != self._core.version:
             self._refresh()

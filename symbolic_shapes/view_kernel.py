@@ -1,8 +1,8 @@
 """Views of FakeTensors with symbolic sizes: the sizes are the ones that are asked for, the strides follow.
 
-torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks the environment at
-each step: sizes come back as quotients, and facts are recorded that the view does not depend on. Here a view is
-decided by equality of canonical forms. What is not plain to see is left to torch (None).
+torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks
+the environment at each step: sizes come back as quotients, and facts are recorded that the view does not depend on.
+Here a view is decided by equality of canonical forms. What is not plain to see is left to torch (None).
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ Layout = tuple[list[Int], list[Int]]
 """(sizes, strides); the offset stays."""
 
 
-def make(env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]) -> FakeTensor:
+def make(
+    env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]
+) -> FakeTensor:
     """A view of `tensor` with this layout."""
     with in_kernel_invocation_manager(mode), env.suppress_guards():
         meta = tensor.as_strided(list(map(env.wrap, sizes)), list(map(env.wrap, strides)), tensor.storage_offset())
@@ -33,7 +35,7 @@ def make(env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: li
 
 
 def reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
-    """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell which."""
+    """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell."""
     wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
     if wanted is None:
         return None
@@ -57,7 +59,10 @@ def _viewable_in_example(env: TorchShapeEnv, *layout: list[Int]) -> bool:
 
 
 def view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
-    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell. Raises RuntimeError as eager does."""
+    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell.
+
+    Raises RuntimeError as eager does.
+    """
     wanted = _resolved(env, tensor, shape)
     if wanted is None:
         return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.autograd_function import custom_function_call
 from torch._functorch.pyfunctorch import dispatch_functorch
-from torch._dispatch.python import enable_python_dispatcher
 from torch._higher_order_ops.base_hop import FunctionWithNoFreeVars
 from torch._ops import HigherOrderOperator, OpOverload, _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach

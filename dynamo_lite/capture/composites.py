@@ -1,7 +1,7 @@
 """Composite operators that ask about symbolic sizes in C++, by the operators that they consist of.
 
-at::reshape finds out whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls back
-into Python, and may become a fact that the program does not depend on. Here algebra decides, where it can.
+at::reshape finds out whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls
+back into Python, and may become a fact that the program does not depend on. Here algebra decides, where it can.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MISS = object()
 
 
 def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The result of a composite operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
+    """The result of an operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
     rule = RULES.get(func)
     if not args or not _is_symbolic(args):
         return MISS
@@ -37,7 +37,9 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
 def _is_symbolic(args: Sequence[Any]) -> bool:
     for arg in args:
         for value in arg if isinstance(arg, (list, tuple)) else (arg,):
-            if isinstance(value, torch.SymInt) or (isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides):
+            if isinstance(value, torch.SymInt):
+                return True
+            if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
                 return True
     return False
 

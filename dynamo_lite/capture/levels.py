@@ -178,9 +178,9 @@ class Levels:
         return add_placeholder(self._inner[-1].graph, name, placeholders[-1] if placeholders else None)
 
     def changes_operand(self, tensor: torch.Tensor) -> bool:
-        """Whether writing to `tensor` changes what this sub-graph was given, and it must not."""
-        level = self._inner[-1]
-        return not level.may_mutate and storage_key(tensor) in level.storages
+        """Whether writing to `tensor` changes what this sub-graph, or one around it, was given and must not change."""
+        key = storage_key(tensor)
+        return any(not level.may_mutate and key in level.storages for level in self._inner)
 
 
 def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Node:

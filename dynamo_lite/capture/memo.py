@@ -39,7 +39,7 @@ class Memory(enum.Enum):
     ALL = "all"
     GRADIENT_VIEWS = "no view of a tensor without gradients: autograd may have to carry requires_grad to its base"
     NOTHING = "nothing"
-    AUTOGRAD = "nothing, and composite operators are recorded by their parts: the program asks autograd, which keeps those"
+    AUTOGRAD = "nothing, and composite operators are recorded by their parts: the program asks autograd"
 
 
 class Like(NamedTuple):

@@ -91,7 +91,7 @@ class Recorder:
         self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
         self.marked_grad = self.grad_enabled  # the grad mode that the last node is under
         self.levels = Levels(self)
-        # The grad mode around an autograd.Function while its forward runs, which autograd itself runs without gradients.
+        # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
         self.around_function: bool | None = None
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self._root = root
@@ -125,7 +125,7 @@ class Recorder:
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
 
-        policies: for each value which sizes are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for constants.
+        policies: which sizes of each value are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for none.
 
         The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
         constant of the program and passes through. values: as many as `input_names`.
@@ -372,16 +372,16 @@ class Recorder:
         if key is not None:
             out = memo.recall(key, self.fake_mode, args, kwargs, self.memory)
             return out, lambda out: memo.remember(key, args, kwargs, out)
-        symbolic = self._symbolic_memory
-        if symbolic is None:
+        symbolic, env = self._symbolic_memory, self.env
+        if symbolic is None or env is None:
             return memo.MISS, None
         key = symbolic.key_of(func, args, kwargs)
         if key is None:
             return memo.MISS, None
-        made = self.env.unbacked_created  # type: ignore[union-attr]
+        made = env.unbacked_created
 
         def remember(out: Any) -> None:
-            if made == self.env.unbacked_created:  # type: ignore[union-attr]
+            if made == env.unbacked_created:
                 symbolic.remember(func, args, kwargs, out)
 
         return symbolic.recall(key, args, kwargs, self.memory), remember
@@ -512,8 +512,8 @@ class Recorder:
         self._nodes[tensor] = node
         if self.memory is memo.Memory.AUTOGRAD and not tensor.is_leaf:
             self._keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
-        if self.env is not None and self.env.pending_fresh_unbacked_symbols:
-            self.sizes.add_tensor(node, tensor)  # type: ignore[union-attr]
+        if self.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self.sizes.add_tensor(node, tensor)
 
     def _bind_each(self, out: Sequence[Any], node: fx.Node) -> None:
         values = []

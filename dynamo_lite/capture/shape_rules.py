@@ -1,9 +1,9 @@
 """Operators whose results have simple sizes, though torch's kernels decide on sizes on the way to them.
 
-A recurrent layer is unrolled by its decomposition, which fixes the number of steps; a convolution chooses its backend by
-the batch's size. Neither matters for what a program records: one node, and the metadata of its result. The rules here
-say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size is
-a symbol (composites.py); what they do not cover is left to torch.
+A recurrent layer is unrolled by its decomposition, which fixes the number of steps; a convolution chooses its backend
+by the batch's size. Neither matters for what a program records: one node, and the metadata of its result. The rules
+here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
+is a symbol (composites.py); what they do not cover is left to torch.
 
 Sources: aten/src/ATen/native/RNN.cpp, aten/src/ATen/native/Convolution.cpp and ConvUtils.h (torch 2.13.0).
 """
@@ -107,14 +107,15 @@ def attention(
     given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
     if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
         return None
-    if torch._fused_sdp_choice(*_small(given), dropout_p, is_causal, scale=scale) != PLAIN:
+    small, mask = _small([query, key, value]), None if attn_mask is None else _small([attn_mask])[0]
+    if torch._fused_sdp_choice(small[0], small[1], small[2], mask, dropout_p, is_causal, scale=scale) != PLAIN:
         return None
     batch, heads, length, width = query.shape
     same = [(key.shape[0], batch), (value.shape[0], batch), (key.shape[1], heads), (value.shape[1], heads),
             (key.shape[3], width), (value.shape[2], key.shape[2])]  # fmt: skip
     if attn_mask is not None:
         target = [batch, heads, length, key.shape[2]]
-        same += [(size, wanted) for size, wanted in zip(attn_mask.shape, target) if not (type(size) is int and size == 1)]
+        same += [(a, b) for a, b in zip(attn_mask.shape, target) if not (type(a) is int and a == 1)]
     if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
         return None
     return _new([batch, heads, length, value.shape[3]], query, given)
@@ -124,13 +125,13 @@ PLAIN = 0
 """sdp::SDPBackend::math."""
 
 
-def _small(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
-    """Arguments for the choice of a kernel: dimensions that vary have some size. Three tensors, and a mask or None."""
-    small: list[torch.Tensor | None] = []
+def _small(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Arguments for the choice of a kernel: dimensions that vary have some size."""
+    small = []
     for tensor in tensors:
         shape = [2 if isinstance(size, torch.SymInt) else size for size in tensor.shape]
         small.append(torch.empty(shape, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad))
-    return small + [None] * (4 - len(small))
+    return small
 
 
 def layer_norm(
@@ -196,7 +197,7 @@ def _one_element(value: Any) -> Any:
 
 
 def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] | None:
-    """The common shape; sizes that are not plainly 1 are demanded to be equal. None where that is not so in the example."""
+    """The common shape; sizes that are not plainly 1 are demanded to be equal. None where the example has others."""
     result: list[Any] = []
     for position in range(max(map(len, shapes)), 0, -1):
         found: Any = 1

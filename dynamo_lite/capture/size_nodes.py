@@ -43,7 +43,7 @@ FLOAT_CALLS: dict[str, Callable[..., Any]] = {
     "int_truediv": operator.truediv, "pow": operator.pow, "neg": operator.neg, "to_float": torch.sym_float,
     "round_digits": round, "float_floordiv": operator.floordiv, "float_mod": operator.mod,
     "float_max": torch.sym_max, "float_min": torch.sym_min, "float_ite": torch.sym_ite,
-    **{name: getattr(torch, f"sym_{name}", None) or getattr(torch, f"_sym_{name}", None) for name in (
+    **{name: vars(torch).get(f"sym_{name}") or getattr(torch, f"_sym_{name}") for name in (
         "sqrt", "log2", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan")},
 }
 """The function that computes each operator of ours at run time."""
@@ -101,9 +101,8 @@ class SizeNodes:
         found = self._nodes.get(core)
         if found is not None:
             return found
-        node = self._read(core)
-        if node is None:
-            node = self._compute(core)
+        read = self._read(core)
+        node = self._compute(core) if read is None else read
         if isinstance(node, fx.Node):
             self._nodes[core] = node
         return node

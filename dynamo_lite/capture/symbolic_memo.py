@@ -1,8 +1,8 @@
 """What an operator gives for arguments like these, where sizes are symbols: remembered within one recording.
 
-memo.py does the same for constant sizes, across recordings; symbols mean something in one environment only. The keys and
-the copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/fake_cache.py), but here a whole operator is
-one entry, composite ones too, with what autograd knows of the result: that it requires grad.
+memo.py does the same for constant sizes, across recordings; symbols mean something in one environment only. The keys
+and the copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/fake_cache.py), but here a whole
+operator is one entry, composite ones too, with what autograd knows of the result: that it requires grad.
 """
 
 from __future__ import annotations

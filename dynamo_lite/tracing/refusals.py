@@ -60,7 +60,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "control-flow-in-transform": Refusal(
         errors.UnsupportedCall,
-        "{operator} is called inside of torch.vmap, torch.func.grad or another transform, whose tensors exist only there.",
+        "{operator} is called inside of torch.vmap, torch.func.grad or another transform: tensors of its own.",
         "apply the transform inside of the branch or step, or choose between values with torch.where.",
     ),
     "compiler-disabled": Refusal(

@@ -113,6 +113,14 @@ def _view_in_place(self: Any, x: torch.Tensor) -> Any:
     return torch.cond(x.sum() > 0, true, lambda u: u - 1, (x * 1,))
 
 
+def _inner_in_place(self: Any, x: torch.Tensor) -> Any:
+    def true(u: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            return torch.cond(u.max() > 1, lambda v: v.add_(1) * 1, lambda v: v * 2, (u,))
+
+    return torch.cond(x.sum() > 0, true, lambda u: u - 1, (x * 1,))
+
+
 def _grad_mode(self: Any, x: torch.Tensor) -> Any:
     def true(u: torch.Tensor) -> torch.Tensor:
         torch.set_grad_enabled(False)
@@ -138,6 +146,7 @@ REFUSED = [
     ("subgraph-mutates", _buffer_in_place),
     ("subgraph-mutates", _operand_in_place),
     ("subgraph-mutates", _view_in_place),
+    ("subgraph-mutates", _inner_in_place),
     ("subgraph-raises", _raises),
     ("subgraph-alias", lambda self, x: torch.cond(x.sum() > 0, lambda u: u, lambda u: u - 1, (x,))),
     ("subgraph-alias", lambda self, x: torch.cond(x.sum() > 0, lambda u: u[:2], lambda u: u[1:] * 1, (x,))),

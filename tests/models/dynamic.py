@@ -1,9 +1,9 @@
 """Sizes that vary: which dimensions of a model's inputs are its batch and its length, and inputs of other sizes.
 
 Nothing is said model by model. The batch is dimension 0 of the first tensor and of all others that agree with it there.
-The length is dimension 1 of the first integer tensor (token ids) or of a waveform, and that of all tensors that agree with
-it. Inputs of another size are inputs of several seeds, concatenated and cut: values stay what
-the model expects (token ids stay in the vocabulary, masks stay masks).
+The length is dimension 1 of the first integer tensor (token ids) or of a waveform, and that of all tensors that agree
+with it. Inputs of another size are inputs of several seeds, concatenated and cut: values stay what the model expects
+(token ids stay in the vocabulary, masks stay masks).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def length_axis(case: Case) -> Axis | None:
     are none."""
     inputs = case.inputs(0)
     leaves = _tensors(inputs)
-    sequences = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64]
-    sequences = [*sequences, inputs[1].get("input_values")]
+    sequences: list[Any] = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.dtype == torch.int64]
+    sequences.append(inputs[1].get("input_values"))
     size = next((s.shape[1] for s in sequences if isinstance(s, torch.Tensor) and s.dim() == 2), 1)
     if size < 2:
         return None  # none, or one token after a cache

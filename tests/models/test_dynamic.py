@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+import torch
 
 import dynamo_lite
 from dynamo_lite.program.errors import InputMismatch
@@ -43,12 +44,12 @@ def test_dynamic_length(model: Model) -> None:
     _check_sizes(trace.program, model, length, sizes)
 
 
-def _exported(case: Case, axis: Axis, size: int) -> dynamo_lite.program.Program:
+def _exported(case: Case, axis: Axis, size: int) -> torch.export.ExportedProgram:
     args, kwargs = resized(case, axis, size)(0)
     return dynamo_lite.export(case.module, args, kwargs, dynamic_shapes=dynamic_shapes(case, axis))
 
 
-def _check_sizes(program: dynamo_lite.program.Program, model: Model, axis: Axis, sizes: tuple[int, ...],
+def _check_sizes(program: torch.export.ExportedProgram, model: Model, axis: Axis, sizes: tuple[int, ...],
                  may_refuse: tuple[int, ...] = ()) -> None:
     """Equal to eager at `sizes`; at `may_refuse` equal or refused: the model itself may tell those sizes apart."""
     case = model.case()
