@@ -35,13 +35,27 @@ class AttributePlaces(ContainerPlaces):
             self.absent(below, name, site)
         if found is not None:
             self.class_entry(cls, name, found, site)
-        elif type(cls) is type:
+            return
+        if type(cls) is type:
             self.no_attribute(cls, name, site)
+        fallback = classes.entry(cls, "__getattr__")
+        if fallback is not None and not classes.functions_in(fallback.value):
+            self._c_fallback(value, source, name, fallback, site)
+
+    def _c_fallback(self, value: Any, source: Source, name: str, fallback: Entry, site: Site | None) -> None:
+        """`__getattr__ = dict.__getitem__`: C code looked the attribute up, and the interpreter did not see where."""
+        self.class_entry(type(value), "__getattr__", fallback, site)
+        if fallback.value is dict.__getitem__ or fallback.value is dict.get:
+            self.item(value, source, name, site)
+        else:
+            self.parts(value, source, None, site, state=True)
 
     def _descriptor(self, value: Any, source: Source, name: str, found: Entry, site: Site | None) -> None:
         self.class_entry(type(value), name, found, site)
-        if classes.runs_python(found.value):
-            return  # its functions are calls of their own
+        if classes.runs_python(found.value):  # its functions are calls of their own
+            if not classes.functions_in(found.value) and type(found.value) is property:
+                self.parts(value, source, None, site, state=True)  # property(operator.attrgetter("x"))
+            return
         if name in ("__dict__", "__class__", "__weakref__"):
             return
         try:

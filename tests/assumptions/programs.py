@@ -13,6 +13,7 @@ import copy
 import dataclasses
 import enum
 import functools
+import operator
 import os
 import types
 import weakref
@@ -767,3 +768,29 @@ def compiled_inner() -> Any:
 
 
 READINGS["compiled_inner"] = Reading(compiled_inner, {"global": (_this("SETTING", 9), "SETTING")})
+
+
+class Attributes(dict):  # type: ignore[type-arg]
+    __getattr__ = dict.__getitem__
+
+
+class Got:
+    x = property(operator.attrgetter("y"))
+
+    def __init__(self) -> None:
+        self.y = 2
+
+
+_holding(
+    "c_getattr",
+    lambda: Attributes(n=2, m=3),
+    lambda self, x: x * self.held.n,
+    {"value": (lambda mod, patch: mod.held.__setitem__("n", 9), "'n'")},
+    another=lambda mod, patch: mod.held.__setitem__("m", 9),
+)
+_holding(
+    "c_property",
+    Got,
+    lambda self, x: x * self.held.x,
+    {"value": (lambda mod, patch: setattr(mod.held, "y", 9), "held.y")},
+)
