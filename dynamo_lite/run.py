@@ -216,7 +216,7 @@ def traced(
     would not be exact. `earlier` is the recording of the run before this one, from whose state this one starts. `drops`
     lets effects go that the program cannot carry. `started` is told of each run before it begins.
     """
-    levels = [*Memory]
+    levels: list[Memory] = [*Memory]
     run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer)
     started(run)
     try:
@@ -230,8 +230,8 @@ def traced(
                 if not lower:
                     raise
                 run.undo()
-                less: Memory = next((level for level in lower if level is error.needs), lower[0])
-                run = Run(mod, root, inputs, specs, less, earlier, drops, tracer)
+                enough: list[Memory] = [level for level in lower if level is error.needs] or lower
+                run = Run(mod, root, inputs, specs, enough[0], earlier, drops, tracer)
                 started(run)
         yield run
     finally:
