@@ -64,6 +64,7 @@ def plain() -> Iterator[None]:
     """Control flow as torch's documentation defines it: eager's own compiles the functions first (seconds)."""
     modules = (
         torch,
+        torch._higher_order_ops,
         *(m for name, m in sys.modules.items() if name.startswith("tests.hops.") and name.endswith("_programs")),
     )
     saved = [(m, name, vars(m)[name]) for m in modules for name in PLAIN if name in vars(m)]
