@@ -3,6 +3,7 @@
     make models                                  the core and the long list
     python -m tests.models.report --only bert,vit --exporters dynamo-lite
     python -m tests.models.report --write        keep the table in benchmarks/results/models.md
+    python -m tests.models.report --dynamic      with a dynamic batch, and length where there is one, at other sizes too
     python -m tests.models.report --log FILE     append each outcome to FILE as it comes, and skip those already there
 
 Every model is built afresh for every exporter and exported once, cold. Workers are processes of their own: one that
@@ -27,27 +28,33 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import torch
 
 from benchmarks.exporters import EXPORTERS, NON_STRICT, OURS, STRICT, first_line, machine, progress, timed
 
 from .compare import disagreement
-from .registry import CORE, LONG, Model, load
+from .dynamic import Axis, batch_axis, dynamic_shapes, length_axis, resized
+from .registry import CORE, LONG, Inputs, Model, load
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "models.md"
+RESULTS = ROOT / "benchmarks" / "results"
 SECONDS_PER_EXPORT = 120
 MODELS_PER_WORKER = 25
 
 
 @dataclass
 class Outcome:
-    """What one model gave: seconds of each export (NaN where it failed) and the reason of each failure."""
+    """What one model gave: seconds of each export (NaN where it failed) and the reason of each failure.
+
+    `static` says which of the sizes that were to be dynamic the model itself makes static, and the line that does it.
+    """
 
     name: str
     seconds: dict[str, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    static: str = ""
 
     def passed(self, exporter: str) -> bool:
         return exporter in self.seconds and exporter not in self.problems
@@ -74,7 +81,46 @@ def attempt(model: Model, exporter: str, outcome: Outcome) -> None:
         outcome.problems[exporter] = f"WRONG: {problem}"
 
 
-def work(names: list[str], exporters: list[str]) -> None:
+def attempt_dynamic(model: Model, exporter: str, outcome: Outcome) -> None:
+    """The same with a dynamic batch and length: the program is also held against eager at other sizes."""
+    case, eager = model.case(), model.case()
+    batch, length = batch_axis(case), length_axis(case)
+    axes = [axis for axis in (batch, length) if axis is not None]
+    if not axes:
+        attempt(model, exporter, outcome)
+        return
+    inputs: Inputs = case.inputs(0) if batch is None or batch.size > 1 else resized(case, batch, 2)(0)
+    timing = timed(exporter, case.module, inputs, dynamic_shapes(case, *axes))
+    outcome.seconds[exporter] = timing.seconds
+    if timing.program is None:
+        outcome.problems[exporter] = timing.refusal
+        return
+    module = timing.program.module()
+    fixed = {s.value: _line(s.origin) for s in getattr(timing.program, "specializations", ())}
+    for axis, sizes in _other_sizes(batch, length):
+        if sizes[0] in fixed:
+            outcome.static = f"{'batch' if axis is batch else 'length'}: {fixed[sizes[0]]}"
+            sizes = sizes[:1]
+        for size in sizes:
+            problem = disagreement(module, eager.module, resized(case, axis, size), (0,), case.tolerance)
+            if problem:
+                outcome.problems[exporter] = f"WRONG: size {size}: {problem}"
+                return
+
+
+def _line(origin: Any) -> str:
+    return f"{Path(origin.file).name}:{origin.line} `{origin.code}`"
+
+
+def _other_sizes(batch: Axis | None, length: Axis | None) -> Iterator[tuple[Axis, tuple[int, ...]]]:
+    """For each axis the example's size and others."""
+    if batch is not None:
+        yield batch, (max(batch.size, 2), max(batch.size, 2) + 1)
+    if length is not None and (batch is None or batch.size > 1):
+        yield length, (length.size, length.size - 1)
+
+
+def work(names: list[str], exporters: list[str], dynamic: bool) -> None:
     """A worker: one JSON line per model on standard output, after a line that announces it."""
     warnings.simplefilter("ignore")
     logging.disable(logging.ERROR)
@@ -87,7 +133,7 @@ def work(names: list[str], exporters: list[str]) -> None:
         for exporter in exporters:
             signal.alarm(SECONDS_PER_EXPORT)
             try:
-                attempt(models[name], exporter, outcome)
+                (attempt_dynamic if dynamic else attempt)(models[name], exporter, outcome)
             except Exception as error:  # a failure of any kind is this report's subject
                 outcome.problems[exporter] = first_line(error)
             finally:
@@ -95,9 +141,9 @@ def work(names: list[str], exporters: list[str]) -> None:
         print(json.dumps(asdict(outcome)), flush=True)
 
 
-def _run_worker(names: list[str], exporters: list[str]) -> Iterator[Outcome]:
+def _run_worker(names: list[str], exporters: list[str], dynamic: bool) -> Iterator[Outcome]:
     command = [sys.executable, "-W", "ignore", "-m", "tests.models.report", "--worker", ",".join(names)]
-    command += ["--exporters", ",".join(exporters)]
+    command += ["--exporters", ",".join(exporters), *(["--dynamic"] if dynamic else [])]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         started = ""
@@ -115,12 +161,12 @@ def _run_worker(names: list[str], exporters: list[str]) -> Iterator[Outcome]:
         yield Outcome(started, {}, dict.fromkeys(exporters, reason))
 
 
-def outcomes(names: list[str], exporters: list[str]) -> Iterator[Outcome]:
+def outcomes(names: list[str], exporters: list[str], dynamic: bool) -> Iterator[Outcome]:
     """Run `names` in workers, one after the other; a worker that dies is followed by one for what is left."""
     left = list(names)
     while left:
         done: set[str] = set()
-        for outcome in _run_worker(left[:MODELS_PER_WORKER], exporters):
+        for outcome in _run_worker(left[:MODELS_PER_WORKER], exporters, dynamic):
             done.add(outcome.name)
             yield outcome
         if not done:
@@ -136,13 +182,15 @@ def read_log(path: Path | None) -> dict[str, Outcome]:
     return {outcome.name: outcome for outcome in found}
 
 
-def gather(names: list[str], exporters: list[str], workers: int, log: Path | None) -> list[Outcome]:
+def gather(
+    names: list[str], exporters: list[str], workers: int, log: Path | None, dynamic: bool = False
+) -> list[Outcome]:
     """All outcomes, in the order of `names`; those that `log` has are not measured again."""
     found = {name: outcome for name, outcome in read_log(log).items() if name in names}
     left = [name for name in names if name not in found]
 
     def share(index: int) -> None:
-        for outcome in outcomes(left[index::workers], exporters):
+        for outcome in outcomes(left[index::workers], exporters, dynamic):
             found[outcome.name] = outcome
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:
@@ -198,6 +246,12 @@ def causes(results: list[Outcome], exporter: str) -> str:
     return "\n".join(lines) if found else "None."
 
 
+def static_sizes(results: list[Outcome]) -> str:
+    """The models that make a size static themselves, and the line that does it."""
+    lines = [f"| {o.name} | {o.static.replace('|', '/')} |" for o in results if o.static]
+    return "\n".join(["| model | which size, and why |", "|---|---|", *lines]) if lines else "None."
+
+
 def table(results: list[Outcome], exporters: list[str]) -> str:
     """One line per model; the reason is ours where we fail, else the first other exporter's."""
     lines = [f"| model | {' | '.join(exporters)} | why |", "|---|" + "---:|" * len(exporters) + "---|"]
@@ -212,8 +266,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", default="", help="comma-separated names (default: all)")
     parser.add_argument("--exporters", default=",".join((OURS, STRICT, NON_STRICT)), help="comma-separated")
+    parser.add_argument("--dynamic", action="store_true", help="a dynamic batch and length")
+    parser.add_argument("--every", type=int, default=1, help="only each N-th model")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.relative_to(ROOT)}")
+    parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results")
     parser.add_argument("--log", type=Path, help="keep outcomes here as they come; go on from what is there")
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -221,24 +277,28 @@ def main() -> None:
     if unknown := set(exporters) - set(EXPORTERS):
         parser.error(f"unknown exporters {sorted(unknown)}; there are {list(EXPORTERS)}")
     if options.worker:
-        work(options.worker.split(","), exporters)
+        work(options.worker.split(","), exporters, options.dynamic)
         return
     models = load(CORE, LONG)
-    names = options.only.split(",") if options.only else list(models)
+    names = options.only.split(",") if options.only else list(models)[:: options.every]
     if missing := set(names) - set(models):
         parser.error(f"no models {sorted(missing)}")
-    results = gather(names, exporters, options.workers, options.log)
+    results = gather(names, exporters, options.workers, options.log, options.dynamic)
     command = " ".join(["python -m tests.models.report", *sys.argv[1:]])
-    text = "\n".join([
-        "# Models", "", f"Command: `{command}`, {options.workers} workers; {date.today()}; {machine()}.",
-        "Seconds of the first export of each model; each program is held against eager on two inputs.",
-        "", summary(results, exporters), "", f"What {exporters[0]} does not pass, by cause:",
-        "", causes(results, exporters[0]), "", table(results, exporters), "",
-    ])  # fmt: skip
+    title = "# Models with dynamic batch and length" if options.dynamic else "# Models"
+    compared = "two inputs, and at other sizes" if options.dynamic else "two inputs"
+    parts = [
+        title, f"Command: `{command}`, {options.workers} workers; {date.today()}; {machine()}.\n"
+        f"Seconds of the first export of each model; each program is held against eager on {compared}.",
+        summary(results, exporters), f"What {exporters[0]} does not pass, by cause:", causes(results, exporters[0]),
+    ]  # fmt: skip
+    if options.dynamic:
+        parts += ["Sizes that the models make static:", static_sizes(results)]
+    text = "\n\n".join([*parts, table(results, exporters)]) + "\n"
     print(text)
     if options.write:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(text, encoding="utf-8")
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / ("models_dynamic.md" if options.dynamic else "models.md")).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
