@@ -107,7 +107,8 @@ class Run:
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = self.inputs.unflatten(leaves)
         try:
-            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"))
+            in_operator = lambda: self.recorder.running  # noqa: E731
+            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"), in_operator)
             numbers = size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer))
             with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import composites, eager_errors, memo
+from dynamo_lite.capture import collectives, composites, eager_errors, memo
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -94,6 +94,7 @@ class Recorder:
         # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
         self.around_function: bool | None = None
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
+        self.running = False  # whether an operator runs on stand-ins now
         self._root = root
         self._nodes = TensorMap()
         self._stand_ins = StandIns(self.fake_mode)
@@ -333,6 +334,7 @@ class Recorder:
         """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""
         if func is torch.ops.aten.lift_fresh.default:
             return self._lift_fresh(args[0])
+        collectives.refuse_unless_functional(func)
         fake_args = tuple([self._fake(a) for a in args])
         fake_kwargs = {k: self._fake(v) for k, v in kwargs.items()}
         # Before the run: an in-place operator rebinds its arguments.
@@ -387,11 +389,15 @@ class Recorder:
         return symbolic.recall(key, args, kwargs, self.memory), remember
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if self.env is None:
-            return func(*args, **kwargs)
-        with self.env.inside_operator(func):
-            out = composites.run(self.env, func, args, kwargs)
-            return func(*args, **kwargs) if out is composites.MISS else out
+        was, self.running = self.running, True
+        try:
+            if self.env is None:
+                return func(*args, **kwargs)
+            with self.env.inside_operator(func):
+                out = composites.run(self.env, func, args, kwargs)
+                return func(*args, **kwargs) if out is composites.MISS else out
+        finally:
+            self.running = was
 
     def guarded(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Calls `fn`, so that the program sees only exceptions that eager raises too; the rest ends the recording."""
@@ -622,6 +628,7 @@ class Recorder:
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(FunctionMode(self))
         stack.enter_context(OperatorMode(self))
+        stack.enter_context(collectives.recorded(self.context.refuse))
         return self
 
     def __exit__(self, *exc_info: Any) -> None:

@@ -16,13 +16,19 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 
 @contextmanager
-def refused(refuse: Callable[[], NoReturn]) -> Iterator[None]:
-    """While inside, the text of any tensor calls `refuse` in this thread."""
+def refused(refuse: Callable[[], NoReturn], in_operator: Callable[[], bool]) -> Iterator[None]:
+    """While inside, the text of any tensor calls `refuse` in this thread.
+
+    Not where `in_operator()`: kernels make texts that nobody sees (torch's argument parser formats what does not fit an
+    overload before it tries the next one).
+    """
     thread = threading.get_ident()
     text_of = _tensor_str._str
 
     def text(*args: Any, **kwargs: Any) -> str:
-        return refuse() if threading.get_ident() == thread else text_of(*args, **kwargs)
+        if threading.get_ident() != thread:
+            return text_of(*args, **kwargs)
+        return "tensor(...)" if in_operator() else refuse()
 
     def formatted(self: Any, spec: str) -> str:
         return refuse() if threading.get_ident() == thread else object.__format__(self, spec)
