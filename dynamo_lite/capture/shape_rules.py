@@ -156,7 +156,7 @@ def layer_norm(
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
     """An operator that works element by element, on contiguous tensors: broadcast sizes, contiguous."""
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
-    if any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in (*args, *kwargs.values())):
+    if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in (*args, *kwargs.values())):
         return None
     if any(type(t) is not FakeTensor or t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
         return None

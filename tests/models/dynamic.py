@@ -8,6 +8,7 @@ with it. Inputs of another size are inputs of several seeds, concatenated and cu
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -60,15 +61,16 @@ def _has(leaf: Any, dim: int, size: int) -> bool:
     return isinstance(leaf, torch.Tensor) and leaf.dim() > dim and leaf.shape[dim] == size
 
 
-def dynamic_shapes(case: Case, *axes: Axis) -> tuple[Any, ...]:
-    """The specification with `Dim.AUTO` for the axes, laid along the inputs: args, then kwargs in their order."""
+def dynamic_shapes(case: Case, *axes: Axis) -> dict[str, Any]:
+    """The specification with `Dim.AUTO` for the axes, by argument name."""
     inputs = case.inputs(0)
     specs: list[Any] = []
     for index, leaf in enumerate(_tensors(inputs)):
         dims = {axis.dims[index]: Dim.AUTO for axis in axes if axis.dims[index] is not None}
         specs.append(dims or None if isinstance(leaf, torch.Tensor) else None)
     args, kwargs = pytree.tree_unflatten(specs, pytree.tree_structure(inputs))
-    return (*args, *kwargs.values())
+    names = list(inspect.signature(case.module.forward).parameters)
+    return {**dict(zip(names, args)), **kwargs}
 
 
 def resized(case: Case, axis: Axis, size: int) -> Callable[[int], Inputs]:
