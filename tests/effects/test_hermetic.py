@@ -45,6 +45,15 @@ def _is_outside() -> bool:
     return False
 
 
+def _callers(depth: int = 12) -> str:
+    """Who called the frame that is about to run, innermost first."""
+    frame, names = sys._getframe(3), []
+    while frame is not None and len(names) < depth:
+        names.append(f"{frame.f_code.co_qualname}:{frame.f_lineno}")
+        frame = frame.f_back  # type: ignore[assignment]
+    return " < ".join(names)
+
+
 def native_frames(model: Model, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The program's frames that CPython evaluated while the model's program ran in the interpreter."""
     found: list[str] = []
@@ -52,7 +61,7 @@ def native_frames(model: Model, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def seen(code: CodeType) -> None:
         if not _is_outside():
-            found.append(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}")
+            found.append(f"{code.co_filename}:{code.co_firstlineno} {code.co_qualname}, called by {_callers()}")
 
     def watched(self: Interpreter, *call: Any) -> Any:
         if self.frame is not None:

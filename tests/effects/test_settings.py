@@ -78,7 +78,9 @@ FLAGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_flags_set_by_functions_and_by_attributes(name: str) -> None:
+def test_flags_set_by_functions_and_by_attributes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # torch.testing._internal, which other tests import, forbids setting flags for the rest of the process.
+    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
     read, write = FLAGS[name]
     before = read()
     wanted = _other(before)
