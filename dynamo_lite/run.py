@@ -13,7 +13,7 @@ from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
-from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
@@ -159,23 +159,39 @@ class Run:
     def _lose(self, kind: str, target: str, old: str, new: str, id: str) -> None:
         """An effect that the program cannot carry: refused, or let go if the caller said so."""
         refusal = self.tracer.refusal(id, target=target, old=old, new=new)
-        if not self.drops:
+        text = f"{target} is changed; the program does not change it"
+        if not self.drops and not self.tracer.lets_pass(text):
             raise refusal
         self.refused_effects.append(refusal)
         self.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, self.tracer.where()))
-        self.tracer.note(f"{target} is changed; the program does not change it")
+        if self.drops:
+            self.tracer.note(text)
 
     def settle_effects(self) -> None:
         """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
-        pending = self.effects.pending
+        pending, dropped = self.effects.pending, self.drops
         if pending and self.drops:
             for change in pending:
                 target = effects_of.describe_target(self.tracer, change)
                 self.tracer.note(f"{target} is changed; the program does not change it")
         elif pending:
-            retrace(self)
-        verdict = Verdict.DROPPED if self.drops else Verdict.FIRST_CALL
+            dropped = self._retrace_or_pass()
+        verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
         self.records = [*effects_of.records(self.tracer, self.effects, verdict), *self.lost]
+
+    def _retrace_or_pass(self) -> bool:
+        """A second trace decides on the pending effects. True if it says no, and the tracer lets that pass."""
+        try:
+            retrace(self)
+        except GraphBreak:
+            targets = [effects_of.describe_target(self.tracer, change) for change in self.effects.pending]
+            passed = [
+                self.tracer.lets_pass(f"{target} is changed; the program does not change it") for target in targets
+            ]
+            if not all(passed):
+                raise
+            return True
+        return False
 
     def fingerprint(self) -> Any:
         """Equal for two runs that recorded the same program."""
@@ -247,8 +263,9 @@ def retrace(first: Run) -> None:
     """
     change = first.effects.pending[0]
     try:
-        memory = first.recorder.memory
-        with traced(first.mod, first.root, first.inputs, first.specs, memory, first.recorder) as second:
+        memory, kind = first.recorder.memory, type(first.tracer)
+        call = (first.mod, first.root, first.inputs, first.specs)
+        with traced(*call, memory, first.recorder, tracer=kind) as second:
             same = first.fingerprint() == second.fingerprint()
             same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
             again = second.effects.pending

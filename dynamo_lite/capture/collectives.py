@@ -46,8 +46,8 @@ def _unsupported(what: str, instead: str = "") -> CaptureError:
 def check(func: Any, tensors: Sequence[Any]) -> None:
     """Called before an operator runs on stand-ins. Raises CaptureError for one on process groups.
 
-    A stand-in for a literal knows its value, and FakeTensorMode computes with it for real; a trace must not communicate,
-    so an operator that does gets stand-ins without values.
+    A stand-in for a literal knows its value, and FakeTensorMode computes with it for real. A trace must not
+    communicate, so an operator that does gets stand-ins without values.
     """
     if func.namespace == "c10d":
         name = func.overloadpacket.__name__.strip("_")
@@ -71,7 +71,7 @@ def recorded(refuse: Refuse) -> Iterator[None]:
 
     before = {name: ProcessGroup.__dict__[name] for name in _METHODS if name in ProcessGroup.__dict__}
     try:
-        for name, method in before.items():
+        for name in before:
             setattr(ProcessGroup, name, _recording(getattr(ProcessGroup, name), _METHODS[name], refuse))
         yield
     finally:

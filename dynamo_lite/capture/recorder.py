@@ -334,9 +334,9 @@ class Recorder:
         """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""
         if func is torch.ops.aten.lift_fresh.default:
             return self._lift_fresh(args[0])
-        collectives.refuse_unless_functional(func)
         fake_args = tuple([self._fake(a) for a in args])
         fake_kwargs = {k: self._fake(v) for k, v in kwargs.items()}
+        collectives.check(func, fake_args)
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([self._lower(a) for a in fake_args])
         node_kwargs = {k: self._lower(v) for k, v in fake_kwargs.items()}

@@ -156,6 +156,11 @@ REFUSALS: dict[str, Refusal] = {
         "The program uses the attribute {name!r} of a tensor that comes from outside; the exported program cannot "
         "carry that.",
         "return the value from forward, or keep it in a variable of forward.",
+    "collective": Refusal(
+        errors.UnsupportedCall,
+        "{what}.",
+        "{rewrite}.",
+    ),
     ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,
