@@ -1,7 +1,7 @@
 """torch's own samples of operators and modules, exported by us; and by torch.export strict where we refuse.
 
-    python -m benchmarks.operators [--suite op_db,module_db,custom_op_db,autograd_function_db] [--only REGEX] [--samples 2]
-                                   [--dtype float32] [--dynamic] [--write]
+    python -m benchmarks.operators [--suite op_db,module_db] [--only REGEX] [--samples 2] [--dtype float32]
+                                   [--dynamic] [--write]
 
 Each sample becomes a module whose inputs are the sample's tensors; the program is run on copies of them and compared
 with eager (results, and inputs changed in place). `--dynamic` lets all sizes of the inputs vary (Dim.AUTO).
@@ -95,7 +95,7 @@ def _entries(suite: str) -> list[Any]:
     if suite == "op_db":
         from torch.testing._internal import common_methods_invocations as invocations
 
-        invocations.wrapper_set_seed = _without_seed  # `outcome` seeds; torch.manual_seed is refused, as by torch.export
+        invocations.wrapper_set_seed = _without_seed  # `outcome` seeds; manual_seed is refused
         return list(invocations.op_db)
     if suite == "custom_op_db":
         from torch.testing._internal.custom_op_db import custom_op_db
@@ -204,14 +204,14 @@ def sweep(options: argparse.Namespace) -> Iterator[Result]:
 
 
 def report(results: list[Result]) -> str:
-    lines = ["| suite | samples | equal | another value | error at export | does not run | gaps (torch.export gives equal) |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    kinds = (EQUAL, OTHER, REFUSED, FAILS)
+    lines = [f"| suite | samples | {' | '.join(kinds)} | gaps (torch.export gives equal) |", "|---" * 7 + "|"]
     for suite in SUITES:
         mine = [r for r in results if r.suite == suite and r.ours != EAGER]
         if mine:
             counts = Counter(r.ours for r in mine)
             gaps = sum(r.strict == EQUAL for r in mine)
-            cells = (len(mine), *(counts[kind] for kind in (EQUAL, OTHER, REFUSED, FAILS)), gaps)
+            cells = (len(mine), *(counts[kind] for kind in kinds), gaps)
             lines.append(f"| {suite} | " + " | ".join(map(str, cells)) + " |")
     lines += ["", "Not equal to eager:", "", "| sample | dynamo-lite | torch.export strict |", "|---|---|---|"]
     seen = Counter(

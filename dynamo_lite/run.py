@@ -19,7 +19,15 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.layout_guards import layout_guards
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
-from dynamo_lite.tracing import dropped_text, size_protocol, sizes, tensor_attributes, tensor_hash, tensor_text
+from dynamo_lite.tracing import (
+    dropped_text,
+    numpy_arrays,
+    size_protocol,
+    sizes,
+    tensor_attributes,
+    tensor_hash,
+    tensor_text,
+)
 from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
@@ -126,6 +134,8 @@ class Run:
         if tracer.broken is not None:
             raise tracer.broken
         for value in effects_of.containers(result):
+            if numpy_arrays.is_array(value):
+                raise tracer.refusal("numpy-output")
             if type(value) is Unrecordable:
                 raise tracer.refusal("unrecordable-value", function=unrecordable_function(value))
         if isinstance(result, CoroutineType):

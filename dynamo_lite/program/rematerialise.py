@@ -292,10 +292,12 @@ class Values:
         if not tensor._has_symbolic_sizes_strides:
             with no_python_dispatcher(), in_kernel_invocation_manager(tensor.fake_mode):
                 meta = torch.ops.aten.detach.default(tensor)
-        elif tensor.layout is torch.strided and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized):
+        elif tensor.layout is torch.strided and not tensor.is_quantized:
             meta = self._strided(tensor)
+            meta = torch._conj(meta) if tensor.is_conj() else meta
+            meta = torch._neg_view(meta) if tensor.is_neg() else meta
         else:
-            raise _unsupported(f"a tensor of layout {tensor.layout}, conjugated, negated or quantized,")
+            raise _unsupported(f"a tensor of layout {tensor.layout}, or quantized,")
         new = FakeTensor(self.fake_mode, meta, tensor.fake_device)
         new.requires_grad_(tensor.requires_grad)
         if getattr(tensor, "_is_param", False):

@@ -53,6 +53,16 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "numpy-function": Refusal(
+        errors.UnsupportedCall,
+        "The program uses {function} on an array made of a tensor, which cannot be recorded as torch operators.",
+        "compute it with torch's functions on the tensor, or make it a custom operator (torch.library.custom_op).",
+    ),
+    "numpy-output": Refusal(
+        errors.UnsupportedCall,
+        "The program returns a numpy array made of a tensor; an exported program returns tensors.",
+        "return torch.from_numpy(array), and convert it outside.",
+    ),
     "gradient-hook": Refusal(
         errors.UnsupportedEffect,
         "The program registers a hook on the gradient of a tensor ({function}); the exported program would not run it.",
@@ -146,6 +156,11 @@ REFUSALS: dict[str, Refusal] = {
         "dynamo_lite.assume_constant_result(fn) to keep the result of this call, or "
         "dynamo_lite.substitute(fn, python_version) to trace a Python version of it instead.",
     ),
+    "collective": Refusal(
+        errors.UnsupportedCall,
+        "{what}.",
+        "{rewrite}.",
+    ),
     "global-rng": Refusal(
         errors.UnsupportedEffect,
         "{function} changes the state of a random number generator outside of the program.",
@@ -156,11 +171,6 @@ REFUSALS: dict[str, Refusal] = {
         "The program uses the attribute {name!r} of a tensor that comes from outside; the exported program cannot "
         "carry that.",
         "return the value from forward, or keep it in a variable of forward.",
-    "collective": Refusal(
-        errors.UnsupportedCall,
-        "{what}.",
-        "{rewrite}.",
-    ),
     ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,

@@ -20,7 +20,7 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import marked, shared_memory, size_keys, sizes, sizes_in_c, skipped, unbacked
+from dynamo_lite.tracing import distributed, marked, numpy_arrays, shared_memory, size_keys, sizes, sizes_in_c, skipped, unbacked
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
@@ -118,6 +118,8 @@ def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         return real_type(args[0])
+    if len(args) == 1 and numpy_arrays.is_array(args[0]):
+        return args[0].__class__
     return NOT_HANDLED
 
 
@@ -302,9 +304,9 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.BACKWARD, _refusal("backward-in-forward"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
     rows |= _functions()
-    for part in (marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
+    for part in (distributed, marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
         rows |= part.table()
-    return rows
+    return rows | numpy_arrays.table(rows)
 
 
 def in_library(module_name: str) -> bool:

@@ -460,7 +460,7 @@ def untyped_storage_filled():
     return Model(body), (t(3),)
 
 
-@refused("data-dependent-value")
+@equal
 def numpy_view_of_a_plain_tensor():
     def body(self, x):
         return x * float(self.k.numpy()[0])
@@ -468,7 +468,7 @@ def numpy_view_of_a_plain_tensor():
     return Model(body), (t(3),)
 
 
-@refused("data-dependent-value")
+@refused("constant-mutated")
 def numpy_view_of_a_plain_tensor_changed():
     def body(self, x):
         self.k.numpy()[0] += 1

@@ -1,0 +1,38 @@
+"""Operators at large: a program for each gap that the sweep over torch's samples has shown (benchmarks/operators.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import dynamo_lite
+
+
+class Call(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        return self.function(*tensors)
+
+
+@pytest.mark.parametrize("function", [torch.quantile, torch.nanquantile], ids=["quantile", "nanquantile"])
+def test_kernels_may_format_tensors(function: Callable[..., Any]) -> None:
+    x = torch.randn(3, 4)
+    program = dynamo_lite.export(Call(lambda x: function(x, 0.25, dim=1)), (x,))
+    torch.testing.assert_close(program.module()(x + 1), function(x + 1, 0.25, dim=1))
+
+
+@pytest.mark.parametrize("function", [torch.fft.ifft, torch.conj, lambda x: torch.fft.fft(x).conj().imag])
+def test_conjugated_tensors_of_varying_sizes(function: Callable[..., Any]) -> None:
+    x = torch.randn(4, 6, dtype=torch.complex64)
+    program = dynamo_lite.export(Call(function), (x,), dynamic_shapes=(({0: Dim("n"), 1: Dim.AUTO},),))
+    for module in (program.module(), program.run_decompositions().module()):
+        other = torch.randn(7, 6, dtype=torch.complex64)
+        torch.testing.assert_close(module(other), function(other))
