@@ -161,7 +161,7 @@ class Recorder:
 
     def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
         try:
-            return self._fake_input(tensor, policy)
+            return _plain(self._fake_input(tensor, policy), f"the input {name}")
         except RuntimeError as error:  # a quantized or a nested tensor
             reason = str(error).partition("\n")[0]
             what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
@@ -195,6 +195,8 @@ class Recorder:
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
     ) -> Lifted:
         fake = self._stand_ins.of(tensor)
+        if not isinstance(fake, FakeTensor):
+            self._no_stand_in(fake, kind, fqn)
         with self.levels.outermost():
             node = self._placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
             lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
@@ -203,6 +205,13 @@ class Recorder:
             self._outside[id(fake)] = None
             self._bind(fake, node)
         return lifted
+
+    def _no_stand_in(self, fake: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
+        """Refuses a tensor subclass that wraps other tensors (a DTensor)."""
+        if kind is not LiftedKind.CONSTANT:
+            raise InvalidArguments(_wrapper(f"{fqn} of the module", fake))
+        name = type(fake).__qualname__
+        raise CaptureError("tensor-subclass", f"a {name} from outside", "use plain tensors in forward", {"name": name})
 
     def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
@@ -636,6 +645,17 @@ class Recorder:
         self._raised = None
         # While recording, a real tensor below this boundary is an error; AOTInductor traces the program's own again.
         self.fake_mode.allow_non_fake_inputs = True
+
+
+def _plain(fake: torch.Tensor, what: str) -> torch.Tensor:
+    """`fake`, if it is a FakeTensor; otherwise it is a subclass that wraps some, which no placeholder can stand for."""
+    if not isinstance(fake, FakeTensor):
+        raise InvalidArguments(_wrapper(what, fake))
+    return fake
+
+
+def _wrapper(what: str, fake: torch.Tensor) -> str:
+    return f"{what} is a {type(fake).__qualname__}, a tensor that wraps others: give forward the tensors inside of it"
 
 
 def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:

@@ -20,7 +20,8 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import distributed, marked, numpy_arrays, shared_memory, size_keys, sizes, sizes_in_c, skipped, unbacked
+from dynamo_lite.tracing import marked, numpy_arrays, shared_memory, size_keys, sizes, sizes_in_c, skipped, unbacked
+from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
@@ -304,7 +305,8 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.BACKWARD, _refusal("backward-in-forward"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
     rows |= _functions()
-    for part in (distributed, marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
+    rows |= of_distributed()
+    for part in (marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
         rows |= part.table()
     return rows | numpy_arrays.table(rows)
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from torch.testing._internal.two_tensor import TwoTensor
 
+import dynamo_lite
 from tests.distributed import programs, worker
 
 SAME_AS_STRICT = ["reduce_scatter", "functional_all", "in_a_helper_that_asks", "min"]
@@ -57,6 +59,11 @@ def test_ranks_need_each_other(results: dict[str, Results]) -> None:
     assert not torch.allclose(first, own)
 
 
+def test_a_program_that_reads_its_rank_says_so(results: dict[str, Results]) -> None:
+    for number, rank in enumerate(results["exported"]["of_a_literal"]):
+        assert any(f"get_rank() is {number} in the program" in note for note in rank["notes"])
+
+
 def test_operators_are_those_of_torch_export(results: dict[str, Results]) -> None:
     for name in SAME_AS_STRICT:
         for mine, strict in zip(results["exported"][name], results["theirs"][name], strict=True):
@@ -68,3 +75,14 @@ def test_what_a_program_cannot_hold_is_refused(results: dict[str, Results]) -> N
     expected = {name: ["collective"] * programs.RANKS for name in programs.REFUSED}
     expected["objects"] = ["data-dependent-branch"] * programs.RANKS  # pickled into tensors, and read from them
     assert results["refused"] == expected
+
+
+def test_tensors_that_wrap_others_are_refused() -> None:
+    """As DTensor does; it needs a process group."""
+    wrapped = TwoTensor(torch.ones(2, 4), torch.ones(2, 4))
+    with pytest.raises(dynamo_lite.errors.InvalidArguments, match="the input input is a TwoTensor"):
+        dynamo_lite.export(torch.nn.Linear(4, 4), (wrapped,))
+    layer = torch.nn.Linear(4, 4)
+    layer.weight = torch.nn.Parameter(TwoTensor(torch.ones(4, 4), torch.ones(4, 4)))
+    with pytest.raises(dynamo_lite.errors.InvalidArguments, match="weight of the module is a TwoTensor"):
+        dynamo_lite.export(layer, (torch.ones(2, 4),))

@@ -57,6 +57,7 @@ def export(rank: int, folder: Path, name: str) -> dict[str, Any]:
     torch.export.save(program, folder / f"{name}_{rank}.pt2")
     results = _compared(rank, program.module(), name)
     results["operators"] = _operators(program)
+    results["notes"] = [str(note) for note in program.notes]
     results["originals"] = dist.distributed_c10d.ProcessGroup.allreduce.__module__
     return results
 
