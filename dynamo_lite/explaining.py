@@ -79,7 +79,7 @@ def explain(
 
     Raises InvalidArguments if the call itself makes no sense, and what `mod` raises on these arguments.
     """
-    args, kwargs = exporter._check_call(mod, args, kwargs, True)
+    args, kwargs = exporter._check_call(mod, args, kwargs)
     root = exporter._root_of(mod)
     call = read_call(exporter._signature_of(mod), args, kwargs, dynamic_shapes, None)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)

@@ -16,11 +16,13 @@ from torch.export import ExportedProgram
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.logging import reports as logs
+from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.tracing.tracer import Tracer
 
 
 @catchable_as_torch
@@ -42,7 +44,8 @@ def export(
         dynamic_shapes: which sizes may vary, in the language of torch.export (docs/dynamic_shapes.md); all others are
             constants of the program.
         constraints: the same in the words of torch 2.1 (`dynamic_dim`).
-        strict: every Python frame of the program is interpreted (the only mode so far).
+        strict: every Python frame of the program is interpreted. False: CPython runs it, and what strict would refuse
+            is let pass where there is a program at all, and noted ("unsound here because ...").
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
             statistics read). What was dropped is in the notes and in `trace(...).effects`.
 
@@ -81,14 +84,15 @@ def capture(
     effects: str = "refuse",
 ) -> Captured:
     """What `export` does, up to the program; trace.py makes a trace of it."""
-    args, kwargs = _check_call(mod, args, kwargs, strict)
+    args, kwargs = _check_call(mod, args, kwargs)
     if effects not in ("refuse", "drop"):
         raise InvalidArguments(f'effects must be "refuse" or "drop", not {effects!r}')
     root = _root_of(mod)
     call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     with _as_before():
-        with traced(mod, root, inputs, call.specs, drops=effects == "drop") as run:
+        tracer = Tracer if strict else NativeTracer
+        with traced(mod, root, inputs, call.specs, drops=effects == "drop", tracer=tracer) as run:
             run.settle_effects()
         with logs.phase("the conditions on sizes"):
             settled = run.settle()
@@ -107,9 +111,7 @@ def capture(
     return Captured(program, run, inputs)
 
 
-def _check_call(
-    mod: Any, args: Any, kwargs: Any, strict: bool
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not callable(mod):
         raise InvalidArguments(f"mod must be callable (a module, a function, ...), not {type(mod).__qualname__}")
     if isinstance(mod, torch.jit.ScriptModule):
@@ -118,8 +120,6 @@ def _check_call(
         raise InvalidArguments(f"args must be a tuple of positional arguments, not {type(args).__qualname__}")
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
-    if not strict:
-        raise InvalidArguments("strict=False is not supported: every Python frame of the program is interpreted")
     return args, dict(kwargs or {})
 
 

@@ -54,11 +54,7 @@ def classify(tracer: Tracer) -> Effects:
     if not journal:
         return effects
     _place_instance_dicts(tracer)
-    untracked = journal.untracked - tracer.made_dicts
-    outside = tracer.heap.outside(
-        [o for o in journal.owners() if id(o) not in tracer.made_dicts], untracked, journal.held_before
-    )
-    outside |= {id(o) for o in journal.owners() if tracer.writes.is_from_outside(o)}
+    outside = _outside(tracer)
     registries = _registries(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
@@ -80,7 +76,19 @@ def classify(tracer: Tracer) -> Effects:
     return effects
 
 
+def _outside(tracer: Tracer) -> set[int]:
+    """The ids of the touched objects that were there before the run."""
+    journal = tracer.journal
+    if not tracer.sees_python:
+        return {id(o) for o in journal.owners()}  # all snapshots are from before the run
+    touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
+    found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before)
+    return found | {id(o) for o in journal.owners() if tracer.writes.is_from_outside(o)}
+
+
 def _is_invisible(change: Change) -> bool:
+    if _is_globals(change.owner) and change.key == "__warningregistry__":
+        return True  # which warnings have been shown
     return _place(change) in INVISIBLE or is_invisible(change.part)
 
 
@@ -144,6 +152,8 @@ def _is_scratch(tracer: Tracer, change: Change) -> bool:
     read = tracer.read_first
     owner = change.owner
     if change.old is MISSING or change.new is MISSING or change.key == "__class__" or isinstance(owner, type):
+        return False
+    if not tracer.sees_python:
         return False
     if change.part.startswith("member"):
         return False  # a class is read through its instances, which `read_first` does not relate to it

@@ -67,6 +67,9 @@ class Abort(BaseException):
 class Tracer(Observer):
     """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
 
+    sees_python = True
+    """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
+
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         self.root = root
         self.inputs = inputs
@@ -147,6 +150,10 @@ class Tracer(Observer):
         row = REFUSALS[id]
         where = frames_at(self.mark() if mark is None else mark)
         return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
+
+    def lets_pass(self, text: str) -> bool:
+        """Whether the trace goes on though `text` is true, which a strict one refuses."""
+        return False
 
     def undecided(self, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""

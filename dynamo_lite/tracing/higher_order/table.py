@@ -44,21 +44,26 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def table() -> dict[int, Any]:
-    """The rules for what is loaded now."""
-    rows: dict[int, Any] = {
-        id(torch.autograd.grad): call_grad,
-        id(torch.Tensor.register_hook): call_hook,
-        id(torch.Tensor.register_post_accumulate_grad_hook): call_hook,
-        id(FunctionMeta.__init__): _call_outside,  # it numbers the classes that it makes
-        id(torch.autograd.Function.__dict__["apply"].__func__): call_function,
+def callables() -> dict[Any, Any]:
+    """Callable → the rule for it, for what is loaded now."""
+    rows: dict[Any, Any] = {
+        torch.autograd.grad: call_grad,
+        torch.Tensor.register_hook: call_hook,
+        torch.Tensor.register_post_accumulate_grad_hook: call_hook,
+        FunctionMeta.__init__: _call_outside,  # it numbers the classes that it makes
+        torch.autograd.Function.__dict__["apply"].__func__: call_function,
     }
     for path, rule in _OPERATORS.items():
         module, _, name = path.partition(":")
         if module in sys.modules:
-            rows[id(vars(getattr(sys.modules[module], name))["__call__"])] = rule
+            rows[vars(getattr(sys.modules[module], name))["__call__"]] = rule
     for path, rule in _FUNCTIONS.items():
         module, _, name = path.partition(":")
         if module in sys.modules:
-            rows[id(getattr(sys.modules[module], name))] = rule
+            rows[getattr(sys.modules[module], name)] = rule
     return rows
+
+
+def table() -> dict[int, Any]:
+    """The rules for what is loaded now, by id."""
+    return {id(fn): rule for fn, rule in callables().items()}

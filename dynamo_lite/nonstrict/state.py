@@ -1,0 +1,179 @@
+"""What a program may change, looked at before and after a run that nobody watches.
+
+Before the run a journal takes a snapshot of every object within reach; after it the journal yields what has changed and
+puts it back, as after a run in the interpreter. Within reach is what the callable holds, through attributes, containers
+and closures, and what the modules that its classes and functions are defined in hold as globals. What torch and the
+standard library hold is theirs.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import deque
+from collections.abc import Iterator
+from types import CellType, FunctionType, GeneratorType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.interpreter.doors import ATOMS
+from dynamo_lite.tracing.iterators import ITERATORS
+from dynamo_lite.tracing.journal import Journal
+from dynamo_lite.tracing.lru import LruCacheWrapper
+from dynamo_lite.tracing.rules import in_library
+
+LIMIT = 200_000
+"""Objects that are looked at, at most."""
+_TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
+_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType}
+_LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
+
+
+class Reach:
+    """The objects within reach of a callable. `take` takes their snapshots; `others` are those that have none."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._seen: set[int] = set()
+        self._todo: deque[Any] = deque()
+        self.caches: list[tuple[Any, Any]] = []  # functions under lru_cache, with their statistics
+        self.iterators: list[tuple[Any, Any]] = []  # iterators, with their position
+        self.complete = True
+
+    def take(self, start: Any) -> None:
+        """Take a snapshot of everything within reach of `start`. `complete` says whether that was all."""
+        self._todo.append(start)
+        while self._todo:
+            if len(self._seen) > LIMIT:
+                self.complete = False
+                return
+            value = self._todo.popleft()
+            kind = type(value)
+            if id(value) in self._seen or kind in _LEAVES or issubclass(kind, torch.Tensor):
+                continue
+            self._seen.add(id(value))
+            self._look(value, kind)
+
+    def _look(self, value: Any, kind: type) -> None:
+        if kind is FunctionType:
+            self._function(value)
+        elif kind is MethodType:
+            self._todo += (value.__func__, value.__self__)
+        elif kind is CellType:
+            self._journal.touch(value, "cell")
+            self._todo.extend(_contents(value))
+        elif kind is LruCacheWrapper:
+            self.caches.append((value, value.cache_info()))
+            self._todo.append(getattr(value, "__wrapped__", None))
+        elif kind in ITERATORS:
+            self.iterators.append((value, position(value)))
+        elif issubclass(kind, type):
+            self._class(value)
+        elif kind in (property, staticmethod, classmethod):
+            self._todo += (getattr(value, name, None) for name in ("fget", "fset", "__func__"))
+        elif kind is not ModuleType:
+            self._object(value, kind)
+
+    def _object(self, value: Any, kind: type) -> None:
+        if issubclass(kind, (tuple, frozenset)):
+            self._todo.extend(tuple.__iter__(value) if issubclass(kind, tuple) else frozenset.__iter__(value))
+        elif self._journal.touch(value, "items"):
+            if issubclass(kind, dict):
+                self._todo.extend(dict.values(value))
+            elif issubclass(kind, (list, deque)):
+                self._todo.extend(list.__iter__(value) if issubclass(kind, list) else deque.__iter__(value))
+        if kind.__module__ == "builtins":
+            return
+        namespace = _namespace(value)
+        if _has_c_members(kind):  # some cannot be put back
+            self._todo.append(namespace)
+        elif self._journal.touch(value, "attributes"):
+            if namespace is not None:
+                self._seen.add(id(namespace))  # what it holds is in the snapshot of the attributes
+                self._todo.extend(namespace.values())
+            self._todo.extend(_slot_values(value))
+        self._todo.append(kind)
+
+    def _function(self, fn: FunctionType) -> None:
+        self._todo += fn.__closure__ or ()
+        self._todo += (fn.__defaults__, fn.__kwdefaults__, *vars(fn).values())
+        self._globals(fn.__globals__)
+
+    def _class(self, cls: type) -> None:
+        """A class of the program's: its attributes and what its functions hold. The other classes are libraries'."""
+        if in_library(str(cls.__module__)):
+            return
+        self._journal.touch(cls, "attributes")
+        self._todo.extend(vars(cls).values())
+        self._todo.extend(cls.__bases__)
+        module = sys.modules.get(cls.__module__)
+        if module is not None:
+            self._globals(vars(module))
+
+    def _globals(self, namespace: dict[str, Any]) -> None:
+        """A module's globals: the names, and what is in containers and plain objects among the values."""
+        if id(namespace) in self._seen or in_library(str(namespace.get("__name__", ""))):
+            return
+        self._seen.add(id(namespace))
+        self._journal.touch(namespace, "items")
+        for value in namespace.values():
+            kind = type(value)
+            if issubclass(kind, type) or kind is FunctionType:
+                wanted = value.__module__ == namespace.get("__name__")  # the others are imported
+            else:
+                wanted = kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not in_library(str(kind.__module__))
+            if wanted:
+                self._todo.append(value)
+
+
+def _contents(cell: CellType) -> Iterator[Any]:
+    try:
+        yield cell.cell_contents
+    except ValueError:
+        return
+
+
+def _namespace(value: Any) -> dict[str, Any] | None:
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return own if type(own) is dict else None
+
+
+def _slot_values(value: Any) -> Iterator[Any]:
+    for base in type(value).__mro__:
+        for name in _slots(base):
+            try:
+                yield object.__getattribute__(value, name)
+            except AttributeError:
+                continue
+
+
+@functools.cache
+def _has_c_members(kind: type) -> bool:
+    """Whether instances have members that C code defines, rather than `__slots__`."""
+    members = (
+        (base, name) for base in kind.__mro__ for name, part in vars(base).items() if type(part) is MemberDescriptorType
+    )
+    return any(name not in _slots(base) and base.__module__ != "builtins" for base, name in members)
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    found = vars(cls).get("__slots__", ())
+    names = (found,) if isinstance(found, str) else tuple(found)
+    names = tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+    return tuple(f"_{cls.__name__.lstrip('_')}{n}" if n[:2] == "__" and n[-2:] != "__" else n for n in names)
+
+
+def position(iterator: Any) -> Any:
+    """Another value after the iterator has been moved on, as far as it can be seen without moving it; else None."""
+    if type(iterator) is GeneratorType:
+        frame = iterator.gi_frame
+        return None if frame is None else (frame.f_lasti, frame.f_lineno)
+    try:
+        return repr(iterator.__reduce__())
+    except Exception:  # not every iterator can be asked
+        return None
