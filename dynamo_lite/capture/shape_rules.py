@@ -100,15 +100,10 @@ def attention(
     attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
     scale: float | None = None, enable_gqa: bool = False,
 ) -> torch.Tensor | None:  # fmt: skip
-    """aten.scaled_dot_product_attention on (batch, heads, length, width), as plain operators compute it: contiguous.
-
-    That is what torch chooses for FakeTensors on the CPU (aten/src/ATen/native/transformers/attention.cpp).
-    """
+    """aten.scaled_dot_product_attention on (batch, heads, length, width), laid out as the kernel that torch picks does it:
+    contiguous, or as (batch, length, heads, width)."""
     given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
     if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
-        return None
-    small, mask = _small([query, key, value]), None if attn_mask is None else _small([attn_mask])[0]
-    if torch._fused_sdp_choice(small[0], small[1], small[2], mask, dropout_p, is_causal, scale=scale) != PLAIN:
         return None
     batch, heads, length, width = query.shape
     same = [(key.shape[0], batch), (value.shape[0], batch), (key.shape[1], heads), (value.shape[1], heads),
@@ -116,22 +111,41 @@ def attention(
     if attn_mask is not None:
         target = [batch, heads, length, key.shape[2]]
         same += [(a, b) for a, b in zip(attn_mask.shape, target) if not (type(a) is int and a == 1)]
-    if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
+    transposed = _is_transposed(env, given, dropout_p, is_causal, scale)
+    if transposed is None or not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
         return None
+    if transposed:
+        return _new([batch, length, heads, value.shape[3]], query, given).transpose(1, 2)
     return _new([batch, heads, length, value.shape[3]], query, given)
 
 
-PLAIN = 0
-"""sdp::SDPBackend::math."""
+_attention_layouts: dict[Any, bool | None] = {}
 
 
-def _small(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Arguments for the choice of a kernel: dimensions that vary have some size."""
-    small = []
-    for tensor in tensors:
-        shape = [2 if isinstance(size, torch.SymInt) else size for size in tensor.shape]
-        small.append(torch.empty(shape, dtype=tensor.dtype, device=tensor.device, requires_grad=tensor.requires_grad))
-    return small
+def _is_transposed(env: TorchShapeEnv, given: Sequence[torch.Tensor], *options: Any) -> bool | None:
+    """Whether attention on the example's sizes lays its result out as (batch, length, heads, width); None if it does
+    neither that nor (batch, heads, length, width)."""
+    shown = [_example(env, tensor) for tensor in given]
+    if None in shown:
+        return None
+    dropout, is_causal, scale = options
+    arguments = (*shown, *[None] * (4 - len(shown)), dropout, is_causal)
+    key = memo.key_of(aten.scaled_dot_product_attention.default, arguments, {"scale": scale})
+    if key is None or key not in _attention_layouts:
+        out = aten.scaled_dot_product_attention.default(*arguments, scale=scale)
+        plain, other = out.is_contiguous(), out.transpose(1, 2).is_contiguous()
+        _attention_layouts[key] = None if plain == other else other
+    return _attention_layouts[key]
+
+
+def _example(env: TorchShapeEnv, tensor: torch.Tensor) -> torch.Tensor | None:
+    """A stand-in with the example's sizes and strides; None for sizes that no example has."""
+    sizes = [size if type(size) is int else env.hint_of(env.unwrap(size)) for size in tensor.shape]
+    strides = [stride if type(stride) is int else env.hint_of(env.unwrap(stride)) for stride in tensor.stride()]
+    if None in sizes or None in strides:
+        return None
+    made = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    return made.requires_grad_(tensor.requires_grad)
 
 
 def layer_norm(

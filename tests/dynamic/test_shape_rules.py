@@ -1,0 +1,130 @@
+"""The rules for symbolic sizes say what torch's own kernels say for constant ones: sizes, strides, dtype, gradients.
+
+Each program is exported twice, with constant and with varying sizes. Node by node, the metadata of the second, at the
+example's sizes, is that of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
+
+import dynamo_lite
+from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis
+from tests.models.registry import CORE, load
+
+
+SLICE = torch.ops.aten.slice.Tensor
+
+
+def tensors(program: ExportedProgram) -> list[tuple[str, Any]]:
+    """(operator, what its result looks like in the example), for each node with a tensor or several."""
+    found = []
+    for node in program.graph.nodes:
+        values = node.meta.get("val")
+        several = values if isinstance(values, (tuple, list)) else [values]
+        looks = [look(v) for v in several if isinstance(v, Tensor)]
+        # Slices that take everything are not operators where the size is known to be everything.
+        if node.op == "call_function" and looks and "getitem" not in node.name and node.target is not SLICE:
+            found.append((str(node.target), looks))
+    return found
+
+
+def look(value: Tensor) -> Any:
+    """Sizes, strides (but those of dimensions of size 1, which mean nothing), dtype, requires_grad."""
+    sizes = [hint(size) for size in value.shape]
+    strides = [hint(stride) for size, stride in zip(sizes, value.stride()) if size != 1]
+    return sizes, strides, value.dtype, value.requires_grad
+
+
+def hint(size: Any) -> int:
+    return size if isinstance(size, int) else int(size.node.hint)
+
+
+def compare(module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any) -> None:
+    static = tensors(dynamo_lite.export(module, args, kwargs))
+    dynamic = tensors(dynamo_lite.export(module, args, kwargs, dynamic_shapes=shapes))
+    assert [name for name, _ in static] == [name for name, _ in dynamic]
+    for (name, constant), (_, varying) in zip(static, dynamic):
+        assert varying == constant, name
+
+
+Q = torch.randn(2, 4, 5, 8)
+X = torch.randn(3, 5, 8)
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
+    "linear": (lambda x, w, b: F.linear(x, w, b), (X, torch.randn(7, 8), torch.randn(7))),
+    "linear of a transposed input": (lambda x, w: F.linear(x.transpose(0, 1), w), (X, torch.randn(7, 8))),
+    "linear of a matrix": (lambda x, w: F.linear(x.t(), w), (torch.randn(8, 3), torch.randn(7, 8))),
+    "linear with gradients": (lambda x, w: F.linear(x, w) * 2, (X, torch.randn(7, 8, requires_grad=True))),
+    "matmul of batches": (lambda a, b: a @ b, (X, torch.randn(3, 8, 6))),
+    "matmul with a matrix": (lambda a, b: a @ b, (X, torch.randn(8, 6))),
+    "matmul that broadcasts": (lambda a, b: a @ b, (torch.randn(1, 4, 5, 8), torch.randn(3, 1, 8, 6))),
+    "matmul of transposed batches": (lambda a, b: a @ b.transpose(1, 2), (X, torch.randn(3, 6, 8))),
+    "matmul of a matrix and a batch": (lambda a, b: a @ b, (torch.randn(6, 5), X)),
+    "attention": (lambda q: F.scaled_dot_product_attention(q, q + 1, q), (Q,)),
+    "attention with a mask": (lambda q, m: F.scaled_dot_product_attention(q, q, q, m), (Q, torch.randn(2, 1, 5, 5))),
+    "causal attention of a transposed input": (
+        lambda q: F.scaled_dot_product_attention(*[q.transpose(1, 2)] * 3, is_causal=True), (Q,)),
+    "layer norm": (lambda x: F.layer_norm(x, (8,)), (X,)),
+    "layer norm of a transposed input": (lambda x: F.layer_norm(x.transpose(0, 1), (8,)), (X,)),
+    "pointwise": (lambda x, y: F.gelu(x + y) * 2 - (x > 0), (X, torch.randn(8))),
+    "pointwise of other dtypes": (lambda x, y: (x * y, y / 2, y == 3, torch.where(x > 0, x, 1.0)), (X, torch.arange(8))),
+    "pointwise of a 0-d tensor": (lambda x, s: x * s + s, (X, torch.tensor(2.0, dtype=torch.float64))),
+    "pointwise of transposed tensors": (lambda x: (x.transpose(0, 1) + 1, x.transpose(0, 1) * x.transpose(0, 1)), (X,)),
+    "pointwise that expands": (lambda x, y: x + y, (torch.randn(3, 1, 8), torch.randn(5, 1))),
+    "convolution": (lambda x, w, b: F.conv2d(x, w, b, 2, 1), (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3), torch.ones(4))),
+    "dilated convolution in groups": (
+        lambda x, w: F.conv1d(x, w, dilation=2, groups=2), (torch.randn(2, 4, 9), torch.randn(6, 2, 3))),
+    "convolution of channels last": (
+        lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w),
+        (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3))),
+    "reshape": (lambda x: (x.reshape(-1, 8), x.reshape(x.shape[0], -1), x.transpose(0, 1).reshape(-1), x.flatten(1)), (X,)),
+    "view": (lambda x: (x.view(-1, 2, 4), x.view(x.shape[0] * 5, 8), x.view(3, 5, 8)), (X,)),
+    "view of slices": (lambda x: (x[:, 1:].transpose(0, 1).unsqueeze(1), x[..., :4].unflatten(-1, (2, 2))), (X,)),
+    "view into parts": (lambda x: x.transpose(0, 1).view(5, 3, 2, 4).permute(2, 0, 3, 1), (X,)),
+    "expand": (lambda x, y: (y.expand(x.shape[0], -1, 8), y.expand(2, -1, -1), x[:, :1].expand(-1, 6, -1)), (X, torch.randn(5, 1))),
+    "unsqueeze": (lambda x: (x.unsqueeze(0), x.unsqueeze(1), x.unsqueeze(-1), x.transpose(0, 2).unsqueeze(1)), (X,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rules_are_as_torchs_kernels(name: str) -> None:
+    program, args = PROGRAMS[name]
+    compare(program, args, {}, tuple({i: Dim.AUTO for i in range(arg.dim())} for arg in args))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind: type[nn.RNNBase], **options: Any) -> None:
+        super().__init__()
+        self.layer = kind(8, 6, **options)
+
+    def forward(self, x: Tensor) -> Any:
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"batch_first": True}, {"bidirectional": True, "num_layers": 2}, {"bias": False, "batch_first": True}],
+    ids=str,
+)
+def test_recurrent_layers(kind: type[nn.RNNBase], options: dict[str, Any]) -> None:
+    compare(Recurrent(kind, **options), (X,), {}, ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+
+def test_projected_lstm() -> None:
+    compare(Recurrent(nn.LSTM, proj_size=4), (X,), {}, ({0: Dim.AUTO, 1: Dim.AUTO},))
+
+
+@pytest.mark.parametrize("name", ["gpt_12", "bert", "t5", "vit", "wav2vec2", "convnext", "deberta_v2"])
+def test_models(name: str) -> None:
+    case = load(CORE)[name].case()
+    axes = [axis for axis in (batch_axis(case), length_axis(case)) if axis is not None]
+    args, kwargs = case.inputs(0)
+    compare(case.module, args, kwargs, dynamic_shapes(case, *axes))
