@@ -110,7 +110,7 @@ def _without_seed(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return op(*args, **kwargs)
 
 
-def _modules(only: str, count: int, dtype: torch.dtype) -> Iterator[tuple[str, nn.Module]]:  # type: ignore[misc]
+def _modules(only: str, count: int, dtype: torch.dtype) -> Iterator[tuple[str, Sample]]:
     from torch.testing._internal.common_modules import module_db
 
     for info in module_db:

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynamo_lite.capture import higher_order, transforms
+from dynamo_lite.capture import higher_order, subclasses, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
     OpOverload,
@@ -114,12 +114,27 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         if handler is not None:
             return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
         self._recorder.torch_function = func
+        if types and self._subclass(types):
+            with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, one of the class
+                return self._call(func, args, kwargs or {})
+        return self._call(func, args, kwargs or {})
+
+    def _subclass(self, types: Any) -> bool:
+        """Whether all arguments that could answer themselves are tensors whose class leaves operators alone."""
+        changing = [cls for cls in types if subclasses.is_subclass(cls) and not subclasses.keeps_operators(cls)]
+        if changing:
+            name = changing[0].__qualname__
+            what = f"the program calls an operator on a {name}, whose __torch_function__ decides what it does"
+            self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", {"name": name}))
+        return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
+
+    def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
         elif func in _ASKING and self._recorder.env is not None:
             with self._recorder.env.inside_operator(_ASKING[func]):
-                return func(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+                return func(*args, **kwargs)
+        return func(*args, **kwargs)
 
 
 _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}

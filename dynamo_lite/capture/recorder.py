@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import collectives, composites, eager_errors, memo
+from dynamo_lite.capture import collectives, composites, eager_errors, memo, subclasses
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -94,6 +94,8 @@ class Recorder:
         # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
         self.around_function: bool | None = None
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
+        self.subclasses: set[type] = set()
+        """Classes that tensors of the program have, and their stand-ins have not."""
         self.running = False  # whether an operator runs on stand-ins now
         self._root = root
         self._nodes = TensorMap()
@@ -160,6 +162,10 @@ class Recorder:
         return self.env.wrap(self.env.input_size(value, policy, name))
 
     def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        complaint = subclasses.complaint(type(tensor), is_input=True)
+        if complaint is not None:
+            raise InvalidArguments(f"the input {name} is {complaint}")
+        self._note_class(tensor)
         try:
             return _plain(self._fake_input(tensor, policy), f"the input {name}")
         except RuntimeError as error:  # a quantized or a nested tensor
@@ -170,8 +176,9 @@ class Recorder:
     def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
         # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
         # a parameter, or given twice, has to stay distinguishable.
+        plain = subclasses.as_plain(tensor)
         with torch.no_grad():
-            alias = tensor.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
+            alias = plain.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
         alias.requires_grad_(tensor.requires_grad)
         if isinstance(alias, FakeTensor):
             return alias
@@ -194,6 +201,7 @@ class Recorder:
     def _lift(
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
     ) -> Lifted:
+        self._check_class(tensor, kind, fqn)
         fake = self._stand_ins.of(tensor)
         if not isinstance(fake, FakeTensor):
             self._no_stand_in(fake, kind, fqn)
@@ -250,6 +258,21 @@ class Recorder:
         lifted = next((entry for entry in self.lifted if entry.node is node), None)
         if lifted is not None:
             self._constant_storages[storage_key(self.lift(tensor))] = lifted
+
+    def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
+        """Refuses a tensor of a subclass that a stand-in does not do for."""
+        complaint = subclasses.complaint(type(tensor), is_input=False)
+        if complaint is not None and kind is not LiftedKind.CONSTANT:
+            raise InvalidArguments(f"the {kind.value} {fqn} is {complaint}")
+        if complaint is not None:
+            name = type(tensor).__qualname__
+            raise CaptureError("tensor-subclass", f"{fqn} is {complaint}", "use plain tensors", {"name": name})
+        self._note_class(tensor)
+
+    def _note_class(self, tensor: torch.Tensor) -> None:
+        """Remember a subclass of torch.Tensor whose operators give tensors of it: stand-ins do not show that."""
+        if subclasses.passes_on(type(tensor)):
+            self.subclasses.add(type(tensor))
 
     def _fresh_fqn(self, base: str) -> str:
         taken = {lifted.fqn for lifted in self.lifted}

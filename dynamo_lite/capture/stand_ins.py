@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+from dynamo_lite.capture.subclasses import as_plain
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 
@@ -31,6 +32,7 @@ class StandIns:
     def __init__(self, fake_mode: FakeTensorMode) -> None:
         self._mode = fake_mode
         self._shared: set[int] = set()
+        self._kept: list[torch.Tensor] = []
         self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
@@ -43,8 +45,16 @@ class StandIns:
         if isinstance(tensor, FakeTensor):
             return tensor
         if not self._is_simple(tensor):
-            return self._mode.from_tensor(tensor, static_shapes=True)
+            return self._of_any(tensor)
         return _fake_like(tensor, self._mode)
+
+    def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
+        plain = as_plain(tensor)
+        fake = self._mode.from_tensor(plain, static_shapes=True)
+        if plain is not tensor:
+            self._kept.append(plain)  # the converter forgets what is gone
+            fake._is_param = isinstance(tensor, nn.Parameter)
+        return fake
 
     def like(self, tensor: FakeTensor) -> torch.Tensor:
         """A stand-in of this recording that looks like a FakeTensor of another one."""

@@ -196,8 +196,8 @@ def _promoted(tracer: Tracer, reference: Any, args: list[Any]) -> list[Any]:
     """Integer operands of a ufunc that computes in floats, as these: torch would take its default dtype (int32 / 2)."""
     import numpy
 
-    ufunc = _UFUNCS.get(getattr(reference, "__name__", ""))
-    ufunc = reference if isinstance(reference, numpy.ufunc) else getattr(numpy, ufunc or "", None)
+    name = _UFUNCS.get(getattr(reference, "__name__", ""), "")
+    ufunc: Any = reference if isinstance(reference, numpy.ufunc) else getattr(numpy, name, None)
     if ufunc is None or len(args) != ufunc.nin:
         return args
     kinds = [_numpys_dtype(value) if is_array(value) else real_type(value) for value in args]
@@ -385,8 +385,8 @@ def table(rows: dict[int, Rule]) -> dict[int, Rule]:
     found: dict[int, Rule] = {id(torch._C.TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
     for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
         found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)
-    for fn in (float, int):
-        found[id(fn)] = _of_tensor(rows.get(id(fn)))
+    for kind in (float, int):
+        found[id(kind)] = _of_tensor(rows.get(id(kind)))
     found[id(torch.tensor)] = _to_tensor(rows.get(id(torch.tensor)), shares=False)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

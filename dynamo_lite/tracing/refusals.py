@@ -232,7 +232,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "tensor-subclass": Refusal(
         errors.UnsupportedCall,
-        "A tensor is made into a {name}, a subclass of torch.Tensor, which a trace cannot do.",
+        "The program needs the class of a tensor, {name}, a subclass of torch.Tensor, which a trace does not keep.",
         "use plain tensors in forward.",
     ),
     "unknown-tensor": Refusal(

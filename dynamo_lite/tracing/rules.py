@@ -20,7 +20,17 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import marked, numpy_arrays, shared_memory, size_keys, sizes, sizes_in_c, skipped, unbacked
+from dynamo_lite.tracing import (
+    marked,
+    numpy_arrays,
+    shared_memory,
+    size_keys,
+    sizes,
+    sizes_in_c,
+    skipped,
+    subclass_asked,
+    unbacked,
+)
 from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
@@ -118,6 +128,7 @@ def _true(name: str) -> Rule:
 def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
+        subclass_asked.type_of(tracer, args[0])
         return real_type(args[0])
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
@@ -143,11 +154,15 @@ def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """nn.Module.__call__: keeps the module stack; without hooks a call is `forward` (saves some 60 instructions)."""
     module, vm = args[0], tracer.vm
-    with tracer.modules.entered(module):
+
+    def run() -> Any:
         if _has_hooks(module):
             return vm.call(nn.Module._call_impl, args, kwargs)
         tracer.reads.read("hooks", module)
         return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
+
+    with tracer.modules.entered(module):
+        return run() if tracer.calls is None else tracer.calls.call(module, args[1:], kwargs, run)
 
 
 def _has_hooks(module: nn.Module) -> bool:

@@ -21,6 +21,7 @@ import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import subclass_asked
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.size_kinds import (
     PYTHON_TYPE,
@@ -60,6 +61,8 @@ def call_isinstance(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
     if len(args) == 2 and type(args[0]) in SYMBOLIC:
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
+    if tracer.recorder.subclasses and len(args) == 2:
+        subclass_asked.instance(tracer, *args)
     return NOT_HANDLED
 
 

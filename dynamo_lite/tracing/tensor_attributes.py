@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from dynamo_lite.tracing import subclass_asked
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.size_kinds import real_type
 
@@ -25,6 +26,7 @@ def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
 def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
     if key == "__class__":
+        subclass_asked.type_of(tracer, owner)
         return real_type(owner) if is_fake(owner) else value
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")

@@ -1,4 +1,4 @@
-"""Operators at large: a program for each gap that the sweep over torch's samples has shown (benchmarks/operators.py)."""
+"""Operators at large: a program for each gap that the sweep over torch's samples (benchmarks/operators.py) showed."""
 
 from __future__ import annotations
 
