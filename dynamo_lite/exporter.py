@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
+from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.torch_errors import catchable_as_torch
@@ -34,6 +35,7 @@ def export(
     dynamic_shapes: Any = None,
     constraints: Any = None,
     strict: bool = True,
+    preserve_module_call_signature: Sequence[str] = (),
     effects: str = "refuse",
 ) -> ExportedProgram:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
@@ -46,6 +48,8 @@ def export(
         constraints: the same in the words of torch 2.1 (`dynamic_dim`).
         strict: every Python frame of the program is interpreted. False: CPython runs it, and what strict would refuse
             is let pass where there is a program at all, and noted ("unsound here because ...").
+        preserve_module_call_signature: paths of submodules that `torch.export.unflatten` shall give their own
+            signature back.
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
             statistics read). What was dropped is in the notes and in `trace(...).effects`.
 
@@ -60,7 +64,14 @@ def export(
     from dynamo_lite.traces import trace
 
     return trace(
-        mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        constraints=constraints,
+        strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+        effects=effects,
     ).program
 
 
@@ -81,6 +92,7 @@ def capture(
     dynamic_shapes: Any,
     constraints: Any,
     strict: bool,
+    preserve_module_call_signature: Sequence[str] = (),
     effects: str = "refuse",
 ) -> Captured:
     """What `export` does, up to the program; trace.py makes a trace of it."""
@@ -91,8 +103,14 @@ def capture(
     call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     with _as_before():
-        tracer = Tracer if strict else NativeTracer
-        with traced(mod, root, inputs, call.specs, drops=effects == "drop", tracer=tracer) as run:
+        tracer, paths = Tracer if strict else NativeTracer, preserve_module_call_signature
+
+        def started(run: Run) -> None:
+            tell = run.tracer.abort, run.tracer.note
+            run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
+
+        drops = effects == "drop"
+        with traced(mod, root, inputs, call.specs, drops=drops, tracer=tracer, started=started) as run:
             run.settle_effects()
         with logs.phase("the conditions on sizes"):
             settled = run.settle()
@@ -102,7 +120,14 @@ def capture(
         try:
             with logs.phase("building the program"):
                 program = build_program(
-                    run.recorder, root, inputs, run.outputs, settled=settled, buffer_updates=updates, guards=guards
+                    run.recorder,
+                    root,
+                    inputs,
+                    run.outputs,
+                    settled=settled,
+                    buffer_updates=updates,
+                    guards=guards,
+                    calls=run.tracer.calls.calls if run.tracer.calls is not None else (),
                 )
         except CaptureError as error:
             raise run.tracer.refused(error) from error

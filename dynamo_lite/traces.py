@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ def trace(
     dynamic_shapes: Any = None,
     constraints: Any = None,
     strict: bool = True,
+    preserve_module_call_signature: Sequence[str] = (),
     effects: str = "refuse",
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
@@ -35,7 +36,14 @@ def trace(
     """
     with logs.reported(mod) as reported:
         captured = capture(
-            mod, args, kwargs, dynamic_shapes=dynamic_shapes, constraints=constraints, strict=strict, effects=effects
+            mod,
+            args,
+            kwargs,
+            dynamic_shapes=dynamic_shapes,
+            constraints=constraints,
+            strict=strict,
+            preserve_module_call_signature=preserve_module_call_signature,
+            effects=effects,
         )
         with logs.phase("the guards"):
             reported.append(trace_of(mod, captured))

@@ -22,6 +22,7 @@ from dynamo_lite.capture.fakes import without_symbols
 from dynamo_lite.capture.lifting import non_persistent_buffers
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
+from dynamo_lite.program.call_signatures import Call
 from dynamo_lite.program.dynamic_shapes import Settled
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.outputs import FlatOutputs
@@ -47,6 +48,7 @@ def build_program(
     settled: Settled | None = None,
     buffer_updates: Mapping[str, torch.Tensor] | None = None,
     guards: Sequence[str] = (),
+    calls: Sequence[Call] = (),
 ) -> ExportedProgram:
     """Ends the recording and makes the program.
 
@@ -58,11 +60,13 @@ def build_program(
             copies it into the buffer at its end. A buffer changed in place needs no entry.
         settled: what is known of the inputs' sizes, if some of them may vary.
         guards: more conditions on the inputs, as Python over `L['name']`, checked by `module()`.
+        calls: the calls of submodules whose signatures are kept for `torch.export.unflatten`.
     Raises UnsupportedValue for an output that no program can return.
     """
     graph = recorder.graph
     _copy_buffers(root, recorder, outputs, buffer_updates or {})
-    output = graph.output(tuple(outputs.values))
+    kept = [node for call in calls for node in call.nodes()]
+    output = graph.output((*outputs.values, *kept))
     output.name = "output"
     _drop_dead(recorder)
     _place_in_root(graph, root)
@@ -72,7 +76,9 @@ def build_program(
         solution = settled.solution if settled is not None else None
         _insert_asserts(recorder, solution)
     modules = outline_regions(graph, recorder.grad_enabled, recorder.modules)
-    outputs.values = [*output.args[0]]
+    count = len(outputs.values)
+    outputs.values, now = [*output.args[0]][:count], dict(zip(kept, output.args[0][count:]))
+    output.args = (tuple(outputs.values),)
     ranges = _materialise(recorder, modules, solution) if has_symbols else {}
     input_specs = [_lifted_spec(lifted) for lifted in recorder.lifted]
     input_specs += [_input_spec(node) for node in recorder.input_nodes]
@@ -82,7 +88,7 @@ def build_program(
         graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
         state_dict=_state_dict(root, recorder),
         range_constraints=ranges,
-        module_call_graph=_module_call_graph(root, inputs, outputs.spec),
+        module_call_graph=_module_call_graph(root, inputs, outputs.spec, [call.entry(now) for call in calls]),
         example_inputs=(inputs.args, inputs.kwargs),
         constants=_constants(recorder),
         verifiers=[TrainingIRVerifier],
@@ -250,12 +256,16 @@ def _constants(recorder: Recorder) -> dict[str, Any]:
     return constants
 
 
-def _module_call_graph(root: nn.Module | None, inputs: FlatInputs, out_spec: Any) -> list[ModuleCallEntry]:
+def _module_call_graph(
+    root: nn.Module | None, inputs: FlatInputs, out_spec: Any, calls: Sequence[ModuleCallEntry]
+) -> list[ModuleCallEntry]:
     signature = ModuleCallSignature(
         inputs=[], outputs=[], in_spec=inputs.spec, out_spec=out_spec, forward_arg_names=inputs.arg_names
     )
     entries = [ModuleCallEntry(fqn="", signature=signature)]
     if root is not None:
         names = (fqn for fqn, _ in root.named_modules(remove_duplicate=False) if fqn)
-        entries += [ModuleCallEntry(fqn=fqn) for fqn in names]
+        known = {entry.fqn: entry for entry in calls}
+        entries += [known.pop(fqn, ModuleCallEntry(fqn=fqn)) for fqn in names]
+        entries += known.values()  # further calls: "layer@1"
     return entries

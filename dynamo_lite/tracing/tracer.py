@@ -83,6 +83,7 @@ class Tracer(Observer):
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.modules = ModuleStack(root)
+        self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
         self.made_caches: set[int] = set()  # ids of the lru_cache wrappers that the program itself made
         self.context_values: dict[Any, Any] = {}
