@@ -100,8 +100,10 @@ def attention(
     attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
     scale: float | None = None, enable_gqa: bool = False,
 ) -> torch.Tensor | None:  # fmt: skip
-    """aten.scaled_dot_product_attention on (batch, heads, length, width), laid out as the kernel that torch picks does it:
-    contiguous, or as (batch, length, heads, width)."""
+    """aten.scaled_dot_product_attention on (batch, heads, length, width).
+
+    It is laid out as the kernel that torch picks does it: contiguous, or as (batch, length, heads, width).
+    """
     given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
     if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
         return None
@@ -169,8 +171,9 @@ def layer_norm(
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
     """An operator that works element by element, on contiguous tensors: broadcast sizes, contiguous."""
-    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
-    if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in (*args, *kwargs.values())):
+    values = (*args, *kwargs.values())
+    tensors = [a for a in values if isinstance(a, torch.Tensor)]
+    if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in values):
         return None
     if any(type(t) is not FakeTensor or t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
         return None

@@ -19,7 +19,6 @@ import dynamo_lite
 from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis
 from tests.models.registry import CORE, load
 
-
 SLICE = torch.ops.aten.slice.Tensor
 
 
@@ -74,21 +73,26 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "layer norm": (lambda x: F.layer_norm(x, (8,)), (X,)),
     "layer norm of a transposed input": (lambda x: F.layer_norm(x.transpose(0, 1), (8,)), (X,)),
     "pointwise": (lambda x, y: F.gelu(x + y) * 2 - (x > 0), (X, torch.randn(8))),
-    "pointwise of other dtypes": (lambda x, y: (x * y, y / 2, y == 3, torch.where(x > 0, x, 1.0)), (X, torch.arange(8))),
+    "pointwise of other dtypes": (
+        lambda x, y: (x * y, y / 2, y == 3, torch.where(x > 0, x, 1.0)), (X, torch.arange(8))),
     "pointwise of a 0-d tensor": (lambda x, s: x * s + s, (X, torch.tensor(2.0, dtype=torch.float64))),
     "pointwise of transposed tensors": (lambda x: (x.transpose(0, 1) + 1, x.transpose(0, 1) * x.transpose(0, 1)), (X,)),
     "pointwise that expands": (lambda x, y: x + y, (torch.randn(3, 1, 8), torch.randn(5, 1))),
-    "convolution": (lambda x, w, b: F.conv2d(x, w, b, 2, 1), (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3), torch.ones(4))),
+    "convolution": (
+        lambda x, w, b: F.conv2d(x, w, b, 2, 1), (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3), torch.ones(4))),
     "dilated convolution in groups": (
         lambda x, w: F.conv1d(x, w, dilation=2, groups=2), (torch.randn(2, 4, 9), torch.randn(6, 2, 3))),
     "convolution of channels last": (
         lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w),
         (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3))),
-    "reshape": (lambda x: (x.reshape(-1, 8), x.reshape(x.shape[0], -1), x.transpose(0, 1).reshape(-1), x.flatten(1)), (X,)),
+    "reshape": (
+        lambda x: (x.reshape(-1, 8), x.reshape(x.shape[0], -1), x.transpose(0, 1).reshape(-1), x.flatten(1)), (X,)),
     "view": (lambda x: (x.view(-1, 2, 4), x.view(x.shape[0] * 5, 8), x.view(3, 5, 8)), (X,)),
     "view of slices": (lambda x: (x[:, 1:].transpose(0, 1).unsqueeze(1), x[..., :4].unflatten(-1, (2, 2))), (X,)),
     "view into parts": (lambda x: x.transpose(0, 1).view(5, 3, 2, 4).permute(2, 0, 3, 1), (X,)),
-    "expand": (lambda x, y: (y.expand(x.shape[0], -1, 8), y.expand(2, -1, -1), x[:, :1].expand(-1, 6, -1)), (X, torch.randn(5, 1))),
+    "expand": (
+        lambda x, y: (y.expand(x.shape[0], -1, 8), y.expand(2, -1, -1), x[:, :1].expand(-1, 6, -1)),
+        (X, torch.randn(5, 1))),
     "unsqueeze": (lambda x: (x.unsqueeze(0), x.unsqueeze(1), x.unsqueeze(-1), x.transpose(0, 2).unsqueeze(1)), (X,)),
 }  # fmt: skip
 
@@ -96,7 +100,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rules_are_as_torchs_kernels(name: str) -> None:
     program, args = PROGRAMS[name]
-    compare(program, args, {}, tuple({i: Dim.AUTO for i in range(arg.dim())} for arg in args))
+    compare(program, args, {}, tuple(dict.fromkeys(range(arg.dim()), Dim.AUTO) for arg in args))
 
 
 class Recurrent(nn.Module):
