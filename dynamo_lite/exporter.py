@@ -36,6 +36,7 @@ def export(
     constraints: Any = None,
     strict: bool = True,
     preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
 ) -> ExportedProgram:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
@@ -50,6 +51,8 @@ def export(
             is let pass where there is a program at all, and noted ("unsound here because ...").
         preserve_module_call_signature: paths of submodules that `torch.export.unflatten` shall give their own
             signature back.
+        prefer_deferred_runtime_asserts_over_guards: a condition on sizes that no range expresses (`n % 4 == 0`) does
+            not contradict dynamic_shapes; each call of the program checks it.
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
             statistics read). What was dropped is in the notes and in `trace(...).effects`.
 
@@ -71,6 +74,7 @@ def export(
         constraints=constraints,
         strict=strict,
         preserve_module_call_signature=preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
         effects=effects,
     ).program
 
@@ -93,6 +97,7 @@ def capture(
     constraints: Any,
     strict: bool,
     preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
 ) -> Captured:
     """What `export` does, up to the program; trace.py makes a trace of it."""
@@ -113,7 +118,7 @@ def capture(
         with traced(mod, root, inputs, call.specs, drops=drops, tracer=tracer, started=started) as run:
             run.settle_effects()
         with logs.phase("the conditions on sizes"):
-            settled = run.settle()
+            settled = run.settle(prefer_deferred_runtime_asserts_over_guards)
             if settled is not None:
                 call.verify(settled)
         updates, guards = run.effects.buffer_updates, [*run.tracer.guards, *run.layout_guards(settled)]

@@ -89,12 +89,15 @@ class Run:
         declared = declare_inputs(self.inputs, self.specs, env)
         return declared if declared.is_dynamic else None
 
-    def settle(self) -> Settled | None:
-        """The conditions on sizes under which the program is right. Raises ConstraintViolation."""
+    def settle(self, defers: bool = False) -> Settled | None:
+        """The conditions on sizes under which the program is right. Raises ConstraintViolation.
+
+        defers: as in `program.dynamic_shapes.settle`.
+        """
         if self.declared is None:
             return None
         assert self.recorder.env is not None
-        settled = settle(self.declared, self.recorder.env)
+        settled = settle(self.declared, self.recorder.env, defers)
         for note in settled.notes:
             self.tracer.note(note)
         return settled

@@ -28,6 +28,7 @@ def trace(
     constraints: Any = None,
     strict: bool = True,
     preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
@@ -43,6 +44,7 @@ def trace(
             constraints=constraints,
             strict=strict,
             preserve_module_call_signature=preserve_module_call_signature,
+            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
             effects=effects,
         )
         with logs.phase("the guards"):

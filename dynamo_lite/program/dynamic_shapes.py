@@ -237,14 +237,20 @@ class Settled:
         return None
 
 
-def settle(declared: DeclaredInputs, env: TorchShapeEnv) -> Settled:
+_DEFERRED = ("divisibility", "other")
+"""The kinds of violations that no range expresses: conditions that can be left to each call."""
+
+
+def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -> Settled:
     """Holds what the run assumed of the sizes against what the user said of them.
+
+    defers: conditions that no range expresses (`n % 4 == 0`) are checked in each call, whatever was promised.
 
     Raises ConstraintViolation with every dimension that cannot do what its spec says, the lines of the program that
     are the reason, and new specs that were seen to solve.
     """
     solution = solve(declared.table, env.core.facts)
-    if solution.violations:
+    if any(not defers or found.kind not in _DEFERRED for found in solution.violations):
         raise violation(solution, declared.inputs, declared.spots)
     guard_set = solution.guard_set
     ranges = {env.to_sympy(s.as_int()): int_ranges(*interval) for s, interval in solution.ranges.items()}
