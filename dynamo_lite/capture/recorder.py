@@ -594,6 +594,13 @@ class Recorder:
                 "an operator is given a torch.Generator, whose state a program cannot carry",
                 "leave `generator` out: the program then draws from the default generator",
             )
+        if isinstance(arg, torch.ScriptObject):
+            raise CaptureError(
+                "script-object",
+                f"an operator is given a {arg._type().qualified_name()}, an object of C++ that a program cannot hold",
+                "give the operator tensors, or make the call a custom operator that makes the object itself",
+                {"kind": str(arg._type().qualified_name()).removeprefix("__torch__.")},
+            )
         return arg
 
     def lower_symbolic(self, value: Any) -> Any:

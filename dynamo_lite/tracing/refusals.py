@@ -240,6 +240,16 @@ REFUSALS: dict[str, Refusal] = {
         "The program made a tensor in a way that no operator shows.",
         "make it with an operator (clone(), detach(), torch.empty_like, ...).",
     ),
+    "script-object": Refusal(
+        errors.UnsupportedCall,
+        "An operator is given a {kind}, an object of C++ (a ScriptObject), which an exported program cannot hold.",
+        "give operators tensors: weights unpacked, or a custom operator that packs them itself.",
+    ),
+    "script-module": Refusal(
+        errors.UnsupportedCall,
+        "The program calls {function}, compiled by torch.jit.script: what it changes in its own state is not seen.",
+        "call the Python module that it was made from.",
+    ),
     "generator-argument": Refusal(
         errors.UnsupportedCall,
         "An operator is given a torch.Generator, whose state the exported program cannot carry.",

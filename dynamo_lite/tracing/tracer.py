@@ -27,6 +27,7 @@ from dynamo_lite.tracing import (
     marked,
     printing,
     rules,
+    script_methods,
     size_keys,
     sizes,
     sizes_in_c,
@@ -220,6 +221,8 @@ class Tracer(Observer):
                 return answer
             native.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
+            if type(fn) is torch.ScriptMethod:
+                script_methods.check(self, fn)
             answer = native.before_call(self, fn, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer

@@ -36,3 +36,26 @@ def test_conjugated_tensors_of_varying_sizes(function: Callable[..., Any]) -> No
     for module in (program.module(), program.run_decompositions().module()):
         other = torch.randn(7, 6, dtype=torch.complex64)
         torch.testing.assert_close(module(other), function(other))
+
+
+class Traced(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.jit.trace(nn.Linear(4, 3), torch.randn(2, 4))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.linear(x) + 1
+
+
+@torch.jit.script
+def scripted(x: torch.Tensor, times: int) -> torch.Tensor:
+    for _ in range(times):
+        x = x.sin() + 1
+    return x
+
+
+@pytest.mark.parametrize("module", [Traced(), Call(lambda x: scripted(x, 3))], ids=["traced", "scripted"])
+def test_operators_that_torchscript_runs(module: nn.Module) -> None:
+    program = dynamo_lite.export(module, (torch.randn(2, 4),))
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(program.module()(x), module(x))
