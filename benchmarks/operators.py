@@ -5,7 +5,7 @@
 
 Each sample becomes a module whose inputs are the sample's tensors; the program is run on copies of them and compared
 with eager (results, and inputs changed in place). `--dynamic` lets all sizes of the inputs vary (Dim.AUTO).
-`--write` keeps the counts and the gaps by cause in benchmarks/results/operators.md.
+`--write` keeps the table in benchmarks/results/operators.md (operators_dynamic.md).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import signal
+import sys
 import time
 import warnings
 from collections import Counter
@@ -243,8 +244,10 @@ def main() -> None:
     print(text.split("\n\n")[0], f"{time.monotonic() - start:.0f} s", flush=True)
     if options.write:
         how = f"torch {torch.__version__}, {options.dtype}, {'all sizes Dim.AUTO' if options.dynamic else 'static'}; "
-        how += f"up to {options.samples} samples an entry. Written by `python -m benchmarks.operators --write`."
-        RESULTS.write_text(f"# torch's samples of operators and modules\n\n{how}\n\n{text}\n")
+        command = " ".join(["python -m benchmarks.operators", *sys.argv[1:]])
+        how += f"up to {options.samples} samples an entry. Written by `{command}`."
+        results_file = RESULTS.with_stem("operators_dynamic") if options.dynamic else RESULTS
+        results_file.write_text(f"# torch's samples of operators and modules\n\n{how}\n\n{text}\n")
 
 
 if __name__ == "__main__":

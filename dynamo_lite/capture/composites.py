@@ -22,6 +22,8 @@ MISS = object()
 
 def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """The result of an operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
+    if func in BY_DATA:
+        return BY_DATA[func](env, *args, **kwargs)
     rule = RULES.get(func)
     if not args or not _is_symbolic(args):
         return MISS
@@ -55,6 +57,23 @@ def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_d
     shape = tensor.shape
     return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
 
+
+def _pack_padded_sequence(
+    env: TorchShapeEnv, sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(the steps of all sequences one after the other, how many sequences each step has): lengths say how many.
+
+    torch's own rule (2.13, fake_impls.py) gives the padded number of steps, and batch sizes in floats.
+    """
+    steps, longest = env.create_unbacked_symint(), env.create_unbacked_symint()
+    for size in (steps, longest):
+        env._constrain_range_for_size(size.node.expr)
+    packed = sequences.new_empty((steps, *sequences.shape[2:]))
+    return packed, torch.empty((longest,), dtype=torch.int64)
+
+
+BY_DATA: dict[Any, Callable[..., Any]] = {torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence}
+"""Operators whose results have sizes that only run time knows, where torch's rule is wrong."""
 
 RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.reshape.default: _reshape,

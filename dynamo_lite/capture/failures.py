@@ -22,6 +22,7 @@ _KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most oper
 _STATIC_SHAPE = (
     "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding"
 )
+_NO_RESIZE = "tried to directly modify sizes for customized tensor"  # c10: a tensor with symbolic sizes
 _NO_FAKE_IMPL = "There was no fake impl registered for"  # a RuntimeError of torch/_library/custom_ops.py
 _FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or use another operator"
 
@@ -39,7 +40,7 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
         what = f"the size of the result of {name} depends on the data of a tensor"
         return CaptureError("data-dependent-shape", what, _STATIC_SHAPE, {"operator": name})
     no_kernel = (UnsupportedOperatorException, UnsupportedFakeTensorException, NotImplementedError)
-    if isinstance(error, no_kernel) or str(error).startswith(_NO_FAKE_IMPL):
+    if isinstance(error, no_kernel) or str(error).startswith((_NO_FAKE_IMPL, _NO_RESIZE)):
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         what = f"{name} cannot be run on tensors without data: {reason}"
         return CaptureError("no-meta-kernel", what, _FAKE_KERNEL, {"operator": name, "reason": reason})

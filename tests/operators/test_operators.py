@@ -11,6 +11,7 @@ from torch import nn
 from torch.export import Dim
 
 import dynamo_lite
+from dynamo_lite.errors import GraphBreak
 
 
 class Call(nn.Module):
@@ -59,3 +60,20 @@ def test_operators_that_torchscript_runs(module: nn.Module) -> None:
     program = dynamo_lite.export(module, (torch.randn(2, 4),))
     x = torch.randn(2, 4)
     torch.testing.assert_close(program.module()(x), module(x))
+
+
+def test_packed_sequences_have_as_many_steps_as_the_lengths_say() -> None:
+    def pack(x: torch.Tensor, lengths: torch.Tensor) -> Any:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return packed.data * packed.data.shape[0], packed.batch_sizes
+
+    program = dynamo_lite.export(Call(pack), (torch.randn(3, 6, 4), torch.tensor([6, 3, 2])))
+    x, lengths = torch.randn(3, 6, 4), torch.tensor([5, 5, 1])
+    torch.testing.assert_close(program.module()(x, lengths), pack(x, lengths))
+
+
+def test_an_operator_that_resizes_a_tensor_of_varying_size_is_refused() -> None:
+    module, shapes = Call(lambda x: x.clone().resize_(2, 2)), (({0: Dim("n")},),)
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(module, (torch.randn(4),), dynamic_shapes=shapes)
+    assert caught.value.id == "no-meta-kernel"
