@@ -5,7 +5,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light models downstream lint bench exportdb-site clean
+.PHONY: help demo test test-light models downstream long lint bench exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -67,6 +67,9 @@ models: $(STAMP) ## the long list of models, with a table of results
 
 downstream: $(STAMP) ## dynamic programs in Inductor, AOTInductor and ONNX: the long tests of what comes after export
 	@$(RUN) -m pytest -q -m "long or not long" tests/downstream tests/dynamic/test_bridge.py
+
+long: $(STAMP) ## the tests that make test leaves out, models and compilers aside: more programs, more sizes
+	@$(RUN) -m pytest -q -m long tests --ignore tests/downstream --ignore tests/models
 
 lint: $(STAMP) ## ruff and mypy
 	$(RUN) -m ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -52,16 +53,27 @@ def _take(module: Base, step: Any, values: list[torch.Tensor]) -> torch.Tensor:
     if kind == "grad":
         return torch.func.grad(lambda u: _run(module, step[2], [*values, u]).sum())(x)
     if kind == "vmap":  # over rows; what was computed before is closed over
-        return torch.vmap(lambda row: _run(module, step[2], [*values, row + x[0]]).mean(0))(x)
+        return torch.vmap(lambda row: _run(module, step[2], [*values, row + x[0]]).reshape(-1, 3).mean(0))(x)
     carry, ys = torch._higher_order_ops.scan(
         lambda c, row: (c * 0.5 + row, _run(module, step[2], [*values, c + x]).mean(0)), torch.zeros(3), x
     )
     return ys + carry
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_step, min_size=1, max_size=4))
 def test_equals_eager(steps: list[Any]) -> None:
+    _equals_eager(steps)
+
+
+@pytest.mark.long
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(_step, min_size=1, max_size=4))
+def test_many_equal_eager(steps: list[Any]) -> None:
+    _equals_eager(steps)
+
+
+def _equals_eager(steps: list[Any]) -> None:
     forward = {"forward": lambda self, x: _run(self, steps, [x])}
     program = Program("generated", type("M", (Base,), forward), BOTH)
     if any(step[0] in ("grad", "vmap") and _has(step, "scan", "cond") for step in steps):
