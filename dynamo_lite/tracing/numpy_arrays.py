@@ -16,17 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
-Rule = Callable[["Tracer", Any, tuple, dict], Any]
-
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
-_MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.doors", "dynamo_lite.tracing.rules"})
 _UNTOUCHED = frozenset({"__init__", "__str__", "__repr__"})
 _LAYOUT = ("strides", "flags", "data", "nbytes", "flat")
@@ -44,7 +40,7 @@ def array_of(tracer: Tracer, tensor: torch.Tensor, force: bool = False) -> Any:
     shown = tensor.detach()
     if force:
         shown = shown.cpu().resolve_conj().resolve_neg()
-    return _arrays(tracer).ndarray(shown)
+    return arrays_of(tracer).ndarray(shown)
 
 
 def _check(tracer: Tracer, tensor: torch.Tensor, force: bool) -> None:
@@ -64,7 +60,7 @@ def _eager_numpy(tensor: torch.Tensor, force: bool) -> None:
     run_native(torch.Tensor.numpy, (tensor,), {"force": force})
 
 
-def _arrays(tracer: Tracer) -> Any:
+def arrays_of(tracer: Tracer) -> Any:
     """torch._numpy, whose arrays answer as numpy's until the trace is over."""
     with tracer.outside():
         import torch._numpy as arrays
@@ -103,6 +99,7 @@ def _prepare(tracer: Tracer, cls: type) -> None:
     for name, value in new.items():
         setattr(cls, name, value)
     tracer.journal.on_rollback(restore)
+    tracer.uses_arrays = True
 
 
 def _asked_by_torch() -> bool:
@@ -173,14 +170,14 @@ def _refused(tracer: Tracer, name: str) -> Callable[..., Any]:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def _call(tracer: Tracer, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def call(tracer: Tracer, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """torch._numpy's function (of a pair: numpy's, torch._numpy's) on converted arguments.
 
     Refused is what torch._numpy does not do, and what it gives another dtype or number of dimensions than numpy.
     """
     reference, fn = pair
-    args = _promoted(tracer, reference, [_converted(tracer, value) for value in args])
-    kwargs = {key: _converted(tracer, value) for key, value in kwargs.items()}
+    args = _promoted(tracer, reference, [converted(tracer, value) for value in args])
+    kwargs = {key: converted(tracer, value) for key, value in kwargs.items()}
     expected = _reference(tracer, reference, args, kwargs)
     try:
         result = fn(*args, **kwargs)
@@ -205,7 +202,7 @@ def _promoted(tracer: Tracer, reference: Any, args: list[Any]) -> list[Any]:
         wanted = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
     except (TypeError, ValueError):
         return args
-    arrays = _arrays(tracer)
+    arrays = arrays_of(tracer)
     for place, (value, dtype) in enumerate(zip(args, wanted)):
         if is_array(value) and _numpys_dtype(value).kind in "iub" and dtype.kind in "fc":
             args[place] = arrays.ndarray.astype(value, dtype.name)
@@ -258,12 +255,12 @@ def _with_converted(tracer: Tracer, name: str, fn: Callable[..., Any]) -> Callab
             tracer.refuse("numpy-function", function=f"numpy.ndarray.{name} with a tensor")
         import numpy
 
-        return _call(tracer, f"numpy.ndarray.{name}", (getattr(numpy.ndarray, name), fn), (self, *args), kwargs)
+        return call(tracer, f"numpy.ndarray.{name}", (getattr(numpy.ndarray, name), fn), (self, *args), kwargs)
 
     return method
 
 
-def _converted(tracer: Tracer, value: Any) -> Any:
+def converted(tracer: Tracer, value: Any) -> Any:
     """An argument as torch._numpy takes it: numpy's dtypes by name, its scalars and arrays as constants."""
     import numpy
 
@@ -272,14 +269,14 @@ def _converted(tracer: Tracer, value: Any) -> Any:
     if isinstance(value, numpy.generic):
         value = numpy.asarray(value)
     if type(value) is numpy.ndarray:
-        return _arrays(tracer).ndarray(_constant(tracer, value))
+        return arrays_of(tracer).ndarray(_constant(tracer, value))
     if isinstance(value, numpy.dtype) or (isinstance(value, type) and issubclass(value, numpy.generic)):
         return numpy.dtype(value).name
     if value is numpy.newaxis or not isinstance(value, (list, tuple, slice)):
         return value
     if isinstance(value, slice):
-        return slice(*(_converted(tracer, part) for part in (value.start, value.stop, value.step)))
-    parts = [_converted(tracer, part) for part in value]
+        return slice(*(converted(tracer, part) for part in (value.start, value.stop, value.step)))
+    parts = [converted(tracer, part) for part in value]
     return parts if type(value) is list else tuple(parts)
 
 
@@ -303,7 +300,7 @@ def _ufunc(tracer: Tracer) -> Callable[..., Any]:
             if len(out) != 1 or not is_array(out[0]):
                 tracer.refuse("numpy-function", function=f"{name} with out=")
             kwargs["out"] = out[0]
-        return _call(tracer, name, (ufunc, counterpart), inputs, kwargs)
+        return call(tracer, name, (ufunc, counterpart), inputs, kwargs)
 
     return __array_ufunc__
 
@@ -314,7 +311,7 @@ def _function(tracer: Tracer) -> Callable[..., Any]:
         counterpart = _counterpart(func)
         if counterpart is None or any(issubclass(kind, torch.Tensor) for kind in types):
             tracer.refuse("numpy-function", function=name)
-        return _call(tracer, name, (func, counterpart), args, kwargs)
+        return call(tracer, name, (func, counterpart), args, kwargs)
 
     return __array_function__
 
@@ -326,69 +323,3 @@ def _counterpart(fn: Any) -> Callable[..., Any] | None:
         if getattr(module, name, None) is fn:
             return getattr(sys.modules[there], name, None)
     return None
-
-
-# -- rules ---------------------------------------------------------------------------------------------------------
-
-
-def call_numpy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor.numpy(force=False)."""
-    return array_of(tracer, args[0], **kwargs)
-
-
-def call_array(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
-    if not args:
-        return NOT_HANDLED
-    source = args[0]
-    if is_tensor(source):
-        source = array_of(tracer, source)
-    elif type(source) in (list, tuple) and any(is_array(part) for part in source):
-        source = _arrays(tracer).stack([_converted(tracer, part) for part in source])
-    elif not is_array(source):
-        return NOT_HANDLED
-    pair = (fn, getattr(_arrays(tracer), fn.__name__))
-    return _call(tracer, f"numpy.{fn.__name__}", pair, (source, *args[1:]), kwargs)
-
-
-def _to_tensor(before: Rule | None, shares: bool) -> Rule:
-    """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
-
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if not args or not is_array(args[0]):
-            return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
-        tensor = args[0].tensor.detach()
-        if shares and not args[1:] and not kwargs:
-            return tensor
-        if shares:
-            return fn(tensor, *args[1:], **kwargs)
-        wants_gradient = kwargs.get("requires_grad", False)
-        tensor = tensor.clone().to(dtype=kwargs.get("dtype"), device=kwargs.get("device"))
-        return tensor.requires_grad_() if wants_gradient else tensor
-
-    return rule
-
-
-def _of_tensor(before: Rule | None) -> Rule:
-    """float(a), int(a): what is done for the tensor."""
-
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if len(args) == 1 and is_array(args[0]):
-            args = (args[0].tensor,)
-        return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
-
-    return rule
-
-
-def table(rows: dict[int, Rule]) -> dict[int, Rule]:
-    """id(callable) → rule; `rows` holds the rules for what is given no array."""
-    found: dict[int, Rule] = {id(torch._C.TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
-    for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
-        found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)
-    for kind in (float, int):
-        found[id(kind)] = _of_tensor(rows.get(id(kind)))
-    found[id(torch.tensor)] = _to_tensor(rows.get(id(torch.tensor)), shares=False)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        found |= {id(getattr(numpy, name)): call_array for name in _MAKES_ARRAYS}
-    return found

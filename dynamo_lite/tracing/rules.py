@@ -23,6 +23,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
     marked,
     numpy_arrays,
+    numpy_rules,
     shared_memory,
     size_keys,
     sizes,
@@ -323,7 +324,7 @@ def table() -> dict[int, Rule]:
     rows |= of_distributed()
     for part in (marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
         rows |= part.table()
-    return rows | numpy_arrays.table(rows)
+    return rows | numpy_rules.table(rows)
 
 
 def in_library(module_name: str) -> bool:

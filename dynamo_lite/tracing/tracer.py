@@ -25,6 +25,7 @@ from dynamo_lite.tracing import (
     data_dependent,
     lru,
     marked,
+    numpy_rules,
     printing,
     rules,
     script_methods,
@@ -83,6 +84,7 @@ class Tracer(Observer):
         self.listeners = Listeners()
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
+        self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
@@ -221,6 +223,8 @@ class Tracer(Observer):
                 return answer
             native.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
+            if self.uses_arrays:
+                numpy_rules.refuse_unknown(self, fn, args)
             if type(fn) is torch.ScriptMethod:
                 script_methods.check(self, fn)
             answer = native.before_call(self, fn, args, kwargs)

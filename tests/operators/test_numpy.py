@@ -147,7 +147,17 @@ def text(x: torch.Tensor) -> Any:
     return x, str(x.numpy())
 
 
+def read_by_torch(x: torch.Tensor) -> Any:
+    return torch.Tensor(x.numpy())
+
+
+def random_numbers(x: torch.Tensor) -> Any:
+    return torch.from_numpy(np.random.rand(3, 4)) + x
+
+
 REFUSED = [
+    (read_by_torch, "numpy-function"),
+    (random_numbers, "unrecordable-value"),
     (returned, "numpy-output"),
     (reduce, "numpy-function"),
     (into_numpys_own, "numpy-function"),

@@ -28,6 +28,8 @@ class Module(nn.Module):
 
 
 class Rewrite(nn.Module):
+    weight: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("weight", weight().int_repr())
