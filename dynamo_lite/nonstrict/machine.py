@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +59,18 @@ class Machine(Interpreter):
             return self._run(fn, args, kwargs)
 
     def _run(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """In a copy of the context: what the program sets of context variables does not stay."""
+        context = copy_context()
+        before = dict(context.items())
         self._boundary = sys._getframe()
         try:
-            return fn(*args, **kwargs)
+            return context.run(fn, *args, **kwargs)
         finally:
             self._boundary = None
+            for variable, value in context.items():
+                if variable not in before or before[variable] is not value:
+                    text = f"the context variable {variable.name!r} is set; the program does not set it"
+                    self._tracer.unsound(text)
 
     @contextmanager
     def _doors(self) -> Iterator[None]:

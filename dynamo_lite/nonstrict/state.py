@@ -12,7 +12,7 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Iterator
-from types import CellType, FunctionType, GeneratorType, MemberDescriptorType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -26,8 +26,10 @@ from dynamo_lite.tracing.rules import in_library
 
 LIMIT = 200_000
 """Objects that are looked at, at most."""
+_HEAP_TYPE = 1 << 9
 _TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
-_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType}
+_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, ModuleType}
+_OF_ERRORS = ("args", "__cause__", "__context__", "__suppress_context__")
 _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 
 
@@ -40,6 +42,7 @@ class Reach:
         self._todo: deque[Any] = deque()
         self.caches: list[tuple[Any, Any]] = []  # functions under lru_cache, with their statistics
         self.iterators: list[tuple[Any, Any]] = []  # iterators, with their position
+        self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that learn, with their .grad
         self.complete = True
 
     def take(self, start: Any) -> None:
@@ -51,10 +54,22 @@ class Reach:
                 return
             value = self._todo.popleft()
             kind = type(value)
-            if id(value) in self._seen or kind in _LEAVES or issubclass(kind, torch.Tensor):
+            if id(value) in self._seen or kind in _LEAVES:
                 continue
             self._seen.add(id(value))
-            self._look(value, kind)
+            if issubclass(kind, torch.Tensor):
+                self._tensor(value)
+            else:
+                self._look(value, kind)
+
+    def holds(self, value: Any) -> bool:
+        """Whether an object is one of those within reach."""
+        return id(value) in self._seen
+
+    def _tensor(self, tensor: torch.Tensor) -> None:
+        if tensor.is_leaf and tensor.requires_grad:
+            self.gradients.append((tensor, tensor.grad))
+        self._journal.touch(vars(tensor), "items")
 
     def _look(self, value: Any, kind: type) -> None:
         if kind is FunctionType:
@@ -73,7 +88,14 @@ class Reach:
             self._class(value)
         elif kind in (property, staticmethod, classmethod):
             self._todo += (getattr(value, name, None) for name in ("fget", "fset", "__func__"))
-        elif kind is not ModuleType:
+        elif kind is BuiltinMethodType:
+            self._todo.append(value.__self__)
+        elif kind is functools.partial:
+            self._todo += (value.func, value.args, value.keywords, vars(value))
+        elif kind is ModuleType:
+            if not in_library(value.__name__):
+                self._journal.touch(vars(value), "items")
+        else:
             self._object(value, kind)
 
     def _object(self, value: Any, kind: type) -> None:
@@ -84,8 +106,14 @@ class Reach:
                 self._todo.extend(dict.values(value))
             elif issubclass(kind, (list, deque)):
                 self._todo.extend(list.__iter__(value) if issubclass(kind, list) else deque.__iter__(value))
-        if kind.__module__ == "builtins":
+        if issubclass(kind, BaseException):
+            for name in _OF_ERRORS:
+                self._journal.touch_member(value, name, vars(BaseException)[name])
+        elif kind.__module__ == "builtins":
             return
+        descriptor = _dict_descriptor(kind)
+        if descriptor is not None:
+            self._journal.touch_member(value, "__dict__", descriptor)
         namespace = _namespace(value)
         if _has_c_members(kind):  # some cannot be put back
             self._todo.append(namespace)
@@ -97,6 +125,9 @@ class Reach:
         self._todo.append(kind)
 
     def _function(self, fn: FunctionType) -> None:
+        if not in_library(str(fn.__globals__.get("__name__", ""))):
+            self._journal.touch(fn, "attributes")
+            self._journal.touch_member(fn, "__code__", vars(FunctionType)["__code__"])
         self._todo += fn.__closure__ or ()
         self._todo += (fn.__defaults__, fn.__kwdefaults__, *vars(fn).values())
         self._globals(fn.__globals__)
@@ -150,6 +181,14 @@ def _slot_values(value: Any) -> Iterator[Any]:
                 yield object.__getattribute__(value, name)
             except AttributeError:
                 continue
+
+
+@functools.cache
+def _dict_descriptor(kind: type) -> Any:
+    """What gives an instance its `__dict__`, if the class says so in Python."""
+    if not kind.__flags__ & _HEAP_TYPE:
+        return None
+    return next((vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)), None)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
+
 from dynamo_lite.nonstrict.machine import Machine
 from dynamo_lite.nonstrict.state import Reach, position
 from dynamo_lite.nonstrict.watch import watched
@@ -39,11 +41,15 @@ class NativeTracer(Tracer):
         self._take()
         with ExitStack() as stack:
             stack.callback(self._look_again)
-            stack.enter_context(watched(self.unsound))
+            stack.enter_context(watched(self.unsound, self._reach.holds))
             yield
 
     def _take(self) -> None:
-        self._reach.take(self.root)
+        with torch._C.DisableTorchFunction():
+            self._reach.take(self.root)
+        tensors = [id(leaf) for leaf in self.inputs.leaves if isinstance(leaf, torch.Tensor)]
+        if len(set(tensors)) < len(tensors):
+            self.unsound("one tensor is passed as several arguments, which are different objects to the program")
         if not self._reach.complete:
             self.unsound("the program holds too many objects to look at: changes of the rest are not seen")
 
@@ -58,5 +64,10 @@ class NativeTracer(Tracer):
             if position(iterator) != before:
                 kind = type(iterator).__name__
                 self.unsound(f"a {kind} from outside is moved on: its value is a constant of the program")
+        with torch._C.DisableTorchFunction():
+            for tensor, gradient in self._reach.gradients:
+                if tensor.grad is not gradient:
+                    tensor.grad = gradient
+                    self.unsound("the .grad of a parameter is set; the program does not set it")
         changed = {id(change.owner) for change in self.journal.changes()}
         self.journal.touched &= changed

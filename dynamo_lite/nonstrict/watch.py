@@ -26,6 +26,9 @@ _RNG = "{name}() changes a random number generator; the program does not"
 _PROCESS = "{name}() changes a setting of the process; the program does not, and export does not undo it"
 _UNKNOWN = "{name}() is in no table: what it reads and changes is not known"
 
+_STATE = "{name}() uses an object from outside whose state no snapshot shows; it stays as the export leaves it"
+_WITH_STATE = (Kind.OPAQUE, Kind.LOCK)
+
 _TABLES: tuple[tuple[tuple[str, ...], str], ...] = (
     (skipped.UNRECORDABLE, _CONSTANT),
     (skipped.GLOBAL_RNG, _RNG),
@@ -41,17 +44,20 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-_WRAPPERS = ("torch._compile", "torch._dynamo")
+_WRAPPERS = ("torch._compile", "torch._dynamo", "contextlib")
 
 
 @contextmanager
-def watched(unsound: Callable[[str], None]) -> Iterator[None]:
-    """While inside, `unsound` is told of each call that strict refuses, in this thread."""
+def watched(unsound: Callable[[str], None], is_outside: Callable[[Any], bool]) -> Iterator[None]:
+    """While inside, `unsound` is told of each call that strict refuses, in this thread.
+
+    is_outside: whether an object was there before the run.
+    """
     if sys.getprofile() is not None:
         unsound("a profiler is on: calls whose answer differs from call to call (time, random) are not seen")
         yield
         return
-    sys.setprofile(Watch(unsound))
+    sys.setprofile(Watch(unsound, is_outside))
     try:
         yield
     finally:
@@ -61,8 +67,9 @@ def watched(unsound: Callable[[str], None]) -> Iterator[None]:
 class Watch:
     """The profile function."""
 
-    def __init__(self, unsound: Callable[[str], None]) -> None:
+    def __init__(self, unsound: Callable[[str], None], is_outside: Callable[[Any], bool]) -> None:
         self._unsound = unsound
+        self._is_outside = is_outside
         self._python: dict[int, str] = {}  # id of a code object → text
         self._native: dict[int, str] = {}  # id of a C callable → text
         self._callers: dict[int, tuple[CodeType, bool]] = {}
@@ -89,7 +96,11 @@ class Watch:
     def _c_call(self, fn: Any) -> None:
         key = callee_key(fn, ())[0]
         text = self._native.get(id(key))
-        if text is None and (template := _KINDS.get(verdict_of(key).kind)) is not None:
+        kind = verdict_of(key).kind
+        template = (
+            _STATE if kind in _WITH_STATE and self._is_outside(getattr(fn, "__self__", None)) else _KINDS.get(kind)
+        )
+        if text is None and template is not None:
             text = template.format(name=str(name_of(key)).replace(":", ".").removeprefix("builtins."))
         if text is not None:
             self._unsound(text)
