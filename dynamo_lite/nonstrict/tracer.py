@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -41,6 +42,8 @@ class NativeTracer(Tracer):
         self._take()
         with ExitStack() as stack:
             stack.callback(self._look_again)
+            if "torch._dynamo.eval_frame" in sys.modules:  # else nothing is compiled
+                stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled code runs on real memory
             stack.enter_context(watched(self.unsound, self._reach.holds))
             yield
 

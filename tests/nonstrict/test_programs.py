@@ -308,3 +308,9 @@ def test_functions_and_hooks() -> None:
     assert_same(program.module()(x()), layer(x()) * 2)
     method = dynamo_lite.export(layer.forward, (x(),), strict=False)
     assert_same(method.module()(x()), layer.forward(x()))
+
+
+def test_a_compiled_function_is_recorded_as_what_it_computes() -> None:
+    compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
+    program = dynamo_lite.export(Wrap(lambda self, x: compiled(x) * 2), (x(),), strict=False)
+    assert [n.name for n in program.graph.nodes if n.op == "call_function"] == ["sin", "add", "mul"]
