@@ -39,8 +39,11 @@ def _is_outside() -> bool:
     """Whether what runs is not part of the program: an import, or a function whose result is assumed to be constant."""
     frame = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib") or frame.f_code is call_constant.__code__:
+        file = frame.f_code.co_filename
+        if file.startswith("<frozen importlib") or frame.f_code is call_constant.__code__:
             return True
+        if file.endswith(os.path.join("_dynamo", "mutation_guard.py")):
+            return True  # torch.compile, used earlier in the process, wraps Module.__init__ in a function of torch's
         frame = frame.f_back  # type: ignore[assignment]
     return False
 
