@@ -157,7 +157,7 @@ def test_names_that_begin_with_other_names(cls: type, spec: Any) -> None:
         assert module(cls(t(4), t(4) * 2)).tolist() == [2.0] * 4
         with pytest.raises((InputMismatch, AssertionError), match=r"b\.x|x\.x"):
             module(cls(t(3), t(2)))
-        with pytest.raises((InputMismatch, AssertionError), match="float64|dtype"):
+        with pytest.raises((InputMismatch, AssertionError), match=r"float64|dtype"):
             module(cls(t(4), t(4).double()))
 
 

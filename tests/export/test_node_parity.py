@@ -60,7 +60,10 @@ def compare(build: Build) -> None:
     """Exports by both, from fresh objects; asserts that the operators are the same."""
     ours = dynamo_lite.export(*build())
     module, args, kwargs = build()
-    theirs = torch.export.export(_as_module(module), args, kwargs, strict=True)
+    try:
+        theirs = torch.export.export(_as_module(module), args, kwargs, strict=True)
+    except torch._dynamo.exc.Unsupported as error:  # on another Python than 3.11
+        pytest.skip(f"strict refuses it here: {str(error).splitlines()[0]}")
     assert operators(ours, used_only=True) == operators(theirs, used_only=True)
     unused = operators(ours) - operators(theirs)
     assert not unused - (operators(ours) - operators(ours, used_only=True)), "what strict has not is unused"

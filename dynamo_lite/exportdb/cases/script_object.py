@@ -1,6 +1,7 @@
 """Weights packed into an object of C++
 
-Eager quantisation packs weights into a ScriptObject, which a program can neither hold nor save. Keep the quantised weight
+Eager quantisation packs weights into a ScriptObject, which a program can neither hold nor save. Keep the
+quantised weight
 as a tensor; a backend packs it.
 """
 
