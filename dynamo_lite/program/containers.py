@@ -37,6 +37,7 @@ _NOT_STATE = (
 )
 _ITEM_BASES = (OrderedDict, defaultdict, dict, list, tuple)  # an OrderedDict keeps its order beside the dict
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement (CPython, Include/object.h)
+_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: or by C code, since 3.12 (deque, socket)
 
 
 def register_container(
@@ -139,7 +140,8 @@ def _is_object(value: Any) -> bool:
 
 def _hides_state(base: type) -> bool:
     """Whether instances of a C type hold what neither attributes nor items show (a set, a deque, a socket)."""
-    return not (base.__flags__ & _HEAP_TYPE or base is object or issubclass(base, _ITEM_BASES))
+    made_by_class_statement = base.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE
+    return not (made_by_class_statement or base is object or issubclass(base, _ITEM_BASES))
 
 
 def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
 _PART = {"attr": "attributes", "cell": "cell"}
-_HEAP_TYPE = 1 << 9
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # made by a class statement; or, if both, by C code (since 3.12 more are)
 _HAVE_GC = 1 << 14
 _RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
 IN_PLACE = "inplace"
@@ -140,7 +140,9 @@ class Writes:
 
 def _is_slot(descriptor: Any) -> bool:
     """A slot of a class of the program (its values are among the attributes)."""
-    return type(descriptor) is MemberDescriptorType and bool(descriptor.__objclass__.__flags__ & _HEAP_TYPE)
+    if type(descriptor) is not MemberDescriptorType:
+        return False
+    return descriptor.__objclass__.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE
 
 
 def _is_c_data_descriptor(descriptor: Any) -> bool:
