@@ -29,7 +29,7 @@ LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
 
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2
-PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
+PYTEST := -m pytest -q -n $(WORKERS) --dist load
 export OMP_NUM_THREADS ?= 1
 
 help:
