@@ -6,6 +6,7 @@ happened, and its result goes into the program as a constant.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -71,6 +72,8 @@ class Watch:
         self._unsound = unsound
         self._is_outside = is_outside
         self._python: dict[int, str] = {}  # id of a code object → text
+        # What the garbage collector calls, whenever it runs, is no call of the program.
+        self._collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
         self._native: dict[int, str] = {}  # id of a C callable → text
         self._callers: dict[int, tuple[CodeType, bool]] = {}
         for names, template in _TABLES:
@@ -84,7 +87,7 @@ class Watch:
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "c_call":
-            if self._is_program(frame):
+            if self._is_program(frame) and frame.f_code not in self._collector:
                 self._c_call(arg)
         elif event == "call" and id(frame.f_code) in self._python:
             caller = frame.f_back

@@ -347,11 +347,6 @@ def size_in_bytes_used():
 
 
 @sound("unrecordable-value")
-def garbage_counted():
-    return Model(lambda self, x: x * gc.get_count()[0]), (t(3),)
-
-
-@sound("unrecordable-value")
 def objects_counted():
     return Model(lambda self, x: x * len(gc.get_objects())), (t(3),)
 
