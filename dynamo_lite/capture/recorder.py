@@ -594,7 +594,7 @@ class Recorder:
                 "an operator is given a torch.Generator, whose state a program cannot carry",
                 "leave `generator` out: the program then draws from the default generator",
             )
-        if isinstance(arg, torch.ScriptObject) and arg._type().name() != "_RecordFunction":
+        if isinstance(arg, torch.ScriptObject) and not arg._type().qualified_name().endswith("._RecordFunction"):
             raise CaptureError(
                 "script-object",
                 f"an operator is given a {arg._type().qualified_name()}, an object of C++ that a program cannot hold",
