@@ -29,6 +29,10 @@ LIMIT = 200_000
 _HEAP_TYPE = 1 << 9
 _TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
 _LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, ModuleType}
+_OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
+"""Globals that are the import system's: a loader can hold the whole of a test runner or a notebook."""
+_RUNNERS = frozenset({"IPython", "_pytest", "hypothesis", "ipykernel", "pluggy", "pytest", "xdist"})
+"""Packages that run programs: a mark on a test leads to every test of the session, and none of it is the program's."""
 _OF_ERRORS = ("args", "__cause__", "__context__", "__suppress_context__")
 _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 
@@ -59,7 +63,7 @@ class Reach:
             self._seen.add(id(value))
             if issubclass(kind, torch.Tensor):
                 self._tensor(value)
-            else:
+            elif str(kind.__module__).partition(".")[0] not in _RUNNERS:
                 self._look(value, kind)
 
     def holds(self, value: Any) -> bool:
@@ -93,7 +97,7 @@ class Reach:
         elif kind is functools.partial:
             self._todo += (value.func, value.args, value.keywords, vars(value))
         elif kind is ModuleType:
-            if not in_library(value.__name__):
+            if not _theirs(value.__name__):
                 self._journal.touch(vars(value), "items")
         else:
             self._object(value, kind)
@@ -125,7 +129,7 @@ class Reach:
         self._todo.append(kind)
 
     def _function(self, fn: FunctionType) -> None:
-        if not in_library(str(fn.__globals__.get("__name__", ""))):
+        if not _theirs(fn.__globals__.get("__name__", "")):
             self._journal.touch(fn, "attributes")
             self._journal.touch_member(fn, "__code__", vars(FunctionType)["__code__"])
         self._todo += fn.__closure__ or ()
@@ -134,7 +138,7 @@ class Reach:
 
     def _class(self, cls: type) -> None:
         """A class of the program's: its attributes and what its functions hold. The other classes are libraries'."""
-        if in_library(str(cls.__module__)):
+        if _theirs(cls.__module__):
             return
         self._journal.touch(cls, "attributes")
         self._todo.extend(vars(cls).values())
@@ -145,18 +149,26 @@ class Reach:
 
     def _globals(self, namespace: dict[str, Any]) -> None:
         """A module's globals: the names, and what is in containers and plain objects among the values."""
-        if id(namespace) in self._seen or in_library(str(namespace.get("__name__", ""))):
+        if id(namespace) in self._seen or _theirs(namespace.get("__name__", "")):
             return
         self._seen.add(id(namespace))
         self._journal.touch(namespace, "items")
-        for value in namespace.values():
+        for name, value in namespace.items():
+            if name in _OF_IMPORT:
+                continue
             kind = type(value)
             if issubclass(kind, type) or kind is FunctionType:
                 wanted = value.__module__ == namespace.get("__name__")  # the others are imported
             else:
-                wanted = kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not in_library(str(kind.__module__))
+                wanted = kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not _theirs(kind.__module__)
             if wanted:
                 self._todo.append(value)
+
+
+def _theirs(module_name: Any) -> bool:
+    """Whether what a module holds is a library's or a runner's."""
+    name = str(module_name)
+    return in_library(name) or name.partition(".")[0] in _RUNNERS
 
 
 def _contents(cell: CellType) -> Iterator[Any]:

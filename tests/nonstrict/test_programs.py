@@ -16,6 +16,8 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite import errors
+from dynamo_lite.nonstrict.state import Reach
+from dynamo_lite.tracing.journal import Journal
 from tests.models.registry import CORE, load
 from tests.nonstrict.programs import SAME, Wrap, x
 
@@ -314,3 +316,11 @@ def test_a_compiled_function_is_recorded_as_what_it_computes() -> None:
     compiled = torch.compile(lambda x: x.sin() + 1, backend="eager")
     program = dynamo_lite.export(Wrap(lambda self, x: compiled(x) * 2), (x(),), strict=False)
     assert [n.name for n in program.graph.nodes if n.op == "call_function"] == ["sin", "add", "mul"]
+
+
+def test_what_runs_the_program_is_out_of_reach() -> None:
+    # A mark on a test, and the loader of a test's module, lead to every test of the session.
+    reach = Reach(Journal(lambda: None))
+    reach.take(test_both_modes_give_the_same_program)
+    assert reach.complete
+    assert not any(reach.holds(part) for part in (pytest.mark, __spec__, __loader__))
