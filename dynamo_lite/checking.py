@@ -19,6 +19,7 @@ from torch.export import ExportedProgram
 from dynamo_lite.replay.compare import Difference, first_difference
 from dynamo_lite.replay.inputs import Arguments, at_sizes, corners, example, fresh
 from dynamo_lite.replay.pair import Pair
+from dynamo_lite.replay.python_state import judge
 from dynamo_lite.replay.seen import is_rejection
 
 CALLS = 2
@@ -30,12 +31,14 @@ class Replay:
     """One set of arguments: what it is, and what came of it.
 
     `outcome` is "equal", "raises alike" (both raised the same kind of exception), "rejected" (the program does not take
-    these arguments) or "different".
+    these arguments) or "different". `noted` are the changes of Python state that only eager makes and the program's
+    trace accounts for: text → how ("dropped", "invisible", "first call only").
     """
 
     label: str
     outcome: str
     difference: Difference | None = None
+    noted: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -54,6 +57,10 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{replay.label}: {replay.outcome}" for replay in self.replays]
+        noted = {text: how for replay in self.replays for text, how in replay.noted.items()}
+        if noted:
+            lines += ["", "Python state that only eager changes, as the trace says:"]
+            lines += [f"  {text} ({how})" for text, how in noted.items()]
         if self.difference is not None:
             lines += ["", str(self.difference)]
         return "\n".join(lines)
@@ -83,7 +90,10 @@ def check(
         seed: of torch's, Python's and numpy's generators, set anew before each call of either side.
 
     Compared are the outputs (structure, types, constants, tensors), the arguments after the call, the buffers and
-    parameters, the module's Python state, and exceptions. Raises nothing for a difference: the report is false.
+    parameters, exceptions, and the Python state within reach: what an eager call changes there (attributes, containers,
+    closures, globals) is a difference, unless the program's trace says that it is dropped, invisible, or set on the
+    first call only; then it is in `noted`. Raises nothing for a difference: the report is false. What eager changes
+    outside of the copies is put back.
     """
     report = Report()
     for label, arguments in _sets(program, (args, kwargs or {}), fresh_data, sizes, seed):
@@ -109,19 +119,26 @@ def _replay(
     label: str, program: ExportedProgram, mod: Any, arguments: Arguments, calls: int, tolerance: float, seed: int
 ) -> Replay:
     pair = Pair(program, mod, arguments)
-    outcome = "equal"
-    for number in range(calls):
-        eager, exported = pair.call(seed + number)
-        refused = exported.raised is not None and is_rejection(exported.raised)
-        if refused and label.startswith(_SIZES):  # the example, and other data of its sizes, must be taken
-            assert exported.raised is not None
-            return Replay(label, f"rejected ({_short(exported.raised)})")
-        difference = first_difference(program, eager, exported, tolerance, f"{label}, call {number + 1}", number > 0)
-        if difference is not None:
-            return Replay(label, "different", difference)
-        if eager.raised is not None:
-            outcome = f"raises alike ({type(eager.raised).__qualname__})"
-    return Replay(label, outcome)
+    replay = Replay(label, "equal")
+    try:
+        for number in range(calls):
+            eager, exported = pair.call(seed + number)
+            refused = exported.raised is not None and is_rejection(exported.raised)
+            if refused and label.startswith(_SIZES):  # the example, and other data of its sizes, must be taken
+                assert exported.raised is not None
+                return Replay(label, f"rejected ({_short(exported.raised)})")
+            said = judge(program, number)
+            replay.noted |= {str(change): verdict for change in eager.python if (verdict := said(change)) is not None}
+            where = f"{label}, call {number + 1}"
+            replay.difference = first_difference(program, eager, exported, tolerance, where, said)
+            if replay.difference is not None:
+                replay.outcome = "different"
+                break
+            if eager.raised is not None:
+                replay.outcome = f"raises alike ({type(eager.raised).__qualname__})"
+    finally:
+        pair.undo()
+    return replay
 
 
 def _short(error: BaseException) -> str:

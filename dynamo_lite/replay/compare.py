@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.changes import frames_of, last_change
+from dynamo_lite.replay.python_state import StateChange, accounted_arguments, argument_names
 from dynamo_lite.replay.seen import Seen
 
 
@@ -35,12 +36,20 @@ class Difference:
 
 
 def first_difference(
-    program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str, again: bool
+    program: ExportedProgram,
+    eager: Seen,
+    exported: Seen,
+    tolerance: float,
+    where: str,
+    said: Callable[[StateChange], str | None],
 ) -> Difference | None:
-    """The first difference, or None. `again`: this is not the first call, so Python state should have settled."""
+    """The first difference, or None. `said` tells how the program's trace accounts for a change of Python state."""
     if eager.raised is not None or exported.raised is not None:
         return _exceptions(eager, exported, where)
-    return next(_differences(program, eager, exported, tolerance, where), None)
+    found = next(_differences(program, eager, exported, tolerance, where), None)
+    if found is None and (lost := [change for change in eager.python if said(change) is None]):
+        found = Difference(where, f"{lost[0]} in eager; the program does not change it")
+    return found
 
 
 def _exceptions(eager: Seen, exported: Seen, where: str) -> Difference | None:
@@ -50,7 +59,11 @@ def _exceptions(eager: Seen, exported: Seen, where: str) -> Difference | None:
 
 
 def _differences(
-    program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str
+    program: ExportedProgram,
+    eager: Seen,
+    exported: Seen,
+    tolerance: float,
+    where: str,
 ) -> Iterator[Difference]:
     if text := different_trees(eager.output, exported.output):
         yield Difference(where, f"the output {text}")
@@ -60,18 +73,32 @@ def _differences(
     for index, (want, got) in enumerate(pairs):
         if text := different_values(want, got, tolerance):
             yield _at(where, f"output {index} {text}", nodes[index] if index < len(nodes) else None)
-    if text := different_trees(eager.arguments, exported.arguments):
-        yield Difference(where, f"the arguments after the call: {text}")
-        return
-    inputs = _user_inputs(program)
-    pairs = zip(pytree.tree_leaves(eager.arguments), pytree.tree_leaves(exported.arguments))
-    for index, (want, got) in enumerate(pairs):
-        if text := different_values(want, got, tolerance):
-            node = inputs[index] if index < len(inputs) else None
-            yield _at(where, f"argument {index} after the call {text}", _last_change(node))
+    yield from _of_arguments(program, eager, exported, tolerance, where)
     for name in eager.state.keys() & exported.state.keys():
         if text := different_values(eager.state[name], exported.state[name], tolerance):
             yield _at(where, f"the state {name!r} after the call {text}", _last_change(_state_node(program, name)))
+
+
+def _of_arguments(
+    program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str
+) -> Iterator[Difference]:
+    """Each argument after the call, but for containers whose change the trace says is the caller's loss."""
+    inputs, leaf = _user_inputs(program), 0
+    names = [*argument_names(program), *map(str, range(len(eager.arguments[0])))]
+    rows = [*zip(names, eager.arguments[0], exported.arguments[0])]
+    rows += [(name, value, exported.arguments[1].get(name)) for name, value in eager.arguments[1].items()]
+    accounted = accounted_arguments(program)
+    for name, want, got in rows:
+        first, leaf = leaf, leaf + len(pytree.tree_leaves(got))
+        if name in accounted:
+            continue
+        if text := different_trees(want, got):
+            yield Difference(where, f"the argument {name} after the call {text}")
+            return
+        for index, (mine, theirs) in enumerate(zip(pytree.tree_leaves(want), pytree.tree_leaves(got)), first):
+            if text := different_values(mine, theirs, tolerance):
+                node = inputs[index] if index < len(inputs) else None
+                yield _at(where, f"argument {index} after the call {text}", _last_change(node))
 
 
 def different_trees(want: Any, got: Any) -> str | None:

@@ -12,6 +12,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.replay.inputs import Arguments
+from dynamo_lite.replay.python_state import PythonState
 from dynamo_lite.replay.seen import Seen, observe
 
 
@@ -22,16 +23,25 @@ class Pair:
         self._mod, self._eager_arguments = copy.deepcopy((mod, arguments))
         self._exported = own_state(program)
         self._arguments = arguments
+        self._states: list[PythonState] = []
 
     def call(self, seed: int) -> tuple[Seen, Seen]:
         """One call of each side: (eager, the program)."""
         owner = self._mod if isinstance(self._mod, nn.Module) else getattr(self._mod, "__self__", None)
         args, kwargs = _again(self._eager_arguments, owner)
+        state = PythonState(self._mod, owner, args, kwargs)
+        self._states.append(state)
         _seed(seed)
         eager = observe(self._mod, owner, args, kwargs)
+        eager.python = state.changes()
         args, kwargs = copy.deepcopy(self._arguments)
         _seed(seed)
         return eager, observe(self._exported, self._exported, args, kwargs)
+
+    def undo(self) -> None:
+        """Put back what the eager calls changed outside of the copies: globals, classes, variables of closures."""
+        while self._states:
+            self._states.pop().undo()
 
 
 def own_state(program: ExportedProgram) -> nn.Module:

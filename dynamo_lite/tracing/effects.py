@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
@@ -22,6 +22,7 @@ from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.forsaken import forsaken
 from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.marks import frames_at
+from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.paths import path_of
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
@@ -55,10 +56,10 @@ def classify(tracer: Tracer) -> Effects:
         return effects
     _place_instance_dicts(tracer)
     outside = _outside(tracer)
-    registries = _registries(tracer.root)
+    registries = registries_of(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
-        if id(change.owner) not in outside or _same_value(change.old, change.new) or _is_invisible(change):
+        if id(change.owner) not in outside or _same_value(change.old, change.new) or is_invisible_place(change):
             continue
         registry = registries.get(id(change.owner))
         if registry is not None:
@@ -86,7 +87,8 @@ def _outside(tracer: Tracer) -> set[int]:
     return found | {id(o) for o in journal.owners() if tracer.writes.is_from_outside(o)}
 
 
-def _is_invisible(change: Change) -> bool:
+def is_invisible_place(change: Change) -> bool:
+    """Whether a change is in a place that nobody looks at: which warnings were shown, a library's own counters."""
     if _is_globals(change.owner) and change.key == "__warningregistry__":
         return True  # which warnings have been shown
     return _place(change) in INVISIBLE or is_invisible(change.part)
@@ -108,7 +110,7 @@ def _place_instance_dicts(tracer: Tracer) -> None:
             tracer.made_dicts.add(key)
 
 
-def _registries(root: Any) -> dict[int, tuple[str, str]]:
+def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     """id of each module's registry dict → (which registry, the module's path)."""
     rows = {}
     if isinstance(root, nn.Module):
@@ -179,18 +181,25 @@ def error(tracer: Tracer, change: Change) -> GraphBreak:
     return tracer.refusal("python-state", change.mark, target=target, **texts)
 
 
-def describe_target(tracer: Tracer, change: Change) -> str:
+class Place(Protocol):
+    """Where names start: the callable (or the module that it is a method of), and the modules below it."""
+
+    root: Any
+    modules: ModuleStack
+
+
+def describe_target(place: Place, change: Change) -> str:
     """The changed place as Python names it (self.layers[0].count, CONFIG['n']), or in words where it has no name."""
     owner = change.owner
     if change.part == "cell":
         return "a variable of an enclosing function"
     if isinstance(owner, nn.Module) and change.part == "attributes":
-        path = tracer.modules.path(owner)
+        path = place.modules.path(owner)
         prefix = "self" if path in (None, "") else f"self.{path}"
         return f"{prefix}.{change.key}"
     if _is_globals(owner):
         return f"the global {change.key}"
-    path = path_of(owner, tracer.root)
+    path = path_of(owner, place.root)
     if change.part == "items":
         if path is not None and path.endswith(".__dict__") and isinstance(change.key, str):
             return f"{path.removesuffix('.__dict__')}.{change.key}"
