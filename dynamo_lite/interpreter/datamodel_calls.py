@@ -7,8 +7,8 @@ from typing import Any
 
 from dynamo_lite.interpreter.datamodel_attributes import getattr_, lookup_special, type_lookup
 from dynamo_lite.interpreter.sentinels import MISSING
+from dynamo_lite.interpreter.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 
-_HEAP_TYPE = 1 << 9
 _NOT_INSTANTIABLE = 1 << 7
 _is_subtype = type.__subclasscheck__
 
@@ -31,7 +31,7 @@ def call_class(vm: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
 def construct(vm: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `type.__call__` does: `__new__`, and `__init__` if an instance of `cls` came back."""
     flags = cls.__flags__
-    if flags & _NOT_INSTANTIABLE or (len(args) != 3 if cls is type else not flags & _HEAP_TYPE):
+    if flags & _NOT_INSTANTIABLE or (len(args) != 3 if cls is type else flags & HEAP_OR_IMMUTABLE != HEAP_TYPE):
         return native(vm, cls, args, kwargs)
     finalizer = type_lookup(cls, "__del__")
     if type(finalizer) is FunctionType:

@@ -30,6 +30,8 @@ from threading import get_ident
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
+
 _GENERATOR_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 )
@@ -163,7 +165,6 @@ _HOLDER_MODULES = frozenset(
     {"builtins", "itertools", "functools", "_functools", "collections", "_collections", "operator", "_operator"}
 )
 _HAVE_GC = 1 << 14
-_HEAP_TYPE = 1 << 9
 
 
 class Doors:
@@ -349,7 +350,7 @@ class Doors:
         for base in _mro(kind) or (kind,):  # a C type that was never readied has no MRO
             if base not in known:
                 known[base] = issubclass(base, type)
-                if base.__flags__ & _HEAP_TYPE:
+                if is_changeable(base):
                     for value in list(_namespace(base).values()):
                         self.arm_attribute(value)
         return known[kind]
@@ -432,7 +433,7 @@ def _holds_functions(kind: type) -> bool:
     """Whether instances of this standard type may hold functions that C code calls (map, partial, ...)."""
     if not kind.__flags__ & _HAVE_GC or issubclass(kind, type):
         return False
-    module = _namespace(kind).get("__module__") if kind.__flags__ & _HEAP_TYPE else kind.__module__
+    module = _namespace(kind).get("__module__") if is_changeable(kind) else kind.__module__
     return module in _HOLDER_MODULES
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-_HEAP_TYPE = 1 << 9
+from dynamo_lite.interpreter.type_flags import is_changeable
 
 
 def type_name(cls: type) -> str:
     """tp_name: a heap type's __name__; a static type outside builtins carries its module."""
     name: str = type.__dict__["__name__"].__get__(cls)
-    if cls.__flags__ & _HEAP_TYPE:
+    if is_changeable(cls):
         return name
     module = type.__dict__["__module__"].__get__(cls)
     return name if module == "builtins" else f"{module}.{name}"

@@ -32,6 +32,7 @@ from .observer import NOT_HANDLED, Observer
 from .recursion import HOST_LIMIT
 from .sentinels import MISSING
 from .tracebacks import strip
+from .type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 
 _REQUIRED: Final[Any] = object()
 
@@ -283,7 +284,6 @@ _BOUND: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrap
 _C_CALLABLES: Final = frozenset(
     {*_BOUND, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
 )
-_HEAP_TYPE: Final = 1 << 9
 
 _static_methods: dict[tuple[type, str], Any] = {}
 """_find for types that cannot change."""
@@ -309,7 +309,7 @@ def _find(cls: type, name: str) -> Any:
 
 
 def _find_method(cls: type, name: str) -> Any:
-    if cls.__flags__ & _HEAP_TYPE:
+    if cls.__flags__ & HEAP_OR_IMMUTABLE == HEAP_TYPE:
         return _find(cls, name)
     found = _static_methods.get((cls, name))
     if found is None:

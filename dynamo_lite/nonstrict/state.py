@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 from dynamo_lite.interpreter.doors import ATOMS
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.lru import LruCacheWrapper
@@ -26,7 +27,6 @@ from dynamo_lite.tracing.rules import in_library
 
 LIMIT = 200_000
 """Objects that are looked at, at most."""
-_HEAP_TYPE = 1 << 9
 _TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
 _LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, ModuleType}
 _OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
@@ -198,7 +198,7 @@ def _slot_values(value: Any) -> Iterator[Any]:
 @functools.cache
 def _dict_descriptor(kind: type) -> Any:
     """What gives an instance its `__dict__`, if the class says so in Python."""
-    if not kind.__flags__ & _HEAP_TYPE:
+    if not is_changeable(kind):
         return None
     return next((vars(base)["__dict__"] for base in kind.__mro__ if "__dict__" in vars(base)), None)
 

@@ -22,6 +22,7 @@ from torch import nn
 from torch.fx._pytree import register_pytree_flatten_spec
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.object_context import Key, ObjectContext, copy_plain
@@ -36,8 +37,6 @@ _NOT_STATE = (
     *(FunctionType, MethodType, BuiltinFunctionType, GeneratorType, _IntWrapper),
 )
 _ITEM_BASES = (OrderedDict, defaultdict, dict, list, tuple)  # an OrderedDict keeps its order beside the dict
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement (CPython, Include/object.h)
-_IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: or by C code, since 3.12 (deque, socket)
 
 
 def register_container(
@@ -134,14 +133,13 @@ def _is_object(value: Any) -> bool:
     if isinstance(value, _NOT_STATE):
         return False
     cls = type(value)
-    is_ours = bool(cls.__flags__ & _HEAP_TYPE) or isinstance(value, _ITEM_BASES)
+    is_ours = is_changeable(cls) or isinstance(value, _ITEM_BASES)
     return is_ours and not any(map(_hides_state, cls.__mro__))
 
 
 def _hides_state(base: type) -> bool:
     """Whether instances of a C type hold what neither attributes nor items show (a set, a deque, a socket)."""
-    made_by_class_statement = base.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE
-    return not (made_by_class_statement or base is object or issubclass(base, _ITEM_BASES))
+    return not (is_changeable(base) or base is object or issubclass(base, _ITEM_BASES))
 
 
 def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:

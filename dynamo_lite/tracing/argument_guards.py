@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing.assumptions import Walk
@@ -75,7 +76,7 @@ class _Guarding:
 
     def _container(self, value: Any, place: Any, source: Source) -> None:
         walk, kind = self.walk, type(value)
-        if kind.__flags__ & classes.HEAP_TYPE:
+        if is_changeable(kind):
             walk.visit(kind, walk.constant(kind), None)
         walk.add("type", source, kind, None)
         step = item_step(value)
@@ -88,7 +89,7 @@ class _Guarding:
             walk.add("length", source, len(items), None)
             for index, (item, at) in enumerate(zip(items, place)):
                 self.value(item, at, walk.child(source, step, index))
-        elif step is None and not kind.__flags__ & classes.HEAP_TYPE:
+        elif step is None and not is_changeable(kind):
             walk.place(value, source, None)
         self._attributes(value, place, source)
 

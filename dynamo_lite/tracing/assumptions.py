@@ -14,9 +14,10 @@ from collections.abc import Callable
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing.attribute_places import AttributePlaces
-from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
+from dynamo_lite.tracing.class_attributes import Entry
 from dynamo_lite.tracing.lru import still_holds
 from dynamo_lite.tracing.places import LRU_CACHE
 from dynamo_lite.tracing.reads import Site
@@ -63,7 +64,7 @@ class Walk(AttributePlaces):
             self.place(value.__wrapped__, self.child(source, "attribute", "__wrapped__"), site)
         else:
             self._instance(value, source, site)
-        if kind.__flags__ & HEAP_TYPE and not issubclass(kind, type):
+        if is_changeable(kind) and not issubclass(kind, type):
             self.visit(kind, self.constant(kind), site)
 
     def _instance(self, value: Any, source: Source, site: Site | None) -> None:
@@ -100,7 +101,7 @@ class Walk(AttributePlaces):
         """The functions of a class that ran, however they were reached (special methods, super(), properties)."""
         called = self._reads.called
         for base in classes.mro(cls):
-            if not base.__flags__ & HEAP_TYPE:
+            if not is_changeable(base):
                 continue
             if base is not cls and id(base) in self._looks:
                 self.visit(base, self.constant(base), None)

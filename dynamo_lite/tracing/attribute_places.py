@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
-from dynamo_lite.tracing.class_attributes import HEAP_TYPE, Entry
+from dynamo_lite.tracing.class_attributes import Entry
 from dynamo_lite.tracing.container_places import ContainerPlaces
 from dynamo_lite.tracing.reads import Site
 from guards import Source
@@ -67,14 +68,14 @@ class AttributePlaces(ContainerPlaces):
 
     def class_entry(self, cls: type, name: str, found: Entry, site: Site | None) -> None:
         """`cls.name` is what the namespace of `found.cls` holds."""
-        if (id(cls), name) in self._class_entries or not found.cls.__flags__ & HEAP_TYPE:
+        if (id(cls), name) in self._class_entries or not is_changeable(found.cls):
             return  # C types do not change
         self._class_entries.add((id(cls), name))
         if type(cls) is type and not classes.binds(found.value):
             path = self.child(self.constant(cls), "attribute", name)
         else:
             for base in classes.mro(cls)[: classes.mro(cls).index(found.cls)]:
-                if base.__flags__ & HEAP_TYPE:
+                if is_changeable(base):
                     self.absent(self.child(self.constant(base), "attribute", "__dict__"), name, site)
             path = self.child(self.constant(found.cls), "class_entry", name)
         self.place(found.value, path, site, fixed=True)

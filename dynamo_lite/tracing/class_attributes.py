@@ -6,9 +6,10 @@ import types
 from collections.abc import Container
 from typing import Any, NamedTuple
 
+from dynamo_lite.interpreter.type_flags import is_changeable
+
 _namespace: Any = type.__dict__["__dict__"].__get__
 _mro: Any = type.__dict__["__mro__"].__get__
-HEAP_TYPE = 1 << 9
 
 
 class Entry(NamedTuple):
@@ -73,7 +74,7 @@ def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
         return functions_in(value.__func__)
     if kind is property:
         return tuple(f for part in (value.fget, value.fset, value.fdel) for f in functions_in(part))
-    held = instance_dict(value) if kind.__flags__ & HEAP_TYPE else None  # cached_property, partialmethod, ...
+    held = instance_dict(value) if is_changeable(kind) else None  # cached_property, partialmethod, ...
     return tuple(f for f in (held or {}).values() if type(f) is types.FunctionType)
 
 
@@ -84,7 +85,7 @@ def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, type
         if type(value) is types.FunctionType:
             if id(value) in ids:
                 found.append((name, value, value))
-        elif type(value).__flags__ & HEAP_TYPE or type(value) in _WRAPPERS:
+        elif is_changeable(type(value)) or type(value) in _WRAPPERS:
             function = next((f for f in functions_in(value) if id(f) in ids), None)
             if function is not None:
                 found.append((name, value, function))

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import nn
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
-from dynamo_lite.tracing.class_attributes import HEAP_TYPE
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.opaque import same_contents
 from dynamo_lite.tracing.places import Places
@@ -117,7 +117,7 @@ class ContainerPlaces(Places):
                 todo += [self._entry(value, source, i, k) for i, k in enumerate(dict.keys(value))]
             elif step is not None:
                 todo += [(item, self.child(source, step, i)) for i, item in enumerate(items_of(value))]
-            if state and type(value).__flags__ & HEAP_TYPE and not isinstance(value, (type, nn.Module)):
+            if state and is_changeable(type(value)) and not isinstance(value, (type, nn.Module)):
                 namespace = classes.instance_dict(value)
                 if namespace is not None:
                     todo.append((namespace, self.dict_of(value, source)))

@@ -10,6 +10,8 @@ import itertools
 from types import FunctionType, GeneratorType
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
+
 _ITERABLES: tuple[Any, ...] = (
     [],
     (),
@@ -40,7 +42,6 @@ ITERATORS: frozenset[type] = frozenset(
     ]
 )
 
-_HEAP_TYPE = 1 << 9
 _known: dict[type, bool] = dict.fromkeys(ITERATORS, True)
 
 
@@ -51,6 +52,6 @@ def is_c_iterator(kind: type) -> bool:
         mro = type.__dict__["__mro__"].__get__(kind) or ()
         step = next((vars(base)["__next__"] for base in mro if "__next__" in vars(base)), None)
         answer = step is not None and type(step) is not FunctionType
-        if not kind.__flags__ & _HEAP_TYPE:  # the classes of the program are not kept alive
+        if not is_changeable(kind):  # the classes of the program are not kept alive
             _known[kind] = answer
     return answer

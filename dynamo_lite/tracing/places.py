@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import torch
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
-from dynamo_lite.tracing.class_attributes import HEAP_TYPE
 from dynamo_lite.tracing.opaque import ATOM_BASES, same_contents
 from dynamo_lite.tracing.reads import Reads, Site
 from guards import Guard, Source, facts_of, root
@@ -49,7 +49,7 @@ class _Natures(dict[type, int]):
             nature = TENSOR
         else:
             nature = CONSTANT if issubclass(kind, _CONSTANTS) else OTHER
-        if not kind.__flags__ & HEAP_TYPE:  # the program's classes are not kept alive
+        if not is_changeable(kind):  # the program's classes are not kept alive
             self[kind] = nature
         return nature
 
@@ -148,13 +148,13 @@ class Places:
             self.add("is", source, value, site)
             return
         self.add("type", source, kind, site)
-        if not kind.__flags__ & HEAP_TYPE and not issubclass(kind, _STRUCTURED):
+        if not is_changeable(kind) and not issubclass(kind, _STRUCTURED):
             contents = same_contents(value)
             if contents is None:
                 self.add("is", source, value, site)
             else:
                 self.add("contents", source, contents, site)
-        elif kind.__flags__ & HEAP_TYPE and issubclass(kind, ATOM_BASES):
+        elif is_changeable(kind) and issubclass(kind, ATOM_BASES):
             self.add("contents", source, same_contents(value), site)
 
     def visit(self, value: Any, source: Source, site: Site | None) -> None:
@@ -203,7 +203,7 @@ class Places:
 
     def no_attribute(self, cls: type, name: str, site: Site | None) -> None:
         """No class of the MRO has `name`."""
-        if (id(cls), name) not in self._class_entries and cls.__flags__ & HEAP_TYPE:
+        if (id(cls), name) not in self._class_entries and is_changeable(cls):
             self._class_entries.add((id(cls), name))
             self.add("no_attribute", self.constant(cls), name, site)
 

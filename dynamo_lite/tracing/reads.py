@@ -40,6 +40,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
@@ -204,7 +205,7 @@ class Reads:
         if how is None:
             if type(fn) is weakref.ref:
                 self.read("referent", fn)
-            if issubclass(type(fn), type) and fn.__flags__ & _HEAP_TYPE:
+            if issubclass(type(fn), type) and is_changeable(fn):
                 return  # its __new__ and __init__ are calls of their own
             self._deep(args, kwargs, PARTS)
         elif how is NOTHING or not args:
@@ -263,7 +264,6 @@ class Reads:
         return None
 
 
-_HEAP_TYPE = 1 << 9
 _namespace_of: Any = vars(torch.Tensor)["__dict__"].__get__
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, concrete, holds_size, number
 from dynamo_lite.tracing.sizes import Rule, needs_number
 from dynamo_lite.tracing.trusted import is_trusted
@@ -90,7 +91,6 @@ _C_CALLABLES = frozenset(
     }
 )
 _NUMBER_TYPES = frozenset({int, float, bool, complex})
-_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
 
 
 def wants_numbers(fn: Any) -> bool:
@@ -105,7 +105,7 @@ def wants_numbers(fn: Any) -> bool:
             return True
         module = getattr(fn, "__module__", None) if owner is None else owner.__module__
     elif issubclass(kind, type):
-        is_native = not fn.__flags__ & _HEAP_TYPE or fn.__flags__ & _IMMUTABLE_TYPE
+        is_native = not is_changeable(fn)
         module = fn.__module__ if is_native else None
     else:
         is_native = type(datamodel.type_lookup(kind, "__call__")) is WrapperDescriptorType

@@ -16,6 +16,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter.doors import original_code
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import memory
 
 MISSING = object()
@@ -135,11 +136,11 @@ def _slot_names(cls: type) -> list[tuple[str, Any]]:
         return [(name, cls.__dict__[name]) for name in _FUNCTION_PARTS]
     found: list[tuple[str, Any]] = []
     for base in cls.__mro__:
-        if base.__flags__ & _HEAP_TYPE:  # the members of C types are their own business; most cannot be set
+        if is_changeable(base):  # the members of C types are their own business; most cannot be set
             for name, member in base.__dict__.items():
                 if type(member) is _MEMBER and name not in ("__weakref__", "__dict__"):
                     found.append((name, member))
-    if cls.__flags__ & _HEAP_TYPE:
+    if is_changeable(cls):
         found.append(("__class__", object.__dict__["__class__"]))
     return found
 
@@ -152,8 +153,6 @@ class _WithSlot:
 
 
 _MEMBER = type(_WithSlot.__dict__["slot"])
-_HEAP_TYPE = 1 << 9
-"""Py_TPFLAGS_HEAPTYPE: the type was made by a class statement or by `type()`."""
 
 
 def attributes(owner: Any) -> Snapshot | None:

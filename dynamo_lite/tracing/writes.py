@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.doors import ATOMS
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import memory
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.kinds import is_tensor
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
 _PART = {"attr": "attributes", "cell": "cell"}
-_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # made by a class statement; or, if both, by C code (since 3.12 more are)
 _HAVE_GC = 1 << 14
 _RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
 IN_PLACE = "inplace"
@@ -142,7 +142,7 @@ def _is_slot(descriptor: Any) -> bool:
     """A slot of a class of the program (its values are among the attributes)."""
     if type(descriptor) is not MemberDescriptorType:
         return False
-    return descriptor.__objclass__.__flags__ & (_HEAP_TYPE | _IMMUTABLE_TYPE) == _HEAP_TYPE
+    return is_changeable(descriptor.__objclass__)
 
 
 def _is_c_data_descriptor(descriptor: Any) -> bool:

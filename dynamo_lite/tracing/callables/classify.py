@@ -14,12 +14,11 @@ from types import (
 )
 from typing import Any
 
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing.callables import containers, table
 from dynamo_lite.tracing.callables.verdicts import PURE, PYTHON, UNKNOWN, Verdict
 
 _DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
-_HEAP_TYPE = 1 << 9
-_IMMUTABLE_TYPE = 1 << 8
 
 _verdicts: dict[int, tuple[Any, Verdict]] = {}
 """id of a callable → (the callable, so that the id stays its own, its verdict)."""
@@ -37,7 +36,7 @@ def verdict_of(fn: Any) -> Verdict:
 
 
 def _is_static(fn: Any) -> bool:
-    return issubclass(type(fn), type) and not fn.__flags__ & _HEAP_TYPE
+    return issubclass(type(fn), type) and not is_changeable(fn)
 
 
 def classify(fn: Any) -> Verdict:
@@ -131,4 +130,4 @@ def _public(module: str) -> str:
 
 def _is_python_class(cls: type) -> bool:
     """Made by a class statement (or `type()`): its `__new__` and `__init__` are called one by one, and judged there."""
-    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE_TYPE and "__module__" in cls.__dict__
+    return is_changeable(cls) and "__module__" in cls.__dict__
