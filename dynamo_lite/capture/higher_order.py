@@ -69,7 +69,7 @@ def record(
     Raises CaptureError for a function that is no such module: nobody has traced it.
     """
     assert isinstance(op, HigherOrderOperator)
-    fakes = pytree.tree_map(lambda leaf: recorder._fake(_unpacked(leaf)), (args, kwargs))
+    fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
@@ -84,7 +84,7 @@ def record(
             "see torch's documentation of it for what its functions may return",
             {"function": op.name(), "reason": str(error).strip() or type(error).__name__},
         ) from error
-    node = recorder._call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
+    node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
     _bind(recorder, node, out)
     return out
 
@@ -106,7 +106,7 @@ def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
             "call the torch function that it belongs to (torch.cond, ...)",
             {"function": op.name()},
         )
-    return recorder._lower(leaf)
+    return recorder.lower(leaf)
 
 
 def _attribute(recorder: Recorder, name: str) -> fx.Node:
@@ -122,10 +122,10 @@ def _attribute(recorder: Recorder, name: str) -> fx.Node:
 
 def _bind(recorder: Recorder, node: fx.Node, out: Any) -> None:
     if isinstance(out, torch.Tensor):
-        recorder._bind(out, node)
+        recorder.bind(out, node)
     elif isinstance(out, (tuple, list)):
-        recorder._bind_each(out, node)
+        recorder.bind_each(out, node)
     else:
         node.meta["val"] = out
     if recorder.env is not None and recorder.env.pending_fresh_unbacked_symbols:
-        recorder._bind_unbacked(node, out)
+        recorder.bind_unbacked(node, out)

@@ -24,9 +24,9 @@ from dynamo_lite.capture.tensor_map import TensorMap
 from symbolic_shapes.expr import Node, Symbol
 
 if TYPE_CHECKING:
-    from dynamo_lite.capture.recorder import Recorder
+    from dynamo_lite.capture.outside import Outside
 
-_FIELDS = ("graph", "_nodes", "sizes", "_last_first", "modules", "marked_grad", "autocast_nodes")
+_FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
 """What of the recorder belongs to one level."""
 
 
@@ -53,9 +53,9 @@ class Level:
 class SubgraphSizes(SizeNodes):
     """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
 
-    def __init__(self, recorder: Recorder, levels: Levels) -> None:
+    def __init__(self, recorder: Outside, levels: Levels) -> None:
         assert recorder.env is not None
-        super().__init__(recorder.env, recorder._size_node, recorder._first_size_node)
+        super().__init__(recorder.env, recorder.size_node, recorder.first_size_node)
         self._levels: Levels = levels
 
     def _read(self, core: Node) -> fx.Node | None:
@@ -69,7 +69,7 @@ class SubgraphSizes(SizeNodes):
 class Levels:
     """The stack of levels of one recorder; empty while it records the program itself."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Outside) -> None:
         self._recorder = recorder
         self._inner: list[Level] = []
         self._saved: list[dict[str, Any]] = []
@@ -85,9 +85,9 @@ class Levels:
         level = Level(fx.Graph(), enabled, may_mutate)
         self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
         self._inner.append(level)
-        recorder.graph, recorder._nodes, recorder.modules = level.graph, TensorMap(), level.modules
+        recorder.graph, recorder.nodes, recorder.modules = level.graph, TensorMap(), level.modules
         recorder.sizes = None if recorder.env is None else SubgraphSizes(recorder, self)
-        recorder._last_first, recorder.marked_grad, recorder.autocast_nodes = None, enabled, []
+        recorder.last_first, recorder.marked_grad, recorder.autocast_nodes = None, enabled, []
         try:
             yield level
             if recorder.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
@@ -133,12 +133,12 @@ class Levels:
         with self._around():
             fake = recorder.lift(tensor)
             name = recorder.node_of(fake).name
-        if fake not in recorder._nodes:
+        if fake not in recorder.nodes:
             node = self._placeholder(name)
             self._inner[-1].captured.append((node, fake))
             self._inner[-1].storages.add(storage_key(fake))
-            recorder._bind(fake, node)
-            recorder._keep.append(fake)
+            recorder.bind(fake, node)
+            recorder.keep.append(fake)
             self._add_sizes(node, fake)
         return fake
 
@@ -157,8 +157,8 @@ class Levels:
         node = self._placeholder(name)
         level.arguments.append(node)
         if isinstance(value, torch.Tensor):
-            recorder._bind(value, node)
-            recorder._keep.append(value)
+            recorder.bind(value, node)
+            recorder.keep.append(value)
             level.storages.add(storage_key(value))
             self._add_sizes(node, value)
         else:
@@ -169,7 +169,7 @@ class Levels:
 
     def _add_sizes(self, node: fx.Node, tensor: torch.Tensor) -> None:
         recorder = self._recorder
-        recorder._last_first = self._inner[-1].placeholders[-1]
+        recorder.last_first = self._inner[-1].placeholders[-1]
         if recorder.sizes is not None and tensor._has_symbolic_sizes_strides:
             recorder.sizes.add_tensor(node, tensor, first=True)
 
@@ -191,7 +191,7 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
     return node
 
 
-def operands_of(recorder: Recorder, levels: Sequence[Level]) -> list[Any]:
+def operands_of(recorder: Outside, levels: Sequence[Level]) -> list[Any]:
     """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
 
     torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError
@@ -213,7 +213,7 @@ def operands_of(recorder: Recorder, levels: Sequence[Level]) -> list[Any]:
                 )
             with unrecorded():
                 copy = torch.ops.aten.clone.default(value)
-            operands[index] = recorder._record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
+            operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
         taken.add(key)
     return operands
 

@@ -72,7 +72,7 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
-        fakes = pytree.tree_map(self._recorder._fake, (args, kwargs))
+        fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
         with self:
             return func.decompose(*fakes[0], **fakes[1])
 

@@ -85,7 +85,7 @@ def call_while_loop(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict
 def _run_while(tracer: Tracer, op: Any, modules: list[Any], carried: Any, examples: Any, operands: Any) -> Any:
     """Records the loop. It runs on the examples: what comes out must not depend on the first step's integers."""
     recorder = tracer.recorder
-    fakes = tuple(recorder._fake(operand) for operand in operands)
+    fakes = tuple(recorder.stand_in(operand) for operand in operands)
     with higher_order.unrecorded():
         run_on = (*modules, examples, fakes)
         return recorder.guarded(higher_order.record, recorder, op, (*modules, carried, operands), {}, run_on)

@@ -1,0 +1,267 @@
+"""Tensors from outside of the program: inputs, parameters, buffers and constants, each with a placeholder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from dynamo_lite.capture import subclasses
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
+from dynamo_lite.capture.carried import constant_history, copy_history
+from dynamo_lite.capture.context import NodeContext
+from dynamo_lite.capture.errors import CaptureError, UnknownTensor
+from dynamo_lite.capture.levels import Levels
+from dynamo_lite.capture.lifting import Lifted, LiftedKind, constant_attributes, registered_state
+from dynamo_lite.capture.names import lifted_names
+from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.capture.writer import SYMBOLIC, GraphWriter
+from dynamo_lite.errors import InvalidArguments
+from symbolic_shapes.torch_inputs import TensorPolicy, create_symbolic_tensor
+
+
+class Outside(GraphWriter):
+    """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
+
+    Args:
+        root: the module whose registered tensors become p_/b_ placeholders, used or not; None for a function.
+        input_names: the placeholder names of the flat inputs, in order (`bind_inputs` takes their values).
+    """
+
+    def __init__(
+        self, root: nn.Module | None, input_names: Sequence[str], fake_mode: FakeTensorMode, context: NodeContext
+    ) -> None:
+        super().__init__(fake_mode, context)
+        self.levels = Levels(self)
+        self.lifted: list[Lifted] = []
+        self.input_nodes: list[fx.Node] = []
+        self.earlier: Outside | None = None  # the recording that ran before this one, from the state before
+        self.subclasses: set[type] = set()
+        """Classes that tensors of the program have, and their stand-ins have not."""
+        self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
+        self._root = root
+        self._lifted_by_id: dict[int, Lifted] = {}
+        self._constant_fqns: dict[int, str] | None = None
+        self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
+        self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
+        self._carried_nodes: dict[fx.Node, fx.Node] = {}
+        self._used_names = set(input_names)
+        self._input_names = list(input_names)
+        self._add_state()
+
+    def _add_state(self) -> None:
+        state = list(registered_state(self._root))
+        self.stand_ins.expect(entry.tensor for entry in state)
+        prefixes = [("p_" if s.kind is LiftedKind.PARAMETER else "b_", s.fqn) for s in state]
+        for entry, name in zip(state, lifted_names(prefixes, self._used_names)):
+            self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
+
+    def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
+        """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
+
+        policies: which sizes of each value are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for none.
+
+        The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
+        constant of the program and passes through. values: as many as `input_names`.
+        """
+        if len(values) != len(self._input_names):
+            raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
+        results: list[Any] = []
+        for name, value, policy in zip(self._input_names, values, policies or [None] * len(values)):
+            node = self.placeholder(name)
+            self.input_nodes.append(node)
+            if isinstance(value, torch.Tensor):
+                value = self._stand_in_of_input(name, value, policy)
+                self.bind(value, node)
+                self._outside[id(value)] = len(results)
+                self.keep.append(value)
+            elif policy is not None:
+                value = node.meta["val"] = self._symbolic_number(value, policy, name)
+                if isinstance(value, SYMBOLIC):
+                    self.sizes.add_value(node, value)  # type: ignore[union-attr]
+            else:
+                node.meta["val"] = value
+            results.append(value)
+        self.last_first = self.input_nodes[-1] if self.input_nodes else None
+        for node, value in zip(self.input_nodes, results):
+            if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
+                self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
+        return results
+
+    def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
+        assert self.env is not None
+        return self.env.wrap(self.env.input_size(value, policy, name))
+
+    def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        complaint = subclasses.complaint(type(tensor), is_input=True)
+        if complaint is not None:
+            raise InvalidArguments(f"the input {name} is {complaint}")
+        self._note_class(tensor)
+        try:
+            return _plain(self._fake_input(tensor, policy), f"the input {name}")
+        except RuntimeError as error:  # a quantized or a nested tensor
+            reason = str(error).partition("\n")[0]
+            what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
+            raise InvalidArguments(what) from error
+
+    def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
+        # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
+        # a parameter, or given twice, has to stay distinguishable.
+        plain = subclasses.as_plain(tensor)
+        with torch.no_grad():
+            alias = plain.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
+        alias.requires_grad_(tensor.requires_grad)
+        if isinstance(alias, FakeTensor):
+            return alias
+        self.keep.append(alias)
+        if policy is not None:
+            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
+        return self.fake_mode.from_tensor(alias, static_shapes=True)
+
+    def _lift(
+        self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
+    ) -> Lifted:
+        self._check_class(tensor, kind, fqn)
+        fake = self.stand_ins.of(tensor)
+        if not isinstance(fake, FakeTensor):
+            self._no_stand_in(fake, kind, fqn)
+        with self.levels.outermost():
+            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
+            lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
+            self.lifted.append(lifted)
+            self._lifted_by_id[id(tensor)] = lifted
+            self._outside[id(fake)] = None
+            self.bind(fake, node)
+        return lifted
+
+    def _no_stand_in(self, fake: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
+        """Refuses a tensor subclass that wraps other tensors (a DTensor)."""
+        if kind is not LiftedKind.CONSTANT:
+            raise InvalidArguments(_wrapper(f"{fqn} of the module", fake))
+        name = type(fake).__qualname__
+        raise CaptureError("tensor-subclass", f"a {name} from outside", "use plain tensors in forward", {"name": name})
+
+    def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            raise CaptureError(
+                "opaque-transform",
+                "an operator runs on a tensor inside of torch.vmap, torch.func.grad or another transform",
+                "write the batched operators out, or call the transform outside of the exported function",
+                {"function": "torch.func"},
+            )
+        if self._constant_fqns is None:
+            self._constant_fqns = constant_attributes(self._root)
+        fqn = self._constant_fqns.get(id(tensor))
+        if isinstance(tensor, FakeTensor) and (fqn is None or tensor.fake_mode is not self.fake_mode):
+            foreign = tensor.fake_mode is not self.fake_mode
+            raise UnknownTensor(
+                "foreign-tensor" if foreign else "unknown-tensor",
+                f"a FakeTensor of shape {list(tensor.shape)} and dtype {tensor.dtype} that this recording did not make",
+                "do not keep tensors of one call for the next",
+            )
+        if tensor.requires_grad and tensor.is_leaf and not isinstance(tensor, FakeTensor):
+            fqn = self._fresh_fqn("lifted_parameter")
+            (name,) = lifted_names([("p_", fqn)], self._used_names)
+            return self._lift(tensor, LiftedKind.PARAMETER, fqn, name)
+        if fqn is None:
+            fqn = self._fresh_fqn("lifted_tensor")
+        (name,) = lifted_names([("c_", fqn)], self._used_names)
+        lifted = self._lift(tensor, LiftedKind.CONSTANT, fqn, name)
+        self.constant_storages[storage_key(lifted.fake)] = lifted
+        return lifted
+
+    def protect(self, tensor: torch.Tensor) -> None:
+        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy)."""
+        node = self.nodes.get(self.lift(tensor))
+        while node is not None and node.all_input_nodes:
+            node = node.all_input_nodes[0]
+        lifted = next((entry for entry in self.lifted if entry.node is node), None)
+        if lifted is not None:
+            self.constant_storages[storage_key(self.lift(tensor))] = lifted
+
+    def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
+        """Refuses a tensor of a subclass that a stand-in does not do for."""
+        complaint = subclasses.complaint(type(tensor), is_input=False)
+        if complaint is not None and kind is not LiftedKind.CONSTANT:
+            raise InvalidArguments(f"the {kind.value} {fqn} is {complaint}")
+        if complaint is not None:
+            name = type(tensor).__qualname__
+            raise CaptureError("tensor-subclass", f"{fqn} is {complaint}", "use plain tensors", {"name": name})
+        self._note_class(tensor)
+
+    def _note_class(self, tensor: torch.Tensor) -> None:
+        """Remember a subclass of torch.Tensor whose operators give tensors of it: stand-ins do not show that."""
+        if subclasses.passes_on(type(tensor)):
+            self.subclasses.add(type(tensor))
+
+    def _fresh_fqn(self, base: str) -> str:
+        taken = {lifted.fqn for lifted in self.lifted}
+        return next(name for n in count() if (name := f"{base}_{n}") not in taken)
+
+    def lift(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The FakeTensor that stands for `tensor`; a real tensor not seen before becomes a constant input.
+
+        One that learns (a parameter of a module that is no submodule, say) becomes a parameter of the program.
+
+        Raises UnknownTensor for a FakeTensor that nothing recorded has made.
+        """
+        if tensor in self.nodes:
+            return tensor
+        if self.levels:
+            return self.levels.capture(tensor)
+        if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
+            twin = self.nodes.twin(tensor)
+            if twin is not None:  # autograd's own copy of a result that it saved for the backward
+                self.nodes[tensor] = twin
+                return tensor
+        carried = self._carried.get(id(tensor))
+        if carried is None and self.earlier is not None and tensor in self.earlier.nodes:
+            carried = self._carry(tensor, self.earlier)
+        if carried is not None:
+            return carried
+        lifted = self._lifted_by_id.get(id(tensor))
+        if lifted is None:
+            lifted = self._lift_constant(tensor)
+        return lifted.fake
+
+    def _carry(self, tensor: torch.Tensor, earlier: Outside) -> torch.Tensor | None:
+        """The stand-in for a tensor that the earlier recording computed from constants alone (carried.py)."""
+        constants = {lifted.node: lifted for lifted in earlier.lifted if lifted.kind is LiftedKind.CONSTANT}
+        node = earlier.nodes.get(tensor)
+        history = None if node is None else constant_history(node, set(constants))
+        if history is None or not isinstance(tensor, FakeTensor):
+            return None
+        copied = copy_history(history, self.graph, self._carried_nodes, lambda n: self.node_of(constants[n].tensor))
+        fake = self.stand_ins.like(tensor)
+        self._carried[id(tensor)] = fake
+        self.keep += (tensor, fake)
+        self.bind(fake, copied)
+        return fake
+
+    def node_of(self, tensor: torch.Tensor) -> fx.Node:
+        """The node that holds `tensor`'s value now (after an in-place operator: that operator's node)."""
+        node = self.nodes.get(self.lift(tensor))
+        assert node is not None  # lift has just seen to it
+        return node
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""
+        return id(tensor) in self._outside
+
+    def input_number(self, tensor: torch.Tensor) -> int | None:
+        """Which flat input this very FakeTensor stands for; None for any other tensor."""
+        return self._outside.get(id(tensor))
+
+
+def _plain(fake: torch.Tensor, what: str) -> torch.Tensor:
+    """`fake`, if it is a FakeTensor; otherwise it is a subclass that wraps some, which no placeholder can stand for."""
+    if not isinstance(fake, FakeTensor):
+        raise InvalidArguments(_wrapper(what, fake))
+    return fake
+
+
+def _wrapper(what: str, fake: torch.Tensor) -> str:
+    return f"{what} is a {type(fake).__qualname__}, a tensor that wraps others: give forward the tensors inside of it"
