@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from dynamo_lite import exporter
-from dynamo_lite.errors import DynamoLiteError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
@@ -49,11 +49,14 @@ class Explanation:
     def __str__(self) -> str:
         return "\n\n".join(self._sections())
 
+    def _end(self) -> str:
+        return "The run had come to its end by then." if self.complete else "The search ended here."
+
     def _sections(self) -> Iterator[str]:
         if not self.problems:
             yield "Nothing to fix: export takes the program as it stands."
         for number, problem in enumerate(self.problems, 1):
-            then = f"The search went on: {problem.then}." if problem.then else "The search ended here."
+            then = f"The search went on: {problem.then}." if problem.then else self._end()
             yield f"{number}. {str(problem.error).rstrip()}\n\n{then}"
         if self.specializations:
             yield "Sizes that are fixed:\n" + "\n".join(f"  {row}" for row in self.specializations)
@@ -115,12 +118,16 @@ def _search(
         settled = run.settle()
         if settled is not None:
             call.verify(settled)
+        exporter.built(run, root, inputs, settled)
     except InvalidArguments:
         raise
+    except InternalError:
+        if not runs or not _went_on(found, runs[-1]):
+            raise
     except DynamoLiteError as error:
         last = error
     except Exception:
-        if not runs or not cast(LenientTracer, runs[-1].tracer).problems:
+        if not runs or not _went_on(found, runs[-1]):
             raise  # the program's own
         # After a continuation that is not what eager does, an exception need not be eager's: the search ends here.
     _collect(found, runs[-1], last)
@@ -128,12 +135,15 @@ def _search(
     return found, used if last is not None and last.id == "unrecordable-value" else None, last
 
 
+def _went_on(found: Explanation, run: Run) -> bool:
+    return bool(found.problems or cast(LenientTracer, run.tracer).problems)
+
+
 def _collect(found: Explanation, run: Run, last: DynamoLiteError | None) -> None:
     tracer = cast(LenientTracer, run.tracer)
-    problems = [*tracer.problems]
-    if last is not None and not any(problem.error is last for problem in problems):
-        problems.append(Problem(last))
-    found.problems = [*problems, *found.problems]
+    found.problems = [*tracer.problems, *found.problems]
+    if last is not None and not any(problem.error is last for problem in found.problems):
+        found.problems.append(Problem(last))
     found.specializations = list(tracer.specializations)
     found.notes = dict(tracer.notes)
 

@@ -121,24 +121,30 @@ def capture(
             settled = run.settle(prefer_deferred_runtime_asserts_over_guards)
             if settled is not None:
                 call.verify(settled)
-        updates, guards = run.effects.buffer_updates, [*run.tracer.guards, *run.layout_guards(settled)]
-        try:
-            with logs.phase("building the program"):
-                program = build_program(
-                    run.recorder,
-                    root,
-                    inputs,
-                    run.outputs,
-                    settled=settled,
-                    buffer_updates=updates,
-                    guards=guards,
-                    calls=run.tracer.calls.calls if run.tracer.calls is not None else (),
-                )
-        except CaptureError as error:
-            raise run.tracer.refused(error) from error
+        with logs.phase("building the program"):
+            program = built(run, root, inputs, settled)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)
+
+
+def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> ExportedProgram:
+    """The program that a run has recorded. Raises GraphBreak for what a program cannot hold."""
+    updates, guards = run.effects.buffer_updates, [*run.tracer.guards, *run.layout_guards(settled)]
+    calls = run.tracer.calls.calls if run.tracer.calls is not None else ()
+    try:
+        return build_program(
+            run.recorder,
+            root,
+            inputs,
+            run.outputs,
+            settled=settled,
+            buffer_updates=updates,
+            guards=guards,
+            calls=calls,
+        )
+    except CaptureError as error:
+        raise run.tracer.refused(error) from error
 
 
 def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -64,7 +64,8 @@ class Run:
         self.root = root
         self.inputs = inputs
         self.specs = specs
-        self.recorder = Recorder(root, inputs.names, fake_mode=fake_mode_of(root, inputs.leaves) or symbolic_mode())
+        fake_mode = fake_mode_of(root, inputs.leaves) or symbolic_mode()
+        self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode)
         self.recorder.memory = memory
         self.recorder.earlier = earlier
         self.tracer = tracer(root if root is not None else mod, self.recorder, inputs)

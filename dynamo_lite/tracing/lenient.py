@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.lenient_recorder import LenientRecorder
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.shadow import NoShadow, Shadow
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
@@ -31,6 +32,9 @@ _MADE_ONCE = frozenset(
 """Refused calls that give an answer: made once, on the example's values; the answer is a constant."""
 
 
+_TENSOR_ATTRIBUTE = "tensor-attribute"
+
+
 @dataclass(frozen=True)
 class Problem:
     """`error` is what export would raise; `then` says how the search went on, None if it ended here."""
@@ -42,6 +46,8 @@ class Problem:
 class LenientTracer(Tracer):
     """Keeps `problems` and goes on."""
 
+    recorder_type = LenientRecorder
+
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         super().__init__(root, recorder, inputs)
         self.problems: list[Problem] = []
@@ -49,7 +55,8 @@ class LenientTracer(Tracer):
         """Functions whose answers the program was seen to use (in an earlier run): they give real ones here."""
         self.used: str | None = None  # the function whose answer ended the run
         self._refused_in: Any = None
-        self.shadow = Shadow(recorder, inputs.leaves)
+        self.shadow = recorder.shadow = Shadow(recorder, inputs.leaves)
+        recorder.found = lambda error, then: self.found(self.refused(error), then)
 
     def found(self, error: DynamoLiteError, then: str | None) -> None:
         """Keep a problem, once per line."""
@@ -84,6 +91,9 @@ class LenientTracer(Tracer):
                 return None
             if error.id in _MADE_ONCE:
                 return self._call_once(error, fn, args, kwargs)
+            if error.id == _TENSOR_ATTRIBUTE:  # requires_grad_()
+                self.found(error, "the call was left out")
+                return args[0]
             raise
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
@@ -94,6 +104,15 @@ class LenientTracer(Tracer):
                 raise
             self.found(abort.error, "the value of the example was read")
             return value
+
+    def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
+        try:
+            super()._write_tensor_attribute(owner, key, value)
+        except Abort as abort:
+            if getattr(abort.error, "id", None) != _TENSOR_ATTRIBUTE:
+                raise
+            self.journal.on_rollback(_attribute_as_it_is(owner, key))
+            self.found(abort.error, "the attribute was set for the rest of the run")
 
     def on_truth(self, value: Any) -> Any:
         answer = super().on_truth(value)
@@ -142,3 +161,19 @@ class LenientTracer(Tracer):
 def _place(error: DynamoLiteError) -> Any:
     frame = getattr(error, "frame", None)
     return None if frame is None else (frame.filename, frame.lineno)
+
+
+def _attribute_as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
+    """What puts back the attribute that a tensor has now."""
+    with modes_off():
+        missing = object()
+        value = getattr(owner, key, missing)
+
+    def undo() -> None:
+        with modes_off():
+            if value is not missing:
+                setattr(owner, key, value)
+            elif key in vars(owner):
+                delattr(owner, key)
+
+    return undo

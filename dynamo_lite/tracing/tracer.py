@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from dynamo_lite.capture import CaptureError
+from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
@@ -71,6 +71,7 @@ class Tracer(Observer):
 
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
+    recorder_type = Recorder
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         self.root = root

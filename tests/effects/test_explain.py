@@ -125,11 +125,11 @@ def test_specialisations_are_listed() -> None:
 def test_what_ends_the_search_is_the_last_problem() -> None:
     def body(self: Any, x: torch.Tensor) -> torch.Tensor:
         self.n = 2
-        x.grad = torch.ones(4, 3)
+        x.data = torch.ones(4, 3)
         return x * 2
 
     found = dynamo_lite.explain(_module(body, n=1), (X.clone(),))
-    assert found.ids == ["tensor-attribute"] and not found.complete
+    assert found.ids == ["tensor-data-assigned"] and not found.complete
     assert "there may be more" in str(found)
 
 
@@ -139,3 +139,45 @@ def test_errors_of_the_program_itself_are_raised() -> None:
 
     with pytest.raises(KeyError):
         dynamo_lite.explain(_module(body), (X,))
+
+
+KERNELS = torch.library.Library("dynamo_lite_explain", "DEF")
+KERNELS.define("first_rows(Tensor x) -> Tensor")
+KERNELS.impl("first_rows", lambda x: x[:2] * 2, "CPU")  # none for tensors without data
+TOTAL = torch.zeros(3)
+
+
+def passes_over(self: Any, x: torch.Tensor) -> torch.Tensor:
+    y = torch.ops.dynamo_lite_explain.first_rows(x)
+    if y.sum() > 3:  # 12 on the example
+        self.summed = 1
+    TOTAL.add_(y.sum(0))
+    self.weight.grad = torch.ones(3)
+    self.weight.label = "seen"
+    self.weight.requires_grad_(False)
+    if TOTAL.sum() > 11:
+        self.totalled = 1
+    return y * self.weight
+
+
+@pytest.mark.parametrize("dynamic_shapes", [None, ({0: Dim("n")},)])
+def test_it_goes_on_past_kernels_constants_and_attributes_of_tensors(dynamic_shapes: Any) -> None:
+    module = _module(passes_over)
+    weight = module.weight = nn.Parameter(torch.ones(3))
+    found = dynamo_lite.explain(module, (X,), dynamic_shapes=dynamic_shapes)
+    assert found.ids[:3] == ["no-meta-kernel", "data-dependent-branch", "constant-mutated"]
+    assert found.ids[3:7] == ["tensor-attribute", "tensor-attribute", "tensor-attribute", "data-dependent-branch"]
+    text = str(found)
+    assert found.complete and "self.summed" in text and "self.totalled" in text  # the branches of the example's values
+    assert torch.equal(TOTAL, torch.zeros(3)) and weight.grad is None and weight.requires_grad
+    assert "label" not in vars(weight) and "summed" not in vars(module)
+
+
+def test_what_a_program_cannot_hold_is_found_when_it_is_built() -> None:
+    def body(self: Any, x: torch.Tensor) -> torch.Tensor:
+        self.count += 1
+        return torch.combinations(x[:, 0]).sum(0)
+
+    found = dynamo_lite.explain(_module(body, count=0), (X,))
+    assert found.ids == ["python-state", "unbound-size"] and found.complete
+    assert "The run had come to its end by then." in str(found)

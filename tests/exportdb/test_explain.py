@@ -10,10 +10,13 @@ from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.checking import quietly
 from dynamo_lite.tracing.refusals import REFUSALS
 
+BUILDING = ("unbound-size", "symbolic-layout")
+"""What is refused when the program is built, after the run."""
+
 
 def _is_plain(case: Case) -> bool:
     """Whether the case is a call of export with nothing special about the call itself."""
-    return case.error in (None, *REFUSALS) and not case.rejects and not hasattr(case.file, "export")
+    return case.error in (None, *REFUSALS, *BUILDING) and not case.rejects and not hasattr(case.file, "export")
 
 
 PLAIN = [case for case in catalogue.all_cases() if _is_plain(case)]
