@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn, Protocol
 
 from dynamo_lite.capture.errors import CaptureError
@@ -23,6 +24,9 @@ class NodeContext(Protocol):
 
     def torch_fn(self) -> tuple[str, str] | None:
         """(unique name, "type.function") of the torch function that was called; None lets the recorder answer."""
+
+    def natively(self) -> AbstractContextManager[Any]:
+        """Around code of a tensor class that the program runs again, and that is not to be looked into."""
 
     def refuse(self, error: CaptureError) -> NoReturn:
         """Raises what ends the recording; the program must not be able to catch it."""
@@ -49,6 +53,9 @@ class NoContext:
 
     def torch_fn(self) -> tuple[str, str] | None:
         return None
+
+    def natively(self) -> AbstractContextManager[Any]:
+        return nullcontext()
 
     def refuse(self, error: CaptureError) -> NoReturn:
         raise error

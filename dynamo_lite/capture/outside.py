@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import subclasses
+from dynamo_lite.capture import subclasses, wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
 from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NodeContext
@@ -100,8 +100,10 @@ class Outside(GraphWriter):
         if complaint is not None:
             raise InvalidArguments(f"the input {name} is {complaint}")
         self._note_class(tensor)
+        if wrappers.is_wrapper(tensor):
+            return self._wrapper_input(name, tensor, policy)
         try:
-            return _plain(self._fake_input(tensor, policy), f"the input {name}")
+            return self._fake_input(tensor, policy)
         except RuntimeError as error:  # a quantized or a nested tensor
             reason = str(error).partition("\n")[0]
             what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
@@ -121,13 +123,23 @@ class Outside(GraphWriter):
             return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
         return self.fake_mode.from_tensor(alias, static_shapes=True)
 
+    def _wrapper_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        def of(inner: torch.Tensor, sizes: Any) -> torch.Tensor:
+            return self._fake_input(inner, TensorPolicy(sizes))
+
+        try:
+            if policy is None:
+                return wrappers.stand_in(tensor, self._fake_input)
+            return wrappers.symbolic_stand_in(tensor, of, policy.sizes)
+        except Exception as error:
+            what = f"the input {name} is a {type(tensor).__qualname__} for which there is no stand-in: {error}"
+            raise InvalidArguments(what) from error
+
     def _lift(
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
     ) -> Lifted:
         self._check_class(tensor, kind, fqn)
-        fake = self.stand_ins.of(tensor)
-        if not isinstance(fake, FakeTensor):
-            self._no_stand_in(fake, kind, fqn)
+        fake = self._stand_in_of_lifted(tensor, kind, fqn)
         with self.levels.outermost():
             node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
             lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
@@ -135,14 +147,21 @@ class Outside(GraphWriter):
             self._lifted_by_id[id(tensor)] = lifted
             self._outside[id(fake)] = None
             self.bind(fake, node)
+            if wrappers.is_wrapper(fake):
+                self.inner_tensors.add(fake, node, tensor)
         return lifted
 
-    def _no_stand_in(self, fake: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
-        """Refuses a tensor subclass that wraps other tensors (a DTensor)."""
-        if kind is not LiftedKind.CONSTANT:
-            raise InvalidArguments(_wrapper(f"{fqn} of the module", fake))
-        name = type(fake).__qualname__
-        raise CaptureError("tensor-subclass", f"a {name} from outside", "use plain tensors in forward", {"name": name})
+    def _stand_in_of_lifted(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> torch.Tensor:
+        """The stand-in; refuses a tensor that has none."""
+        try:
+            return self.stand_ins.of(tensor)
+        except Exception as error:
+            name = type(tensor).__qualname__
+            if not wrappers.is_wrapper(tensor):
+                raise
+            if kind is not LiftedKind.CONSTANT:
+                raise InvalidArguments(f"{fqn} of the module is a {name} without a stand-in: {error}") from error
+            raise CaptureError("tensor-subclass", f"{fqn} is a {name}", "use plain tensors", {"name": name}) from error
 
     def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
@@ -170,7 +189,8 @@ class Outside(GraphWriter):
             fqn = self._fresh_fqn("lifted_tensor")
         (name,) = lifted_names([("c_", fqn)], self._used_names)
         lifted = self._lift(tensor, LiftedKind.CONSTANT, fqn, name)
-        self.constant_storages[storage_key(lifted.fake)] = lifted
+        for part in (lifted.fake, *wrappers.leaves(lifted.fake)):
+            self.constant_storages[storage_key(part)] = lifted
         return lifted
 
     def protect(self, tensor: torch.Tensor) -> None:
@@ -224,8 +244,18 @@ class Outside(GraphWriter):
             return carried
         lifted = self._lifted_by_id.get(id(tensor))
         if lifted is None:
+            inner = self.inner_tensors.find(tensor)
+            if inner is not None:
+                return self._access(*inner)
             lifted = self._lift_constant(tensor)
         return lifted.fake
+
+    def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
+        """A tensor inside of a wrapper."""
+        if fake in self.nodes:
+            return fake
+        node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
+        return self.record(wrappers.ACCESS, (node, name), {}, fake)
 
     def _carry(self, tensor: torch.Tensor, earlier: Outside) -> torch.Tensor | None:
         """The stand-in for a tensor that the earlier recording computed from constants alone (carried.py)."""
@@ -254,14 +284,3 @@ class Outside(GraphWriter):
     def input_number(self, tensor: torch.Tensor) -> int | None:
         """Which flat input this very FakeTensor stands for; None for any other tensor."""
         return self._outside.get(id(tensor))
-
-
-def _plain(fake: torch.Tensor, what: str) -> torch.Tensor:
-    """`fake`, if it is a FakeTensor; otherwise it is a subclass that wraps some, which no placeholder can stand for."""
-    if not isinstance(fake, FakeTensor):
-        raise InvalidArguments(_wrapper(what, fake))
-    return fake
-
-
-def _wrapper(what: str, fake: torch.Tensor) -> str:
-    return f"{what} is a {type(fake).__qualname__}, a tensor that wraps others: give forward the tensors inside of it"

@@ -14,13 +14,13 @@ outside is lifted by outside.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import collectives, composites, eager_errors, memo
+from dynamo_lite.capture import collectives, composites, eager_errors, memo, wrappers
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -109,7 +109,8 @@ class Recorder(Outside):
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}
         if self.constant_storages and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
-        remembers = self.memory in _REMEMBERS and not self.lowering
+        has_wrappers = self.inner_tensors.any and wrappers.among(fake_args, fake_kwargs)
+        remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
         if func._schema.is_mutable and remembers:
@@ -117,7 +118,8 @@ class Recorder(Outside):
         out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (memo.MISS, None)
         if out is memo.MISS:
             try:
-                out = self._run(func, fake_args, fake_kwargs)
+                run = self._run_wrapped if has_wrappers else self._run
+                out = run(func, fake_args, fake_kwargs)
             except Exception as error:
                 self._operator_failed(func, error)
                 eager = eager_errors.of_eager(func, fake_args, fake_kwargs, error)
@@ -163,6 +165,15 @@ class Recorder(Outside):
             with self.env.inside_operator(func):
                 out = composites.run(self.env, func, args, kwargs)
                 return func(*args, **kwargs) if out is composites.MISS else out
+        finally:
+            self.running = was
+
+    def _run_wrapped(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Runs an operator on wrappers: their class says what it does."""
+        was, self.running = self.running, True
+        try:
+            with self.context.natively(), self.env.inside_operator(func) if self.env else nullcontext():
+                return func(*args, **kwargs)
         finally:
             self.running = was
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.capture import wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
 from dynamo_lite.capture.subclasses import as_plain
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -44,6 +45,8 @@ class StandIns:
         """The stand-in for a real tensor; a FakeTensor stands for itself."""
         if isinstance(tensor, FakeTensor):
             return tensor
+        if wrappers.is_wrapper(tensor):
+            return wrappers.stand_in(tensor, self.of)
         if not self._is_simple(tensor):
             return self._of_any(tensor)
         return _fake_like(tensor, self._mode)
@@ -72,11 +75,13 @@ class StandIns:
             and storage_key(tensor) not in self._shared
         )
 
-    def snapshot(self, tensor: FakeTensor) -> tuple[torch.Tensor, Any]:
+    def snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """What a node keeps of its result: (val, tensor_meta), detached. Results that look the same share one.
 
         Operators may change the result itself later, in place and in shape: hence a snapshot.
         """
+        if not isinstance(tensor, FakeTensor):
+            return self._wrapper_snapshot(tensor), _extract_tensor_metadata(tensor)
         if tensor.layout is not torch.strided or type(tensor) is not FakeTensor:
             return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
         layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
@@ -93,11 +98,18 @@ class StandIns:
 
     def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
-        assert isinstance(tensor, FakeTensor)
         with self._no_guards():
-            val = fast_detach(tensor.fake_mode, tensor)
+            val = self._detached(tensor) if isinstance(tensor, FakeTensor) else self._wrapper_snapshot(tensor)
             val.requires_grad_(tensor.requires_grad)
             return val, _extract_tensor_metadata(tensor)
+
+    def _wrapper_snapshot(self, tensor: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            return wrappers.rebuilt(tensor, self._detached)
+
+    def _detached(self, tensor: torch.Tensor) -> torch.Tensor:
+        assert isinstance(tensor, FakeTensor)
+        return fast_detach(tensor.fake_mode, tensor)
 
     def _no_guards(self) -> AbstractContextManager[Any]:
         """What the snapshots ask about sizes is no question of the program."""

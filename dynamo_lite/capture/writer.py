@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture import memo
+from dynamo_lite.capture import memo, wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError
@@ -17,6 +17,7 @@ from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import StandIns
 from dynamo_lite.capture.tensor_map import TensorMap
 from dynamo_lite.capture.unbacked import unbacked_bindings
+from dynamo_lite.capture.wrappers import InnerTensors
 from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_node import SymNode
 
@@ -49,6 +50,7 @@ class GraphWriter:
         self.memory = memo.Memory.ALL  # whether operators' results are taken from memo.py where it knows them
         self.torch_function: Any = None
         self.stand_ins = StandIns(fake_mode)
+        self.inner_tensors = InnerTensors()
         self.keep: list[Any] = []  # what identity is taken of must stay alive
         self._function_counts: dict[Any, int] = {}
 
@@ -110,7 +112,15 @@ class GraphWriter:
         return out
 
     def bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
-        assert isinstance(tensor, FakeTensor)
+        """Says that `node` holds the value of `tensor`, a stand-in."""
+        if type(tensor) is not FakeTensor and wrappers.is_wrapper(tensor):
+            with self.context.natively():
+                self._bind(tensor, node)
+                self.inner_tensors.add(tensor, node)
+            return
+        self._bind(tensor, node)
+
+    def _bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
         snapshot = self.stand_ins.input_snapshot if node.op == "placeholder" else self.stand_ins.snapshot
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
         self.nodes[tensor] = node

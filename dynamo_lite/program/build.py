@@ -30,6 +30,7 @@ from dynamo_lite.program.program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
 from dynamo_lite.program.rematerialise import all_graphs, rematerialise
 from dynamo_lite.program.runtime_asserts import insert_runtime_asserts
+from dynamo_lite.program.wrappers import admit
 from symbolic_shapes.constraints import Solution
 
 _KINDS = {
@@ -94,6 +95,7 @@ def build_program(
         verifiers=[TrainingIRVerifier],
     )
     sizes = settled.guards if settled is not None else []
+    admit([*inputs.leaves, *(lifted.tensor for lifted in recorder.lifted)])
     types = type_guards(inputs, [node.meta["val"] for node in recorder.input_nodes])
     program._guards_code = [*program._guards_code, *types, *sizes, *guards]
     return program

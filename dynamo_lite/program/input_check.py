@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.program import wrappers
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
 from dynamo_lite.program.size_check import SizeCheck, ambiguous, input_paths
@@ -123,6 +124,9 @@ class InputCheck:
         if not fits or given.dtype != expected.dtype:
             hint = "" if fits else " Sizes are constants unless exported with dynamic_shapes."
             raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{hint}")
+        other = wrappers.difference(given, expected)
+        if other is not None:
+            raise InputMismatch(f"Input {path}: expected a tensor {other}.")
 
 
 def _parts(value: Any) -> tuple[dict[str, Any] | None, Any]:

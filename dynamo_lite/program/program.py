@@ -11,8 +11,10 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.decompositions import decompose
+from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
+from dynamo_lite.program.wrappers import class_guards, undecomposable
 
 
 class Program(ExportedProgram):
@@ -29,6 +31,13 @@ class Program(ExportedProgram):
         return module
 
     def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:
+        wrapped = undecomposable(self)
+        if wrapped is not None:
+            raise UnsupportedValue(
+                wrapped,
+                "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
+                "signature for; as a parameter or a buffer it can be taken apart",
+            )
         run = super().run_decompositions
         decomposed, assumed = decompose(self, lambda: run(decomp_table, **options))
         program = type(self)._of(decomposed)
@@ -54,6 +63,7 @@ def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
         name = "L" + pytree.keystr(path)
         if isinstance(leaf, torch.Tensor):
             guards.append(f"str({name}.dtype) == '{leaf.dtype}'")
+            guards += class_guards(name, leaf)
         elif isinstance(value, torch.SymInt):
             guards.append(f"isinstance({name}, (int, torch.SymInt))")
     return guards

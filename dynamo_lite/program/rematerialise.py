@@ -20,7 +20,7 @@ import sympy
 import torch
 from torch import fx
 
-from dynamo_lite.capture import CaptureError
+from dynamo_lite.capture import CaptureError, wrappers
 from dynamo_lite.program._torch import (
     CapturedTraceback,
     DivideByKey,
@@ -287,6 +287,8 @@ class Values:
         return found[1]
 
     def _copy(self, tensor: torch.Tensor) -> torch.Tensor:
+        if wrappers.is_wrapper(tensor):
+            return self._wrapper(tensor)
         if type(tensor) is not FakeTensor:
             raise _unsupported(f"a {type(tensor).__qualname__}")
         if not tensor._has_symbolic_sizes_strides:
@@ -303,6 +305,11 @@ class Values:
         if getattr(tensor, "_is_param", False):
             new._is_param = True
         return new
+
+    def _wrapper(self, tensor: torch.Tensor) -> torch.Tensor:
+        size, stride = [self.value(s) for s in tensor.shape], [self.value(s) for s in tensor.stride()]
+        new = wrappers.rebuilt(tensor, self._tensor, torch.Size(size), tuple(stride))
+        return new.requires_grad_(tensor.requires_grad)
 
     def _strided(self, tensor: FakeTensor) -> torch.Tensor:
         """A meta tensor with these sizes. as_strided asks nothing about them; empty_strided asks 86 questions."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
 
 from dynamo_lite.errors import UserFrame
 
@@ -76,6 +80,17 @@ class TraceContext:
     def torch_fn(self) -> tuple[str, str] | None:
         """None: the recorder sees the torch function itself."""
         return None
+
+    @contextmanager
+    def natively(self) -> Iterator[None]:
+        """Nothing in here is interpreted."""
+        doors = self._tracer.vm.doors
+        was, doors.open = doors.open, False
+        try:
+            with torch._C.DisableTorchFunction():
+                yield
+        finally:
+            doors.open = was
 
     def refuse(self, error: CaptureError) -> NoReturn:
         """What capture cannot record becomes a GraphBreak that the program cannot catch."""
