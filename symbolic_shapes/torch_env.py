@@ -46,6 +46,7 @@ from symbolic_shapes.floats import Float, float_const, float_interval
 from symbolic_shapes.relations import Bool, Rel, as_bool, eq, ge, le, ne, not_
 from symbolic_shapes.torch_inputs import Inputs
 from symbolic_shapes.torch_node import SymNode
+from symbolic_shapes.torch_past import Past
 from symbolic_shapes.torch_unbacked import Unbacked
 from symbolic_shapes.torch_views import BackedValues, Ranges, runtime_asserts
 
@@ -123,7 +124,9 @@ class TorchShapeEnv(Inputs, Unbacked):
         unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
         specialized: called with an expression and its value in the example, where the program takes the value.
+        past: what environments that came about as this one did have found out (torch_past.py).
         operator: the OpOverload whose kernel is running, None while the program itself does.
+        values_taken: how often a number was taken of a symbolic expression.
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
     """
 
@@ -153,7 +156,9 @@ class TorchShapeEnv(Inputs, Unbacked):
         self.operator: Any = None
         self._fail_on_new = False
         self.frozen = False
+        self.values_taken = 0
         self.fake_tensor_cache = _NoCache()
+        self.past = self.memo.past = Past(self)
 
     def __deepcopy__(self, memo: Any) -> TorchShapeEnv:
         return self  # as torch's: FakeTensorMode and metadata refer to one environment
@@ -339,6 +344,7 @@ class TorchShapeEnv(Inputs, Unbacked):
 
     def _fix(self, equality: Bool, node: Any, value: Any) -> None:
         """The value of an expression was taken: a guard."""
+        self.values_taken += 1
         if self.specialized is not None and not self._suppressed:
             self.specialized(node, value)
         self._record(equality, "guard")
@@ -490,6 +496,11 @@ class TorchShapeEnv(Inputs, Unbacked):
     def in_kernel(self) -> bool:
         """Whether the kernel of an operator asks."""
         return self._inside != PROGRAM
+
+    @property
+    def asking(self) -> tuple[int, bool]:
+        """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
+        return self._inside, self._exact
 
     def is_size(self, node: Any) -> bool:
         """Whether an expression is a product of sizes: never negative, whatever they are."""

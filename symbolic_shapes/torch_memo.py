@@ -1,8 +1,10 @@
-"""Answers that stay true: facts only grow, so what was proved once is proved until a rollback."""
+"""Answers that stay true: facts only grow, so what was proved once is proved until a rollback.
+
+What is not answered here may have been in an earlier environment with the same past (torch_past.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from symbolic_shapes.environment import ShapeEnv
@@ -11,6 +13,7 @@ from symbolic_shapes.facts import Fact
 from symbolic_shapes.floats import Float
 from symbolic_shapes.relations import Bool, Junction, Rel
 from symbolic_shapes.rewrite import substitute
+from symbolic_shapes.torch_past import Past, Untranslatable, keep
 
 
 class Memo:
@@ -30,6 +33,8 @@ class Memo:
         self._seen = 0
         self._last: Fact | None = None
         self._equations = 0
+        self._open: set[Bool] = set()
+        self.past: Past | None = None
 
     def _refresh(self) -> None:
         """Look at what happened to the log since the last question."""
@@ -42,6 +47,7 @@ class Memo:
             self._large.clear()
             self._seen = 0
         self._equations += sum(_is_equation(fact.relation) for fact in facts[self._seen:])
+        self._open.clear()
         self._seen, self._last = len(facts), facts[-1] if facts else None
         self._version = self._core.version
 
@@ -61,12 +67,27 @@ class Memo:
         if self._version != self._core.version:
             self._refresh()
         found = self._truths.get(relation)
-        if found is None:
-            verdict = self._core.decide(relation).verdict
-            if verdict is not None:
-                self._truths[relation] = verdict
-            return verdict
+        if found is None and relation not in self._open:
+            found = self._shared("decide", relation, lambda: self._core.decide(relation).verdict)
+            if found is None:
+                self._open.add(relation)
+            else:
+                self._truths[relation] = found
         return found
+
+    def _shared(self, question: str, relation: Bool, answer: Callable[[], bool | None]) -> bool | None:
+        """The answer in an environment with the same past, if one has been asked; else `answer()`."""
+        state = None if self.past is None else self.past.state()
+        if state is None or self.past is None:
+            return answer()
+        try:
+            key = (question, self.past.shared(relation))
+        except Untranslatable:
+            return answer()
+        if key not in state.known:
+            keep(state, key, answer())
+        known: bool | None = state.known[key]
+        return known
 
     def decide_large(self, relation: Bool, sizes: Iterable[Symbol], derived: Mapping[Atom, Int]) -> bool | None:
         """The answer, if it is one for all sizes >= 2 (a question about 0 and 1).
@@ -77,8 +98,13 @@ class Memo:
         if self._version != self._core.version:
             self._refresh()
         found = self._large.get(relation)
-        if found is not None:
-            return found
+        if found is None:
+            found = self._shared("decide_large", relation, lambda: self._decide_large(relation, sizes, derived))
+            if found is not None:
+                self._large[relation] = found
+        return found
+
+    def _decide_large(self, relation: Bool, sizes: Iterable[Symbol], derived: Mapping[Atom, Int]) -> bool | None:
         current = self._core.simplify(relation)
         mapping: dict[Atom, Int] = {}
         for atom, size in [*((s, s.as_int()) for s in symbols_of(current) if s in sizes), *derived.items()]:
@@ -87,10 +113,7 @@ class Memo:
                 mapping[atom] = self._shifted_size(atom, hi) - size.const
         if not mapping:
             return None
-        verdict = self._core.decide(substitute(current, mapping)).verdict
-        if verdict is not None:
-            self._large[relation] = verdict
-        return verdict
+        return self._core.decide(substitute(current, mapping)).verdict
 
     def _shifted_size(self, atom: Atom, hi: Extended) -> Int:
         # size = 2 + t with t >= 0: what holds for every t holds for every size >= 2.
