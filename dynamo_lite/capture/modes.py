@@ -109,6 +109,13 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         TorchFunctionMode.__init__(self)
         self._recorder = recorder
 
+    @property
+    def tracer(self) -> Any:
+        """What torch._export.wrappers asks for where the program makes a tensor that wraps others."""
+        what = "the program makes a tensor that wraps others, which no operator shows"
+        named = {"name": "one that wraps others"}
+        self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", named))
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         handler = _HANDLERS.get(func)
         if handler is not None:

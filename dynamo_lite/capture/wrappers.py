@@ -38,16 +38,20 @@ def is_wrapper(value: Any) -> bool:
 
 
 class Parts(NamedTuple):
-    """What a wrapper consists of: tensors by attribute name, and what its class keeps beside them."""
+    """What a wrapper consists of: tensors by attribute name, other attributes (a DTensor's mesh), and what its class
+    keeps beside them."""
 
     tensors: dict[str, torch.Tensor]
+    others: dict[str, Any]
     context: Any
 
 
 def parts(tensor: Any) -> Parts:
     """Takes one level off a wrapper."""
     names, context = tensor.__tensor_flatten__()
-    return Parts({name: getattr(tensor, name) for name in names}, context)
+    values = {name: getattr(tensor, name) for name in names}
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+    return Parts(tensors, {name: value for name, value in values.items() if name not in tensors}, context)
 
 
 def leaves(tensor: Any) -> Iterator[torch.Tensor]:
@@ -61,8 +65,8 @@ def leaves(tensor: Any) -> Iterator[torch.Tensor]:
 
 def rebuilt(tensor: Any, change: Callable[[torch.Tensor], torch.Tensor], size: Any = None, stride: Any = None) -> Any:
     """A wrapper like `tensor` around `change` of each tensor inside; size and stride: its own, if they are others."""
-    tensors, context = parts(tensor)
-    inner = {name: rebuilt(t, change) if is_wrapper(t) else change(t) for name, t in tensors.items()}
+    tensors, others, context = parts(tensor)
+    inner = others | {name: rebuilt(t, change) if is_wrapper(t) else change(t) for name, t in tensors.items()}
     size = tensor.size() if size is None else size
     stride = tensor.stride() if stride is None else stride
     return type(tensor).__tensor_unflatten__(inner, context, size, stride)
@@ -139,7 +143,7 @@ def symbolic_stand_in(tensor: Any, of: Callable[[torch.Tensor, Any], torch.Tenso
         known.append(of(inner, policy))
         return known[-1]
 
-    tensors, _ = parts(tensor)
+    tensors = parts(tensor).tensors
     made = {id(inner): make(inner) for inner in leaves(tensor)}
     if not known:
         shapes = ", ".join(f"{name}: {list(t.shape)}" for name, t in tensors.items())

@@ -26,6 +26,8 @@ def difference(given: torch.Tensor, expected: torch.Tensor) -> str | None:
     inside, wanted = parts(given), parts(expected)
     if inside.tensors.keys() != wanted.tensors.keys():
         return f"around {', '.join(wanted.tensors)}, not {', '.join(inside.tensors)}"
+    if not _same(inside.others, wanted.others):
+        return f"with {wanted.others!r}, not {inside.others!r}"
     if not _same(inside.context, wanted.context):
         return f"that keeps {wanted.context!r} beside its tensors, not {inside.context!r}"
     for name, inner in wanted.tensors.items():
@@ -64,7 +66,7 @@ def class_guards(name: str, leaf: Any) -> Iterator[str]:
     if not is_wrapper(leaf):
         return
     yield f"type({name}).__qualname__ == {type(leaf).__qualname__!r}"
-    tensors, context = parts(leaf)
+    tensors, _, context = parts(leaf)
     if _is_writable(context):
         yield f"{name}.__tensor_flatten__()[1] == {context!r}"
     for attribute, inner in tensors.items():

@@ -240,7 +240,7 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
     if is_tensor(tensor) and not is_wrapped(tensor) and tensor.requires_grad != wanted:
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
-        tracer.note("requires_grad_() on a tensor of the program: the exported program's gradients may differ")
+        tracer.made_leaf = tracer.made_leaf or tracer.mark()
     return NOT_HANDLED
 
 
@@ -248,6 +248,11 @@ def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.as_subclass: a stand-in is of a subclass already."""
     cls = args[1] if len(args) > 1 else kwargs.get("cls")
     tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
+
+
+def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor._make_wrapper_subclass: a tensor around others, which no operator shows."""
+    tracer.refuse("tensor-subclass", name=getattr(args[0], "__qualname__", "") if args else "")
 
 
 def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -292,6 +297,7 @@ def _functions() -> dict[int, Rule]:
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
         id(torch._C.TensorBase.as_subclass): call_as_subclass,
+        id(torch.Tensor._make_wrapper_subclass): call_make_wrapper,
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,

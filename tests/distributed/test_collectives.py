@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from torch.testing._internal.two_tensor import TwoTensor
 
-import dynamo_lite
-from tests.distributed import programs, worker
+from tests.distributed import dtensors, programs, worker
 
 SAME_AS_STRICT = ["reduce_scatter", "functional_all", "in_a_helper_that_asks", "min"]
 """Static programs whose operators are compared with those of torch.export strict."""
@@ -23,14 +21,15 @@ Results = dict[str, list[Any]]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     folder = tmp_path_factory.mktemp("ranks")
-    exported, theirs, refused = worker.run(
+    exported, theirs, refused, wrapped = worker.run(
         folder,
         (worker.export, programs.NAMES),
         (worker.torch_export, SAME_AS_STRICT),
         (worker.refused, [*programs.REFUSED]),
+        (dtensors.export, dtensors.NAMES),
     )
     (loaded,) = worker.run(folder, (worker.load, programs.NAMES))
-    return {"exported": exported, "theirs": theirs, "refused": refused, "loaded": loaded}
+    return {"exported": exported, "theirs": theirs, "refused": refused, "loaded": loaded, "dtensors": wrapped}
 
 
 @pytest.mark.parametrize("which", ["exported", "loaded"])
@@ -77,12 +76,11 @@ def test_what_a_program_cannot_hold_is_refused(results: dict[str, Results]) -> N
     assert results["refused"] == expected
 
 
-def test_tensors_that_wrap_others_are_refused() -> None:
-    """As DTensor does; it needs a process group."""
-    wrapped = TwoTensor(torch.ones(2, 4), torch.ones(2, 4))
-    with pytest.raises(dynamo_lite.errors.InvalidArguments, match="the input input is a TwoTensor"):
-        dynamo_lite.export(torch.nn.Linear(4, 4), (wrapped,))
-    layer = torch.nn.Linear(4, 4)
-    layer.weight = torch.nn.Parameter(TwoTensor(torch.ones(4, 4), torch.ones(4, 4)))
-    with pytest.raises(dynamo_lite.errors.InvalidArguments, match="weight of the module is a TwoTensor"):
-        dynamo_lite.export(layer, (torch.ones(2, 4),))
+def test_dtensors_are_inputs_and_parameters(results: dict[str, Results]) -> None:
+    for name in ("doubled", "sharded", "local"):
+        for number, rank in enumerate(results["dtensors"][name]):
+            assert isinstance(rank, dict), (name, number, rank)
+            (given, placed), (wanted, place) = rank["given"], rank["wanted"]
+            torch.testing.assert_close(given, wanted, rtol=0, atol=0)
+            assert placed == place
+    assert results["dtensors"]["moved"] == [{"refused": "tensor-subclass"}] * programs.RANKS
