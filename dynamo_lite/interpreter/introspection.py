@@ -23,7 +23,7 @@ from .exceptions import current_exception
 from .frame import KEPT, Frame
 from .generators import make_generator
 from .normal_form import VERSION
-from .sentinels import UNBOUND
+from .sentinels import MISSING, UNBOUND
 from .tracebacks import genuine_frame, get_traceback
 
 if TYPE_CHECKING:
@@ -157,7 +157,14 @@ def _globals(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _vars(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
-    return frame_locals(_this(vm, "vars()")) if not args and not kwargs else vm.doors.call(vars, args, kwargs)
+    if kwargs or len(args) > 1:
+        return vm.doors.call(vars, args, kwargs)
+    if not args:
+        return frame_locals(_this(vm, "vars()"))
+    found = vm.getattr(args[0], "__dict__", MISSING)
+    if found is MISSING:
+        raise TypeError("vars() argument must have __dict__ attribute")
+    return found
 
 
 def _dir(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:

@@ -54,7 +54,7 @@ def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
             continue
         if name == "FORMAT_VALUE":
             takes, leaves = 1 + bool(arg[1]), 1
-            if above < takes and not (above == 0 and not arg[1]):
+            if above < takes - 1:  # the text is the format of another value
                 return False
         elif name == "BUILD_STRING":
             takes, leaves = arg, 1

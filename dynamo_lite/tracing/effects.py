@@ -54,7 +54,6 @@ def classify(tracer: Tracer) -> Effects:
             raise tracer.refusal("outside-object", what=f"a {type(lock).__name__}, which it leaves as it was not")
     if not journal:
         return effects
-    _place_instance_dicts(tracer)
     outside = _outside(tracer)
     registries = registries_of(tracer.root)
     assigned: dict[str, Change] = {}
@@ -81,10 +80,12 @@ def _outside(tracer: Tracer) -> set[int]:
     """The ids of the touched objects that were there before the run."""
     journal = tracer.journal
     if not tracer.sees_python:
+        tracer.heap.mark()
         return {id(o) for o in journal.owners()}  # all snapshots are from before the run
+    owned = _place_owned_dicts(tracer)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
     found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before)
-    return found | {id(o) for o in journal.owners() if tracer.writes.is_from_outside(o)}
+    return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
 
 
 def is_invisible_place(change: Change) -> bool:
@@ -102,12 +103,17 @@ def _place(change: Change) -> str | None:
     return f"{owner['__name__']}:{change.key}" if _is_globals(owner) else None
 
 
-def _place_instance_dicts(tracer: Tracer) -> None:
-    """The dict of an instance that the program made is the program's too, though the collector does not list it."""
+def _place_owned_dicts(tracer: Tracer) -> set[int]:
+    """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
     tracer.heap.mark()
-    for key, owner in tracer.instance_dicts.items():
-        if tracer.heap.is_young(owner) and id(getattr(owner, "__dict__", None)) == key:
+    older = set()
+    for key, owner in tracer.owned_dicts.rows():
+        is_stand_in = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
+        if tracer.heap.is_young(owner) and not is_stand_in:
             tracer.made_dicts.add(key)
+        else:
+            older.add(key)
+    return older
 
 
 def registries_of(root: Any) -> dict[int, tuple[str, str]]:

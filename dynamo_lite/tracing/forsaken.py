@@ -28,7 +28,8 @@ def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
     for holder in referrers:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
-    return set(owners) - held
+    owned = {key for key, owner in owners.items() if tracer.owned_dicts.owner_of(owner) is not None}
+    return set(owners) - held - owned
 
 
 def _is_of_the_run(tracer: Tracer, holder: Any) -> bool:

@@ -6,7 +6,6 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 
 from __future__ import annotations
 
-import gc
 import sys
 import traceback
 from collections.abc import Iterator
@@ -22,10 +21,12 @@ from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, Unsup
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
 from dynamo_lite.tracing import (
+    addresses,
     data_dependent,
     lru,
     marked,
     numpy_rules,
+    owned_dicts,
     printing,
     rules,
     script_methods,
@@ -91,7 +92,7 @@ class Tracer(Observer):
         self.lru_caches = LruCaches()
         self.made_caches: set[int] = set()  # ids of the lru_cache wrappers that the program itself made
         self.context_values: dict[Any, Any] = {}
-        self.instance_dicts: dict[int, Any] = {}  # id of an instance's dict of atoms → the instance
+        self.owned_dicts = owned_dicts.OwnedDicts()
         self.read_first: set[tuple[int, Any]] = set()
         self.written_first: set[tuple[int, Any]] = set()
         self.torch_function: Any = None
@@ -211,6 +212,8 @@ class Tracer(Observer):
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = id(fn)
         self.reads.call(fn, args, kwargs)
+        if key in addresses.ORDERS:
+            addresses.check_order(self, args, kwargs)
         rule = self._rules.get(key)
         if rule is None and type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
             return rules.call_lru_cache(self, fn, args, kwargs)
@@ -250,6 +253,8 @@ class Tracer(Observer):
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
+            if key in owned_dicts.NAMES:
+                self.owned_dicts.note(owner, key, value)
             if is_tensor(owner):
                 self.reads.tensor_attribute(owner, key)
                 return tensor_attributes.read(self, owner, key, value)
@@ -257,8 +262,6 @@ class Tracer(Observer):
                 return real_type(owner)
             if type(owner) is range and key == "stop":
                 return self.ranges.get(id(owner), (owner, value))[1]
-            if key == "__dict__" and type(value) is dict and not gc.is_tracked(value):
-                self.instance_dicts[id(value)] = owner
             if id(owner) in self.graph_nodes:
                 self.refuse("autograd-graph")
             self._first_read(owner, key)
@@ -278,8 +281,9 @@ class Tracer(Observer):
             return
         if kind != "inplace":
             self.reads.write(kind, owner, key, value is DELETED)
-        if kind == "attr" and key == "__dict__":
-            self.instance_dicts.pop(id(value), None)
+        if kind == "attr" and key in owned_dicts.NAMES:
+            self.owned_dicts.given(value)
+            self.journal.touch(value, "items")  # what the object is given from now on goes there
         if kind != "inplace" or not is_tensor(owner):
             self.writes.before_write(kind, owner, key)
 

@@ -36,7 +36,7 @@ def _values(tensor: torch.Tensor) -> Any:
 # -- assert ----------------------------------------------------------------------------------------------------------
 
 _JUMPS = {HANDLERS["POP_JUMP_IF_TRUE"]: True, HANDLERS["POP_JUMP_IF_FALSE"]: False}
-_FAILS = HANDLERS["LOAD_ASSERTION_ERROR"]
+_FAILS, _TRUTH = HANDLERS["LOAD_ASSERTION_ERROR"], HANDLERS["TO_BOOL"]
 _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
 
 
@@ -59,13 +59,15 @@ def assert_truth(tracer: Tracer, value: Any) -> Any:
 
 
 def _asserted(frame: Any) -> tuple[bool, str] | None:
-    """(the truth that does not fail, the message), if the instruction at work is a jump of an `assert`."""
-    ops = frame.info.ops
-    handler, target = ops[frame.pc - 1]
+    """(the truth that does not fail, the message), if the instruction at work decides a jump of an `assert`."""
+    ops, following = frame.info.ops, frame.pc
+    if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
+        following += 1
+    handler, target = ops[following - 1]
     jumps_if = _JUMPS.get(handler)
     if jumps_if is None:
         return None
-    wanted, at = jumps_if, _failure(ops, frame.pc)
+    wanted, at = jumps_if, _failure(ops, following)
     if at is None:
         wanted, at = not jumps_if, _failure(ops, target)
         if at is None:

@@ -51,19 +51,21 @@ def trace(
     *,
     may_mutate: bool = False,
     may_alias: bool = False,
+    plain: Callable[[torch.Tensor], torch.Tensor] | None = None,
 ) -> Traced:
     """Interprets `function(*args())` into a sub-graph of its own.
 
     operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
     there (`levels.argument`, or tensors from around as they are). may_mutate: it may change its operands in place;
-    may_alias: what it returns may share memory with them.
+    may_alias: what it returns may share memory with them. plain: what becomes of each tensor that it returns; without
+    it the function may not be inside of a functorch transform.
 
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
     """
     recorder = tracer.recorder
-    if transforms.active():
+    if plain is None and transforms.active():
         tracer.refuse("control-flow-in-transform", operator=operator)
-    with recorder.levels.entered(may_mutate) as level, _no_effects(tracer, operator):
+    with recorder.levels.entered(may_mutate) as level, no_effects(tracer, operator):
         arguments = args()
         try:
             result = tracer.vm.call(function, tuple(arguments), {})
@@ -72,6 +74,8 @@ def trace(
                 raise
             tracer.refuse("subgraph-raises", operator=operator, error=f"{type(error).__name__}: {error}")
         leaves, spec = pytree.tree_flatten(result)
+        if plain is not None:
+            leaves = [plain(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         nodes = [_output(tracer, operator, leaf) for leaf in leaves]
         if not may_alias:
             _check_aliases(tracer, operator, level, leaves)
@@ -103,7 +107,7 @@ def _check_aliases(tracer: Tracer, operator: str, level: Level, leaves: list[Any
 
 
 @contextmanager
-def _no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
+def no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
     """Refuses net changes of objects that are older than the block, and of torch's switches."""
     before = gc.get_objects()  # those that the trace has made so far (heap.py froze the rest); held, so that ids stay
     older = {id(o) for o in before}
@@ -134,9 +138,10 @@ def _check_journal(tracer: Tracer, operator: str, older: set[int], older_dicts: 
     if not journal:
         return
     tracer.heap.mark()
-    effects._place_instance_dicts(tracer)
     for change in journal.changes():
-        owner = change.owner
+        owner = tracer.owned_dicts.owner_of(change.owner)  # whose dict is as old as itself
+        if owner is None:
+            owner = change.owner
         is_older = id(owner) in older or (type(owner) is dict and id(owner) in older_dicts)
         if id(owner) in tracer.made_dicts or (not is_older and tracer.heap.is_young(owner)):
             continue
