@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.autograd_function import custom_function_call
-from torch._functorch.pyfunctorch import dispatch_functorch
+from torch._functorch.pyfunctorch import (
+    VmapInterpreter,
+    dispatch_functorch,
+    retrieve_all_functorch_interpreters,
+    temporarily_clear_interpreter_stack,
+)
 from torch._higher_order_ops.base_hop import FunctionWithNoFreeVars
 from torch._ops import HigherOrderOperator, OpOverload, _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach
@@ -46,7 +51,10 @@ __all__ = [
     "_exit_autocast",
     "_higher_order_ops",
     "custom_function_call",
+    "VmapInterpreter",
     "dispatch_functorch",
+    "retrieve_all_functorch_interpreters",
+    "temporarily_clear_interpreter_stack",
     "_pop_mode_temporarily",
     "_extract_tensor_metadata",
     "disable_autocast_cache",

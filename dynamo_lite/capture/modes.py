@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -110,7 +111,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder = recorder
 
     @property
-    def tracer(self) -> Any:
+    def tracer(self) -> Any:  # type: ignore[override]
         """What torch._export.wrappers asks for where the program makes a tensor that wraps others."""
         what = "the program makes a tensor that wraps others, which no operator shows"
         named = {"name": "one that wraps others"}
@@ -140,6 +141,9 @@ class FunctionMode(PreDispatchTorchFunctionMode):
             args = (*select_sizes(args[0], args[1]), *args[2:])
         elif func in _ASKING and self._recorder.env is not None:
             with self._recorder.env.inside_operator(_ASKING[func]):
+                return func(*args, **kwargs)
+        elif type(func) is FunctionType and self._recorder.env is not None:
+            with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
                 return func(*args, **kwargs)
         return func(*args, **kwargs)
 

@@ -12,13 +12,18 @@ Checked against torch 2.13.0 (aten/src/ATen/functorch/DynamicLayer.cpp).
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynamo_lite.capture._torch import enable_python_dispatcher
+from dynamo_lite.capture._torch import (
+    VmapInterpreter,
+    enable_python_dispatcher,
+    retrieve_all_functorch_interpreters,
+    temporarily_clear_interpreter_stack,
+)
 from dynamo_lite.capture.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -48,6 +53,46 @@ def _any_wrapped(values: Any) -> bool:
         elif isinstance(value, (list, tuple)) and _any_wrapped(value):
             return True
     return False
+
+
+def is_batched(tensor: torch.Tensor) -> bool:
+    """Whether a vmap that is running gives `tensor` another value per element."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if torch._C._functorch.is_batchedtensor(tensor):
+            return True
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return False
+
+
+class Batches(NamedTuple):
+    """The vmaps that are running, outermost first: (level, size)."""
+
+    levels: list[tuple[int, Any]]
+
+    def off(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The plain tensor with a leading dimension for each vmap."""
+        for level, size in reversed(self.levels):
+            tensor = torch._C._functorch._remove_batch_dim(tensor, level, size, 0)
+        return tensor.contiguous()
+
+    def on(self, tensor: torch.Tensor) -> torch.Tensor:
+        """`off` undone."""
+        for level, _ in self.levels:
+            tensor = torch._C._functorch._add_batch_dim(tensor, 0, level)
+        return tensor
+
+
+def batches() -> Batches | None:
+    """The transforms that are running, if all of them are vmap."""
+    running = retrieve_all_functorch_interpreters()
+    if not all(isinstance(one, VmapInterpreter) for one in running):
+        return None
+    return Batches([(one.level(), one.batch_size()) for one in running])
+
+
+def outside() -> AbstractContextManager[Any]:
+    """Outside of all transforms; they are there again afterwards."""
+    return temporarily_clear_interpreter_stack()
 
 
 _NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)

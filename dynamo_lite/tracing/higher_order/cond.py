@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import higher_order, levels
-from dynamo_lite.tracing.higher_order.subgraph import SYMBOLIC, Traced, trace
+from dynamo_lite.capture import higher_order, levels, transforms
+from dynamo_lite.tracing.higher_order.subgraph import SYMBOLIC, Traced, no_effects, trace
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -28,6 +28,8 @@ def call_cond(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     _check_predicate(pred)
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"Expect operands to be a tuple of tensors, but got a {type(operands).__qualname__}.")
+    if transforms.active():
+        return _transformed(tracer, op, pred, true_fn, false_fn, operands)
     may_mutate = not torch.is_grad_enabled()  # as torch: with gradients on, the backward needs the operands unchanged
     branches = [_branch(tracer, function, operands, may_mutate) for function in (true_fn, false_fn)]
     constants = _merge_constants(tracer, *branches)
@@ -57,7 +59,38 @@ def _branch(tracer: Tracer, function: Any, operands: Any, may_mutate: bool) -> T
     return trace(tracer, _NAME, function, arguments, may_mutate=may_mutate)
 
 
-def _merge_constants(tracer: Tracer, true: Traced, false: Traced) -> dict[int, Any]:
+def _transformed(tracer: Tracer, op: Any, pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> Any:
+    """torch.cond inside of functorch transforms.
+
+    A predicate per element chooses between the results of both branches, as torch's rule has it (cond_batch_rule).
+    One predicate for all elements of vmap is a torch.cond outside of it, whose branches have vmap inside: the
+    operators of a branch are recorded as vmap makes them, on plain tensors. Under other transforms, refused.
+    """
+    if isinstance(pred, torch.Tensor) and transforms.is_batched(pred):
+        with no_effects(tracer, _NAME):
+            results = [pytree.tree_flatten(tracer.vm.call(fn, tuple(operands), {})) for fn in (true_fn, false_fn)]
+            (left, spec), (right, _) = results
+            constants = _merge_constants(tracer, *(_Results(leaves, spec) for leaves, spec in results))
+            choice = pred.reshape(())
+            pairs = enumerate(zip(left, right))
+            chosen = [constants[i] if i in constants else torch.where(choice, *pair) for i, pair in pairs]
+        return pytree.tree_unflatten(chosen, spec)
+    batches = transforms.batches()
+    if batches is None:
+        tracer.refuse("control-flow-in-transform", operator=_NAME)
+    branches = [trace(tracer, _NAME, fn, lambda: operands, plain=batches.off) for fn in (true_fn, false_fn)]
+    constants = _merge_constants(tracer, *branches)
+    with transforms.outside():
+        result = _call(tracer, op, pred, branches, constants)
+    return pytree.tree_map_only(torch.Tensor, batches.on, result)
+
+
+class _Results(NamedTuple):
+    leaves: list[Any]
+    spec: pytree.TreeSpec
+
+
+def _merge_constants(tracer: Tracer, true: Traced | _Results, false: Traced | _Results) -> dict[int, Any]:
     """The results that are the same constant in both branches, by position. Refuses results that do not match."""
     if true.spec != false.spec:
         _mismatch(tracer, "structure", _structure(true.spec), _structure(false.spec))
