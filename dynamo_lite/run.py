@@ -20,7 +20,9 @@ from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_
 from dynamo_lite.program.layout_guards import layout_guards
 from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
 from dynamo_lite.tracing import (
+    addresses,
     dropped_text,
+    lost_gradients,
     numpy_arrays,
     size_protocol,
     sizes,
@@ -149,6 +151,9 @@ class Run:
             self.outputs = flatten_outputs(self.recorder, result)
         except CaptureError as error:  # a tensor that nothing recorded has made
             raise self.tracer.refused(error) from error
+        if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
+            raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
+        self._check_gradients()
         self._check_inputs(leaves, (args, kwargs), result)
         self.effects = effects_of.classify(tracer)
 
@@ -160,6 +165,17 @@ class Run:
             if now is not before:
                 target = f"the context variable {variable.name!r}"
                 self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
+
+    def _check_gradients(self) -> None:
+        """An output that learns in eager learns in the program as well."""
+        lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
+        if lost:
+            refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
+            text = f"output {lost[0]} has requires_grad in eager; the program's has not"
+            if not self.drops and not self.tracer.lets_pass(text):
+                raise refusal
+            self.refused_effects.append(refusal)
+            self.tracer.note(text)
 
     def _check_inputs(self, leaves: list[Any], call: tuple[Any, Any], result: Any) -> None:
         """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""

@@ -187,6 +187,11 @@ def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
     return found
 
 
+def any_learns(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether autograd tracks what an operator is given."""
+    return torch.is_grad_enabled() and any(t.requires_grad for t in _tensors([*args, *kwargs.values()]))
+
+
 def _like(tensor: FakeTensor, given: list[torch.Tensor]) -> Like | None:
     """The recipe for `tensor`; None if there is none."""
     storage = _storage(tensor)
@@ -255,8 +260,10 @@ def with_history(
     if made.requires_grad:  # as_strided of what requires grad, seen below autograd
         made.requires_grad_(False)
     result: torch.Tensor = made
-    if requires_grad:
+    if requires_grad and torch.is_grad_enabled():
         result = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
+    elif requires_grad:
+        made.requires_grad_(True)  # a view of what learns, made under no_grad, learns and is a leaf
     if base is not None:
         vars(result)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
         if several or hasattr(base, "_dynamo_lite_several"):
@@ -288,7 +295,8 @@ def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
     for tensor in _tensors([values[name] for name in written if name in values]):
         known = tensor if tensor._base is None else tensor._base  # an operator that ran made the rest of the chain
         base = getattr(known, "_dynamo_lite_base", None)
-        if base is not None and (not base.requires_grad or base.is_leaf or hasattr(known, "_dynamo_lite_several")):
+        leaf = tensor.is_leaf or (base is not None and base.is_leaf)  # a view that no_grad made is one too
+        if base is not None and (not base.requires_grad or leaf or hasattr(known, "_dynamo_lite_several")):
             raise Inexact(f"{func} changes a view in place")
 
 

@@ -110,6 +110,8 @@ class Recorder(Outside):
         if self.constant_storages and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrappers.among(fake_args, fake_kwargs)
+        if func._schema.is_mutable:
+            self._check_overlap(func, fake_args, fake_kwargs)
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
@@ -163,6 +165,8 @@ class Recorder(Outside):
             if self.env is None:
                 return func(*args, **kwargs)
             with self.env.inside_operator(func):
+                if self.memory is memo.Memory.AUTOGRAD and memo.any_learns(args, kwargs):
+                    return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
                 out = composites.run(self.env, func, args, kwargs)
                 return func(*args, **kwargs) if out is composites.MISS else out
         finally:
@@ -213,6 +217,16 @@ class Recorder(Outside):
                     "register it as a buffer (register_buffer), or clone() it first",
                     {"target": lifted.fqn},
                 )
+
+    def _check_overlap(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Raises what eager raises for a write to elements that share memory (an expanded tensor), as the program's."""
+        written = [*_written(func, args, kwargs)]
+        error = eager_errors.of_overlap(func, written, args, kwargs)
+        if error is not None:
+            for tensor in written:
+                eager_errors.rest_on_overlap(tensor)
+            self._raised = error
+            raise error
 
     def _check_operands(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuses to change in place what a sub-graph was given."""

@@ -172,6 +172,13 @@ REFUSALS: dict[str, Refusal] = {
         "carry that.",
         "return the value from forward, or keep it in a variable of forward.",
     ),
+    "made-leaf": Refusal(
+        errors.UnsupportedEffect,
+        "The program returns a tensor that learns only because the program itself set requires_grad; the exported "
+        "program has no operator for that, and returns one that does not.",
+        "call requires_grad_() on the result outside of forward, make it a parameter, or return it detach()ed; "
+        'effects="drop" says that losing it is fine.',
+    ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,
         "The program looks into the autograd graph (Tensor.grad_fn), which a recording does not have as eager has it.",

@@ -84,6 +84,7 @@ class Tracer(Observer):
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.listeners = Listeners()
+        self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
@@ -106,6 +107,10 @@ class Tracer(Observer):
         self.reads = Reads(self.vm, is_trusted)
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
+
+    def is_talking(self) -> bool:
+        """Whether a text is being made that nobody reads, where no interpreter is to tell (dynamo_lite/nonstrict)."""
+        return False
 
     # ---- where the program is
 
@@ -375,7 +380,7 @@ class Tracer(Observer):
         if key == "grad" or (outside and key != "data"):
             self.refuse("tensor-attribute", name=key)
         if key == "requires_grad":
-            self.note("requires_grad was set on a tensor; the program's gradients may differ")
+            self.made_leaf = self.made_leaf or self.mark()
         elif key == "data" and outside:
             self.refuse("tensor-data-assigned", name="data")
 
