@@ -52,12 +52,10 @@ def convolution(
     env: TorchShapeEnv, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, stride: Any = 1,
     padding: Any = 0, dilation: Any = 1, groups: int = 1,
 ) -> torch.Tensor | None:  # fmt: skip
-    """aten.conv1d, conv2d and conv3d (default overloads) on a batch in the contiguous format."""
+    """aten.conv1d, conv2d and conv3d (default overloads) on a batch, with channels first or last as on the example."""
     given = [t for t in (input, weight, bias) if t is not None]
     space = weight.dim() - 2
-    if not _are_plain(given) or input.dim() != weight.dim() or not all(_is_contiguous(env, t) for t in (input, weight)):
-        return None
-    if isinstance(padding, str):
+    if not _are_plain(given) or input.dim() != weight.dim() or isinstance(padding, str):
         return None
     strides, pads, dilations = (_spread(value, space) for value in (stride, padding, dilation))
     if None in (strides, pads, dilations):
@@ -68,9 +66,17 @@ def convolution(
         room = size + 2 * pad - (spread * (kernel - 1) + 1)
         demands.append(ge(env.unwrap(room), 0))
         sizes.append(room // step + 1)
-    if not all(env.expect_true(demand) for demand in demands):
+    order: tuple[int, ...] | None = tuple(range(space + 2))
+    if not all(_is_contiguous(env, t) for t in (input, weight)):
+        options = (bias, strides, pads, dilations, groups)
+        channels_last = (0, *range(2, space + 2), 1)
+        order = _order(env, _CONVOLUTIONS[space], (input, weight, *options), {}, (order, channels_last))
+    if order is None or not all(env.expect_true(demand) for demand in demands):
         return None
-    return _new(sizes, input, given)
+    return _new_in_order(sizes, order, input, given)
+
+
+_CONVOLUTIONS = {1: aten.conv1d.default, 2: aten.conv2d.default, 3: aten.conv3d.default}
 
 
 def linear(
@@ -113,31 +119,46 @@ def attention(
     if attn_mask is not None:
         target = [batch, heads, length, key.shape[2]]
         same += [(a, b) for a, b in zip(attn_mask.shape, target) if not (type(a) is int and a == 1)]
-    transposed = _is_transposed(env, given, dropout_p, is_causal, scale)
-    if transposed is None or not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
+    options = (*given, *[None] * (4 - len(given)), dropout_p, is_causal)
+    sdpa = aten.scaled_dot_product_attention.default
+    order = _order(env, sdpa, options, {"scale": scale}, ((0, 1, 2, 3), (0, 2, 1, 3)))
+    if order is None or not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
         return None
-    if transposed:
-        return _new([batch, length, heads, value.shape[3]], query, given).transpose(1, 2)
-    return _new([batch, heads, length, value.shape[3]], query, given)
+    return _new_in_order([batch, heads, length, value.shape[3]], order, query, given)
 
 
-_attention_layouts: dict[Any, bool | None] = {}
+_Order = tuple[int, ...]
+_orders: dict[Any, _Order | None] = {}
 
 
-def _is_transposed(env: TorchShapeEnv, given: Sequence[torch.Tensor], *options: Any) -> bool | None:
-    """Whether attention on the example's sizes lays its result out as (batch, length, heads, width); None if it does
-    neither that nor (batch, heads, length, width)."""
-    shown = [_example(env, tensor) for tensor in given]
-    if None in shown:
+def _order(
+    env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: dict[str, Any], orders: Sequence[Any]
+) -> _Order | None:
+    """In which of some orders of dimensions, from the outermost, the result lies in memory on the example's sizes.
+
+    None if in none of them, or if the example does not tell them apart.
+    """
+    shown = [_example(env, a) if isinstance(a, torch.Tensor) else a for a in args]
+    if any(a is not None and b is None for a, b in zip(args, shown)):
         return None
-    dropout, is_causal, scale = options
-    arguments = (*shown, *[None] * (4 - len(shown)), dropout, is_causal)
-    key = memo.key_of(aten.scaled_dot_product_attention.default, arguments, {"scale": scale})
-    if key is None or key not in _attention_layouts:
-        out = aten.scaled_dot_product_attention.default(*arguments, scale=scale)
-        plain, other = out.is_contiguous(), out.transpose(1, 2).is_contiguous()
-        _attention_layouts[key] = None if plain == other else other
-    return _attention_layouts[key]
+    key = memo.key_of(func, shown, kwargs)
+    if key is None or (key, *orders) not in _orders:
+        out = func(*shown, **kwargs)
+        fitting = [order for order in orders if out.stride() == _strides(out.shape, order)]
+        found = fitting[0] if len(fitting) == 1 else None
+        if key is None:
+            return found
+        _orders[key, *orders] = found
+    return _orders[key, *orders]
+
+
+def _strides(shape: Sequence[int], order: _Order) -> _Order:
+    """The strides of a tensor that lies in memory without gaps, its dimensions in this order."""
+    strides, step = [0] * len(shape), 1
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= max(shape[dimension], 1)
+    return tuple(strides)
 
 
 def _example(env: TorchShapeEnv, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -256,6 +277,14 @@ def _are_plain(tensors: Sequence[Any]) -> bool:
 def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     sizes = [env.node_of(size).current() for size in tensor.shape]
     return [env.node_of(stride).current() for stride in tensor.stride()] == contiguous_strides(sizes)
+
+
+def _new_in_order(
+    sizes: Sequence[Any], order: _Order, like: torch.Tensor, given: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    """A result that lies in memory without gaps, its dimensions in this order."""
+    made = _new([sizes[dimension] for dimension in order], like, given)
+    return made if order == tuple(range(len(order))) else made.permute([order.index(d) for d in range(len(order))])
 
 
 def _new(

@@ -85,6 +85,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "convolution of channels last": (
         lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w),
         (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3))),
+    "convolution of permuted inputs": (
+        lambda x, w, v: (F.conv2d(x.permute(0, 3, 1, 2), w, padding=1), F.conv1d(x[0].transpose(1, 2), v)),
+        (torch.randn(2, 9, 7, 3), torch.randn(4, 3, 3, 3), torch.randn(4, 3, 1))),
+    "convolution of a pixel": (
+        lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w),
+        (torch.randn(2, 3, 1, 1), torch.randn(4, 3, 1, 1))),
     "reshape": (
         lambda x: (x.reshape(-1, 8), x.reshape(x.shape[0], -1), x.transpose(0, 1).reshape(-1), x.flatten(1)), (X,)),
     "view": (lambda x: (x.view(-1, 2, 4), x.view(x.shape[0] * 5, 8), x.view(3, 5, 8)), (X,)),
@@ -132,3 +138,17 @@ def test_models(name: str) -> None:
     axes = [axis for axis in (batch_axis(case), length_axis(case)) if axis is not None]
     args, kwargs = case.inputs(0)
     compare(case.module, args, kwargs, dynamic_shapes(case, *axes))
+
+
+def test_no_backend_limits_the_batch() -> None:
+    # On one thread, a convolution of channels-last memory asks whether the batch is below 16 (NNPACK).
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        layer = nn.Conv2d(8, 16, 1)
+        x = torch.randn(2, 32, 32, 8).permute(0, 3, 1, 2)
+        program = dynamo_lite.export(layer, (x,), dynamic_shapes=({0: Dim("batch", max=64)},))
+        y = torch.randn(40, 32, 32, 8).permute(0, 3, 1, 2)
+        torch.testing.assert_close(program.module()(y), layer(y))
+    finally:
+        torch.set_num_threads(threads)
