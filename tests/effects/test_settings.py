@@ -79,8 +79,8 @@ FLAGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.parametrize("name", FLAGS)
 def test_flags_set_by_functions_and_by_attributes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # torch.testing._internal, which other tests import, forbids setting flags for the rest of the process. The
-    # switch is a global of the functions' module, for which torch.backends puts an object with properties into sys.modules.
+    # torch.testing._internal, which other tests import, forbids setting flags for the rest of the process. The switch
+    # is a global of the functions' module; torch.backends in sys.modules is an object with properties in its place.
     monkeypatch.setitem(torch.backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
     read, write = FLAGS[name]
     before = read()
