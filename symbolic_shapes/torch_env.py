@@ -150,7 +150,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
         self._suppressed = 0
-        self._exact = False
+        self._exact = self._in_torch = False
         self._inside = PROGRAM
         self.derived_sizes: dict[Any, Int] = {}
         self.operator: Any = None
@@ -300,6 +300,22 @@ class TorchShapeEnv(Inputs, Unbacked):
         if self._inside == PROGRAM and self.unanswered is not None:
             self.unanswered(error)
         return error
+
+    def evaluate_for_c(self, sym_node: SymNode) -> bool:
+        """`guard_bool` as C++ calls it. In a function of torch's own a binding asks what to call (`contiguous`)."""
+        if self._inside != PROGRAM or self._exact or not self._in_torch:
+            return bool(self.evaluate_sym_node(sym_node))
+        with self.inside_operator(torch.ops.aten.contiguous.default):
+            return bool(self.evaluate_sym_node(sym_node))
+
+    @contextmanager
+    def inside_torch(self) -> Iterator[None]:
+        """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
+        before, self._in_torch = self._in_torch, True
+        try:
+            yield
+        finally:
+            self._in_torch = before
 
     def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
         """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""

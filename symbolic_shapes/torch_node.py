@@ -176,7 +176,8 @@ class SymNode(TorchSymNode):
         return float(self.shape_env.evaluate_sym_node(self))
 
     def guard_bool(self, file: builtins.str, line: int) -> bool:
-        return bool(self.shape_env.evaluate_sym_node(self))
+        # Only C++ names a file; Python's own `bool` has none.
+        return self.shape_env.evaluate_for_c(self) if file else bool(self.shape_env.evaluate_sym_node(self))
 
     def guard_size_oblivious(self, file: builtins.str, line: int) -> bool:
         return bool(self.shape_env.evaluate_sym_node(self, size_oblivious=True))

@@ -145,19 +145,14 @@ class Recorder(Outside):
         if key is not None:
             out = memo.recall(key, self.fake_mode, args, kwargs, self.memory)
             return out, lambda out: memo.remember(key, args, kwargs, out)
-        symbolic, env = self._symbolic_memory, self.env
-        if symbolic is None or env is None:
+        symbolic = self._symbolic_memory
+        if symbolic is None:
             return memo.MISS, None
-        key = symbolic.key_of(func, args, kwargs)
-        if key is None:
+        call = symbolic.key_of(func, args, kwargs)
+        if call is None:
             return memo.MISS, None
-        made = env.unbacked_created
-
-        def remember(out: Any) -> None:
-            if made == env.unbacked_created:
-                symbolic.remember(func, args, kwargs, out)
-
-        return symbolic.recall(key, args, kwargs, self.memory), remember
+        out = symbolic.recall(call, args, kwargs, self.memory)
+        return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         was, self.running = self.running, True

@@ -68,7 +68,6 @@ class SymbolicMemory:
         self._known: dict[Any, tuple[Entry, tuple[bool, ...]]] = {}
         self._past = env.past
         self._metas: dict[Any, torch.Tensor] = {}
-        self._pending: Call | None = None
 
     def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
         """What the result depends on; None if no size is a symbol or the call is not one to remember."""
@@ -106,7 +105,6 @@ class SymbolicMemory:
 
     def recall(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any], memory: memo.Memory) -> Any:
         """Fresh FakeTensors like those that this operator returned before; `memo.MISS` if it is new."""
-        self._pending = call
         found = self._known.get(call.key)
         remembered = None
         if found is None and call.state is not None and call.shared is not None:
@@ -134,10 +132,8 @@ class SymbolicMemory:
             return made[0]
         return getattr(entry.container, "_make", entry.container)(made)
 
-    def remember(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
+    def remember(self, call: Call, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
         """Keep what the operator has just returned, if its memory is its own or an argument's."""
-        call = self._pending
-        assert call is not None
         if call.unbacked != self._env.unbacked_created:
             return
         # The run may have learned equations: the key of now, not of before.

@@ -69,3 +69,23 @@ def test_operators_take_any_layout() -> None:
     program = dynamo_lite.export(f, (r(4, 5),), dynamic_shapes=({0: A, 1: A},))
     for x in (r(3, 7), r(7, 3).t(), r(6, 14)[::2, ::2]):
         torch.testing.assert_close(program.module()(x), f(x))
+
+
+class Attention(torch.nn.Module):
+    """Calls `contiguous` within torch.nn.functional.multi_head_attention_forward, which torch runs as it is."""
+
+    def __init__(self, batch_first: bool) -> None:
+        super().__init__()
+        self.layer = torch.nn.MultiheadAttention(8, 2, batch_first=batch_first)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x, x, x)
+
+
+@pytest.mark.parametrize("batch_first", [False, True])
+def test_what_torchs_own_functions_ask_of_layout_excludes_no_size(batch_first: bool) -> None:
+    module = Attention(batch_first).eval()
+    run = dynamo_lite.export(module, (r(4, 7, 8),), dynamic_shapes=({0: A, 1: A},)).module()
+    for sizes in ((1, 7), (4, 1), (1, 1), (9, 3), (0, 7) if batch_first else (7, 0)):
+        x = r(*sizes, 8)
+        torch.testing.assert_close(run(x), module(x))
