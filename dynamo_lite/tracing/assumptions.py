@@ -177,6 +177,7 @@ _LOOKS: dict[str, Callable[[Walk, Any, Source, Any, Site | None], None]] = {
     "length": Walk.length,
     "truth": Walk.truth,
     "items": Walk.items,
+    "entry": Walk.items,
     "keys": Walk.keys,
     "parts": Walk.parts,
     "state": functools.partial(Walk.parts, state=True),

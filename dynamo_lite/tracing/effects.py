@@ -23,6 +23,7 @@ from dynamo_lite.tracing.forsaken import forsaken
 from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.modules import ModuleStack
+from dynamo_lite.tracing.own_keys import is_under_an_own_key
 from dynamo_lite.tracing.paths import path_of
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
@@ -63,7 +64,7 @@ def classify(tracer: Tracer) -> Effects:
         registry = registries.get(id(change.owner))
         if registry is not None:
             assigned[_assigned_buffer(tracer, change, *registry)] = change
-        elif _is_scratch(tracer, change):
+        elif _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
             effects.dropped.append(change)
         else:
             effects.pending.append(change)

@@ -10,6 +10,7 @@ how            the program learned                             key
 =============  ==============================================  ========================
 "attr"         an attribute, or that it is not there           its name
 "item"         an item, or that it is not there                its key
+"entry"        an item whose key is no atom, or that it is not there
 "key"          whether a key is there                          the key
 "cell"         the contents of a closure's cell
 "length"       the number of items
@@ -40,6 +41,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
 
@@ -150,7 +152,7 @@ class Reads:
         if type(key) in _KEYS:
             self.read("item", owner, key)
         else:
-            self.read("items", owner)
+            self.read("entry", owner)
 
     def look(self, how: str, owner: Any, key: Any) -> None:
         """Observer.on_look."""
@@ -165,6 +167,8 @@ class Reads:
         elif how == "key":
             if type(key) in _KEYS and issubclass(kind, dict):
                 self.read(how, owner, key)
+            elif kind is dict and is_known_by_identity(key):
+                self.read("entry", owner)
             else:
                 self.parts(owner)
         elif how == "parts":
@@ -177,7 +181,7 @@ class Reads:
         how = kind if kind in ("attr", "cell") else "item"
         key = None if how == "cell" else key
         if how == "item" and type(key) not in _KEYS:
-            self.read("items", owner)
+            self.read("entry", owner)
             return
         if deletes or (how == "item" and issubclass(type(owner), (list, collections.deque))):
             self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
@@ -242,7 +246,7 @@ class Reads:
                     continue  # known as a whole wherever it was read
                 todo += loud
                 self.read(how, value)
-            elif how is STATE:
+            elif how is STATE and not quiet[type(value)]:
                 self.read(how, value)
 
     # ---- helpers
@@ -265,6 +269,12 @@ class Reads:
 
 
 _namespace_of: Any = vars(torch.Tensor)["__dict__"].__get__
+
+
+def is_known_by_identity(key: Any) -> bool:
+    """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
+    kind = type(key() if type(key) is weakref.ref else key)
+    return all(datamodel.type_lookup(kind, name) is object.__dict__[name] for name in ("__eq__", "__hash__"))
 
 
 def items_of(value: Any) -> list[Any]:

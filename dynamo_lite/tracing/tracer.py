@@ -251,7 +251,7 @@ class Tracer(Observer):
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
-        elif type(result) is lru.LruCacheWrapper and getattr(fn, "__name__", "") == "__new__":
+        elif fn is lru.LruCacheWrapper:
             self.made_caches.add(id(result))
         self.writes.after_native_call(fn, args, result)
         return result

@@ -2,8 +2,5 @@
 
 from __future__ import annotations
 
-import sys
 
 KNOWN_GAPS: dict[str, str] = {}
-if sys.version_info >= (3, 13):
-    KNOWN_GAPS["language_protocols.singledispatchmethod"] = "3.13 keeps the bound method in a cache on the descriptor"
