@@ -61,23 +61,25 @@ def classify(probe: Probe) -> Row:
 
     def free(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         exported = dynamo_lite.export(program, args, kwargs, strict=False)
-        notes.extend(note for note in exported.notes if note.startswith(UNSOUND))  # type: ignore[attr-defined]
+        notes.extend(exported.notes)  # type: ignore[attr-defined]
         return exported.module()
 
     with _quiet():
         verdict = judge(probe, free)
-    return Row(probe, kind_of(verdict, bool(notes)), _words(verdict), notes)
+    return Row(probe, kind_of(verdict, notes), _words(verdict), [n for n in notes if n.startswith(UNSOUND)])
 
 
-def kind_of(verdict: Verdict, noted: bool) -> str:
-    """The class of a verdict; `noted`: whether a note says that the program may be wrong."""
+def kind_of(verdict: Verdict, notes: list[str]) -> str:
+    """The class of a verdict on a program with these notes (the first of them tells that CPython ran it)."""
     if verdict.kind == "internal":
         return INTERNAL
-    changed = verdict.changed is not None or verdict.leaked is not None
-    if changed:
-        return CHANGED if noted else WRONG
+    noted = any(note.startswith(UNSOUND) for note in notes)
+    if verdict.kind in ("wrong", "fails") and not noted:
+        return WRONG
+    if verdict.changed is not None or verdict.leaked is not None:
+        return CHANGED if len(notes) > 1 else WRONG
     if verdict.kind in ("wrong", "fails"):
-        return NOTED if noted else WRONG
+        return NOTED
     return EQUAL if verdict.kind in ("equal", "raises") else REFUSED
 
 

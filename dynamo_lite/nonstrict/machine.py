@@ -14,6 +14,7 @@ from contextvars import copy_context
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
@@ -118,12 +119,13 @@ class Machine(Interpreter):
             self.doors.open = was
 
 
+_SWAP = "torch.utils:swap_tensors"
 _CALL_MODULE: Any = nn.Module._wrapped_call_impl
 
 
 def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
     """id → (Python function, rule) for those rules that hold natively as well; all are torch's own functions."""
-    named = (*skipped.TRUE_WHILE_TRACING, *skipped.BACKWARD, "torch.utils.checkpoint:checkpoint")
+    named = (*skipped.TRUE_WHILE_TRACING, *skipped.BACKWARD, "torch.utils.checkpoint:checkpoint", _SWAP)
     functions = [_CALL_MODULE, *higher_order.callables(), *map(loaded, named)]
     return {id(fn): (fn, table[id(fn)]) for fn in functions if type(fn) is FunctionType and id(fn) in table}
 
@@ -142,7 +144,17 @@ class _Rules(TorchFunctionMode):
             answer = rule(self._tracer, func, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
-        return func(*args, **kwargs)
+        result = func(*args, **kwargs)
+        if getattr(func, "__name__", "") == "__get__" and self._is_the_programs():
+            self._attribute(func.__self__, result)
+        return result
+
+    def _attribute(self, attribute: Any, value: Any) -> None:
+        """What a stand-in answers otherwise than the tensor."""
+        if attribute is torch.Tensor._version:
+            self._tracer.unsound("Tensor._version counts the writes of the export; eager's goes on counting")
+        elif attribute is torch.Tensor.grad_fn and value is not None:
+            self._tracer.unsound("Tensor.grad_fn is read: the graph of autograd is that of the export")
 
     @staticmethod
     def _is_the_programs() -> bool:

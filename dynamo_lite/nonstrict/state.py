@@ -2,17 +2,24 @@
 
 Before the run a journal takes a snapshot of every object within reach; after it the journal yields what has changed and
 puts it back, as after a run in the interpreter. Within reach is what the callable holds, through attributes, containers
-and closures, and what the modules that its classes and functions are defined in hold as globals. What torch and the
+and closures, and, from the moment when a function first runs, what its code mentions (mentions.py). What torch and the
 standard library hold is theirs.
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections import deque
 from collections.abc import Iterator
-from types import BuiltinMethodType, CellType, FunctionType, GeneratorType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CellType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any
 
 import torch
@@ -20,6 +27,8 @@ from torch import nn
 
 from dynamo_lite.interpreter.doors import ATOMS
 from dynamo_lite.interpreter.type_flags import is_changeable
+from dynamo_lite.nonstrict.caches import Cache
+from dynamo_lite.nonstrict.hidden import Hidden, Row, row_of
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.lru import LruCacheWrapper
@@ -28,24 +37,32 @@ from dynamo_lite.tracing.rules import in_library
 LIMIT = 200_000
 """Objects that are looked at, at most."""
 _TORCHS = {torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format, torch.Generator}
-_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, ModuleType}
+_LEAVES = (ATOMS | _TORCHS) - ITERATORS - {CellType, bytearray, BuiltinMethodType, MethodWrapperType, ModuleType}
 _OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Globals that are the import system's: a loader can hold the whole of a test runner or a notebook."""
 _RUNNERS = frozenset({"IPython", "_pytest", "hypothesis", "ipykernel", "pluggy", "pytest", "xdist"})
 """Packages that run programs: a mark on a test leads to every test of the session, and none of it is the program's."""
-_OF_ERRORS = ("args", "__cause__", "__context__", "__suppress_context__")
+_OF_ERRORS = ("args", "__suppress_context__", "__cause__", "__context__")
+"""Put back from the last to the first: setting `__cause__` sets `__suppress_context__`."""
 _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 
 
 class Reach:
-    """The objects within reach of a callable. `take` takes their snapshots; `others` are those that have none."""
+    """The objects within reach of a callable. `take` takes their snapshots.
+
+    `follows_globals`: functions lead to all globals of their module, where nobody tells which of them run.
+    """
+
+    follows_globals = False
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._seen: set[int] = set()
+        self._globals: dict[int, dict[str, Any]] = {}
         self._todo: deque[Any] = deque()
-        self.caches: list[tuple[Any, Any]] = []  # functions under lru_cache, with their statistics
-        self.iterators: list[tuple[Any, Any]] = []  # iterators, with their position
+        self.caches: list[Cache] = []  # functions under lru_cache
+        self.hidden: list[Hidden] = []  # state that no snapshot shows
+        self._rows: dict[type, Row | None] = {}
         self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that learn, with their .grad
         self.complete = True
 
@@ -84,25 +101,35 @@ class Reach:
             self._journal.touch(value, "cell")
             self._todo.extend(_contents(value))
         elif kind is LruCacheWrapper:
-            self.caches.append((value, value.cache_info()))
+            self.caches.append(Cache(value))
             self._todo.append(getattr(value, "__wrapped__", None))
         elif kind in ITERATORS:
-            self.iterators.append((value, position(value)))
+            self._keep(value, kind)
         elif issubclass(kind, type):
             self._class(value)
         elif kind in (property, staticmethod, classmethod):
             self._todo += (getattr(value, name, None) for name in ("fget", "fset", "__func__"))
-        elif kind is BuiltinMethodType:
+        elif kind is BuiltinMethodType or kind is MethodWrapperType:
             self._todo.append(value.__self__)
         elif kind is functools.partial:
+            self._keep(value, kind)
             self._todo += (value.func, value.args, value.keywords, vars(value))
         elif kind is ModuleType:
-            if not _theirs(value.__name__):
+            if not is_theirs(value.__name__):
                 self._journal.touch(vars(value), "items")
         else:
             self._object(value, kind)
 
+    def _keep(self, value: Any, kind: type) -> None:
+        """Read the state that no snapshot shows, if the object has any."""
+        if kind not in self._rows:
+            self._rows[kind] = row_of(kind)
+        row = self._rows[kind]
+        if row is not None:
+            self.hidden.append(Hidden(value, row[0](value), *row))
+
     def _object(self, value: Any, kind: type) -> None:
+        self._keep(value, kind)
         if issubclass(kind, (tuple, frozenset)):
             self._todo.extend(tuple.__iter__(value) if issubclass(kind, tuple) else frozenset.__iter__(value))
         elif self._journal.touch(value, "items"):
@@ -129,43 +156,63 @@ class Reach:
         self._todo.append(kind)
 
     def _function(self, fn: FunctionType) -> None:
-        if not _theirs(fn.__globals__.get("__name__", "")):
+        if not is_theirs(fn.__globals__.get("__name__", "")):
             self._journal.touch(fn, "attributes")
             self._journal.touch_member(fn, "__code__", vars(FunctionType)["__code__"])
+            self._todo.append(fn.__annotations__)
+        self._held_by(fn)
+
+    def _held_by(self, fn: FunctionType) -> None:
         self._todo += fn.__closure__ or ()
-        self._todo += (fn.__defaults__, fn.__kwdefaults__, *vars(fn).values())
-        self._globals(fn.__globals__)
+        self._todo += fn.__defaults__ or ()
+        self._todo += (fn.__kwdefaults__, *vars(fn).values())
+        if self.follows_globals:
+            self._all_globals(fn.__globals__)
 
     def _class(self, cls: type) -> None:
         """A class of the program's: its attributes and what its functions hold. The other classes are libraries'."""
-        if _theirs(cls.__module__):
+        if is_theirs(cls.__module__):
             return
         self._journal.touch(cls, "attributes")
-        self._todo.extend(vars(cls).values())
-        self._todo.extend(cls.__bases__)
-        module = sys.modules.get(cls.__module__)
-        if module is not None:
-            self._globals(vars(module))
-
-    def _globals(self, namespace: dict[str, Any]) -> None:
-        """A module's globals: the names, and what is in containers and plain objects among the values."""
-        if id(namespace) in self._seen or _theirs(namespace.get("__name__", "")):
-            return
-        self._seen.add(id(namespace))
-        self._journal.touch(namespace, "items")
-        for name, value in namespace.items():
-            if name in _OF_IMPORT:
-                continue
-            kind = type(value)
-            if issubclass(kind, type) or kind is FunctionType:
-                wanted = value.__module__ == namespace.get("__name__")  # the others are imported
+        self._keep(cls, type(cls))
+        for value in vars(cls).values():
+            if type(value) is FunctionType:  # a library has thousands: no snapshot of the function itself
+                self._held_by(value)
+            elif type(value) in (staticmethod, classmethod) and type(value.__func__) is FunctionType:
+                self._held_by(value.__func__)
             else:
-                wanted = kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not _theirs(kind.__module__)
-            if wanted:
+                self._todo.append(value)
+        self._todo.extend(cls.__bases__)
+
+    def globals(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """What a module's globals are when they are first asked for; a snapshot is kept."""
+        before = self._globals.get(id(namespace))
+        if before is None:
+            self._seen.add(id(namespace))
+            self._journal.touch(namespace, "items")
+            before = {name: value for name, value in namespace.items() if name not in _OF_IMPORT}
+            self._globals[id(namespace)] = before
+        return before
+
+    def _all_globals(self, namespace: dict[str, Any]) -> None:
+        """All that a module holds as globals, but for what it has imported."""
+        name = namespace.get("__name__", "")
+        if id(namespace) in self._globals or is_theirs(name):
+            return
+        for value in self.globals(namespace).values():
+            is_named = type(value) is FunctionType or issubclass(type(value), type)
+            if value.__module__ == name if is_named else self.wants(value):
                 self._todo.append(value)
 
+    def wants(self, value: Any) -> bool:
+        """Whether what a global names is to be looked at: functions, classes and containers of the program's."""
+        kind = type(value)
+        if issubclass(kind, type) or kind is FunctionType:
+            return not is_theirs(value.__module__)
+        return kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not is_theirs(kind.__module__)
 
-def _theirs(module_name: Any) -> bool:
+
+def is_theirs(module_name: Any) -> bool:
     """Whether what a module holds is a library's or a runner's."""
     name = str(module_name)
     return in_library(name) or name.partition(".")[0] in _RUNNERS
@@ -217,14 +264,3 @@ def _slots(cls: type) -> tuple[str, ...]:
     names = (found,) if isinstance(found, str) else tuple(found)
     names = tuple(name for name in names if name not in ("__dict__", "__weakref__"))
     return tuple(f"_{cls.__name__.lstrip('_')}{n}" if n[:2] == "__" and n[-2:] != "__" else n for n in names)
-
-
-def position(iterator: Any) -> Any:
-    """Another value after the iterator has been moved on, as far as it can be seen without moving it; else None."""
-    if type(iterator) is GeneratorType:
-        frame = iterator.gi_frame
-        return None if frame is None else (frame.f_lasti, frame.f_lineno)
-    try:
-        return repr(iterator.__reduce__())
-    except Exception:  # not every iterator can be asked
-        return None

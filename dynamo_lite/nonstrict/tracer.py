@@ -5,13 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from types import FrameType, GeneratorType
 from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.nonstrict.asked_types import AskedTypes
+from dynamo_lite.nonstrict.hidden import UNKNOWN, told
 from dynamo_lite.nonstrict.machine import Machine
-from dynamo_lite.nonstrict.state import Reach, position
-from dynamo_lite.nonstrict.watch import watched
+from dynamo_lite.nonstrict.mentions import Mentions
+from dynamo_lite.nonstrict.process import ProcessState
+from dynamo_lite.nonstrict.shared import shared_memory_seen
+from dynamo_lite.nonstrict.state import Reach
+from dynamo_lite.nonstrict.watch import Watch, watched
 from dynamo_lite.tracing.tracer import Tracer
 
 UNSOUND = "unsound here because "
@@ -26,6 +34,9 @@ class NativeTracer(Tracer):
         super().__init__(root, recorder, inputs)
         self.vm = Machine(self)
         self._reach = Reach(self.journal)
+        self._mentions = Mentions(self._reach)
+        self._asked_types = AskedTypes(self)
+        self._watch: Watch | None = None
 
     def unsound(self, text: str) -> None:
         """Note what the program rests on though it need not hold."""
@@ -39,34 +50,76 @@ class NativeTracer(Tracer):
     def watching(self) -> Iterator[None]:
         """Around the program's call."""
         self.note("CPython ran the program (strict=False): what it reads from Python is assumed, and guarded nowhere")
-        self._take()
+        self._reach.follows_globals = sys.getprofile() is not None  # nobody tells then what runs
+        self._take(self.root)
+        process = ProcessState()
         with ExitStack() as stack:
-            stack.callback(self._look_again)
+            stack.callback(self._look_again, process)
             if "torch._dynamo.eval_frame" in sys.modules:  # else nothing is compiled
                 stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled code runs on real memory
-            stack.enter_context(watched(self.unsound, self._reach.holds))
+            stack.enter_context(shared_memory_seen(self))
+            self._watch = stack.enter_context(watched(self))
             yield
 
-    def _take(self) -> None:
+    def _take(self, start: Any) -> None:
         with torch._C.DisableTorchFunction():
-            self._reach.take(self.root)
-        tensors = [id(leaf) for leaf in self.inputs.leaves if isinstance(leaf, torch.Tensor)]
-        if len(set(tensors)) < len(tensors):
-            self.unsound("one tensor is passed as several arguments, which are different objects to the program")
+            self._reach.take(start)
+
+    # ---- what the watch tells
+
+    def is_outside(self, value: Any) -> bool:
+        return self._reach.holds(value)
+
+    def first_run(self, frame: FrameType) -> None:
+        with torch._C.DisableTorchFunction():
+            self._mentions.ran(frame)
+        self._asked_types.ran(frame)
+        for state in self._reach.hidden:
+            if type(state.owner) is GeneratorType and state.owner.gi_frame is frame:
+                self.unsound(told(state))
+
+    def failed(self, fn: Any) -> None:
+        """An error that eager does not raise: a token is of another context, a stand-in cannot become a subclass."""
+        row = _FAILS_HERE.get(id(callee_key(fn, ())[0]))
+        if row is not None and self.broken is None:
+            self.broken = self.refusal(row[0], None, **row[1])
+
+    def questions(self, kinds: set[str]) -> None:
+        for kind in kinds:
+            self.unsound(_QUESTIONS[kind])
+
+    def is_talking(self) -> bool:
+        return self._watch is not None and self._watch.talking > 0
+
+    def refuse(self, id: str, **names: Any) -> Any:
+        if id != "tensor-repr":
+            return super().refuse(id, **names)
+        if self.is_talking():
+            self.note("a tensor is printed: the text is a stand-in's, without data")
+        else:
+            self.unsound("the text of a tensor is made: it is a stand-in's, without data")
+        return "tensor(...)"
+
+    # ---- after the run
+
+    def _look_again(self, process: ProcessState) -> None:
+        """What no snapshot shows: settings, caches that the run has filled, iterators that it has moved on."""
+        for name in process.restore():
+            self.unsound(f"the program changes {name}; the exported one does not")
+        for cache in self._reach.caches:
+            if (text := cache.put_back()) is not None:
+                self.note(text)
+        self._asked_types.put_back()
+        self._mentions.put_back(self.unsound)
+        for state in self._reach.hidden:
+            if state.before is UNKNOWN:
+                self.unsound(f"it holds a {type(state.owner).__name__}: nothing shows whether the export moves it on")
+            elif state.is_changed():
+                state.restore()
+                self.unsound(told(state))
+        self._check_inputs()
         if not self._reach.complete:
             self.unsound("the program holds too many objects to look at: changes of the rest are not seen")
-
-    def _look_again(self) -> None:
-        """What no snapshot shows: caches that the run has filled, iterators that it has moved on."""
-        for cache, before in self._reach.caches:
-            if cache.cache_info().misses != before.misses:
-                cache.cache_clear()
-                name = getattr(cache, "__qualname__", "a function")
-                self.note(f"the lru_cache of {name} is emptied: the run has put results of its own into it")
-        for iterator, before in self._reach.iterators:
-            if position(iterator) != before:
-                kind = type(iterator).__name__
-                self.unsound(f"a {kind} from outside is moved on: its value is a constant of the program")
         with torch._C.DisableTorchFunction():
             for tensor, gradient in self._reach.gradients:
                 if tensor.grad is not gradient:
@@ -74,3 +127,18 @@ class NativeTracer(Tracer):
                     self.unsound("the .grad of a parameter is set; the program does not set it")
         changed = {id(change.owner) for change in self.journal.changes()}
         self.journal.touched &= changed
+
+    def _check_inputs(self) -> None:
+        tensors = [id(leaf) for leaf in self.inputs.leaves if isinstance(leaf, torch.Tensor)]
+        if len(set(tensors)) < len(tensors):
+            self.unsound("one tensor is passed as several arguments, which are different objects to the program")
+
+
+_QUESTIONS = {
+    "is": "objects are compared with `is`, tensors among them: which are one in another call is not checked",
+    "type": "the __class__ of a stand-in is read, which is not torch.Tensor or int",
+}
+_FAILS_HERE: dict[int, tuple[str, dict[str, str]]] = {
+    id(ContextVar.__dict__["reset"]): ("outside-object", {"what": "ContextVar.reset() with a token from outside"}),
+    id(torch._C.TensorBase.as_subclass): ("tensor-subclass", {"name": "another class (Tensor.as_subclass)"}),
+}

@@ -9,16 +9,18 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
-from typing import Any
+from typing import Any, Protocol
 
 from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.nonstrict.frames import is_program
+from dynamo_lite.nonstrict.questions import Question, asked, questions
 from dynamo_lite.tracing import skipped
 from dynamo_lite.tracing.callables.classify import name_of, verdict_of
 from dynamo_lite.tracing.callables.verdicts import Kind
+from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.rules import in_library
 
 _CONSTANT = "{name}() gives another answer in each call; the one of the export is a constant of the program"
@@ -45,37 +47,56 @@ _KINDS: dict[Kind, str] = {
 }
 
 
+_STATISTICS = tuple(LruCacheWrapper.__dict__[name] for name in ("cache_info", "cache_clear"))
 _WRAPPERS = ("torch._compile", "torch._dynamo", "contextlib")
 
 
-@contextmanager
-def watched(unsound: Callable[[str], None], is_outside: Callable[[Any], bool]) -> Iterator[None]:
-    """While inside, `unsound` is told of each call that strict refuses, in this thread.
+class Listener(Protocol):
+    """Who is told of what the program does."""
 
-    is_outside: whether an object was there before the run.
-    """
+    def unsound(self, text: str) -> None:
+        """A call that strict refuses."""
+
+    def is_outside(self, value: Any) -> bool:
+        """Whether an object was there before the run."""
+
+    def first_run(self, frame: FrameType) -> None:
+        """A function of the program is about to run for the first time."""
+
+    def failed(self, fn: Any) -> None:
+        """A function written in C has raised an error."""
+
+    def questions(self, kinds: set[str]) -> None:
+        """A function has asked for the identity or the type of stand-ins."""
+
+
+@contextmanager
+def watched(listener: Listener) -> Iterator[Watch | None]:
+    """While inside, `listener` is told of this thread; None where another profiler is in the way."""
     if sys.getprofile() is not None:
-        unsound("a profiler is on: calls whose answer differs from call to call (time, random) are not seen")
-        yield
+        listener.unsound("a profiler is on: calls whose answer differs from call to call (time, random) are not seen")
+        yield None
         return
-    sys.setprofile(Watch(unsound, is_outside))
+    watch = Watch(listener)
+    sys.setprofile(watch)
     try:
-        yield
+        yield watch
     finally:
         sys.setprofile(None)
 
 
 class Watch:
-    """The profile function."""
+    """The profile function. `talking` is not 0 while print() and the like make texts."""
 
-    def __init__(self, unsound: Callable[[str], None], is_outside: Callable[[Any], bool]) -> None:
-        self._unsound = unsound
-        self._is_outside = is_outside
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self.talking = 0
         self._python: dict[int, str] = {}  # id of a code object → text
         # What the garbage collector calls, whenever it runs, is no call of the program.
         self._collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
         self._native: dict[int, str] = {}  # id of a C callable → text
         self._callers: dict[int, tuple[CodeType, bool]] = {}
+        self._asking: dict[int, tuple[Question, ...]] = {}  # id of a code object → what it asks
         for names, template in _TABLES:
             for name in names:
                 fn = loaded(name)
@@ -86,27 +107,56 @@ class Watch:
                     self._native[id(callee_key(fn, ())[0])] = text
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
+        code = frame.f_code
         if event == "c_call":
-            if self._is_program(frame) and frame.f_code not in self._collector:
+            if self._is_program(frame) and code not in self._collector:
                 self._c_call(arg)
-        elif event == "call" and id(frame.f_code) in self._python:
-            caller = frame.f_back
-            while caller is not None and str(caller.f_globals.get("__name__", "")).startswith(_WRAPPERS):
-                caller = caller.f_back
-            if caller is not None and self._is_program(caller):
-                self._unsound(self._python[id(frame.f_code)])
+        elif event == "call":
+            if id(code) not in self._callers:
+                self._first_call(frame)
+            if id(code) in self._python:
+                self._python_call(frame)
+        elif event == "return":
+            if id(code) in self._asking:
+                self._listener.questions(asked(self._asking[id(code)], frame))
+        elif self.talking and arg is print:
+            self.talking -= 1
+        if event == "c_exception" and self._is_program(frame):
+            self._listener.failed(arg)
+
+    def _first_call(self, frame: FrameType) -> None:
+        if not self._is_program(frame):
+            return
+        self._listener.first_run(frame)
+        found = questions(frame.f_code)
+        if found:
+            self._asking[id(frame.f_code)] = found
+
+    def _python_call(self, frame: FrameType) -> None:
+        caller = frame.f_back
+        while caller is not None and str(caller.f_globals.get("__name__", "")).startswith(_WRAPPERS):
+            caller = caller.f_back
+        if caller is not None and self._is_program(caller):
+            self._listener.unsound(self._python[id(frame.f_code)])
 
     def _c_call(self, fn: Any) -> None:
+        if fn is print:
+            self.talking += 1
+            return
         key = callee_key(fn, ())[0]
         text = self._native.get(id(key))
+        if key in _STATISTICS and self._listener.is_outside(fn.__self__):
+            text = f"{fn.__name__}() of an lru_cache from outside: the run has used the cache, the program does not"
         kind = verdict_of(key).kind
         template = (
-            _STATE if kind in _WITH_STATE and self._is_outside(getattr(fn, "__self__", None)) else _KINDS.get(kind)
+            _STATE
+            if kind in _WITH_STATE and self._listener.is_outside(getattr(fn, "__self__", None))
+            else _KINDS.get(kind)
         )
         if text is None and template is not None:
             text = template.format(name=str(name_of(key)).replace(":", ".").removeprefix("builtins."))
         if text is not None:
-            self._unsound(text)
+            self._listener.unsound(text)
 
     def _is_program(self, frame: FrameType) -> bool:
         """Whether the frame is the program's own code; libraries ask for ids and clocks for their own ends."""

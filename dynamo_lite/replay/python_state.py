@@ -16,10 +16,12 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.nonstrict.state import Reach, position
+from dynamo_lite.nonstrict.hidden import told
+from dynamo_lite.nonstrict.state import Reach
 from dynamo_lite.replay.equal import same
 from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.effect import Verdict
+from dynamo_lite.tracing.iterators import is_c_iterator
 from dynamo_lite.tracing.journal import Change, Journal
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.paths import path_of
@@ -50,6 +52,8 @@ class StateChange:
 class _Reach(Reach):
     """Keeps the tensors as well, with copies of their data."""
 
+    follows_globals = True
+
     def __init__(self, journal: Journal) -> None:
         super().__init__(journal)
         self.elsewhere: set[int] = set()  # the memory of tensors that are compared elsewhere
@@ -61,9 +65,9 @@ class _Reach(Reach):
         if memory is not None and memory not in self.elsewhere:
             self.tensors.append((tensor, tensor.detach().clone()))
 
-    def _globals(self, namespace: dict[str, Any]) -> None:
+    def _all_globals(self, namespace: dict[str, Any]) -> None:
         known = id(namespace) in self._seen
-        super()._globals(namespace)
+        super()._all_globals(namespace)
         if not known and id(namespace) in self._seen:
             self._todo += [value for value in namespace.values() if isinstance(value, torch.Tensor)]
 
@@ -114,11 +118,11 @@ class PythonState:
             if not same(before, tensor.detach()):
                 text = effects_of.describe(tensor)
                 yield StateChange(path_of(tensor, self.root) or f"the data of {text}", text, text)
-        for iterator, at in self._reach.iterators:
-            if position(iterator) != at:
-                note = f"a {type(iterator).__name__} from outside is moved on"
-                name = path_of(iterator, self.root) or f"a {type(iterator).__name__}"
-                yield StateChange(name, "where it was", "a later position", note)
+        for state in self._reach.hidden:
+            if state.is_changed():
+                name = path_of(state.owner, self.root) or f"a {type(state.owner).__name__}"
+                words = ("where it was", "a later position") if is_c_iterator(type(state.owner)) else ("", "")
+                yield StateChange(name, *words, told(state))
         for parameter, gradient in self._reach.gradients:
             if parameter.grad is not gradient:
                 target = f"{path_of(parameter, self.root) or 'a parameter'}.grad"
@@ -138,6 +142,9 @@ class PythonState:
                     tensor.detach().copy_(before)
         for parameter, gradient in self._reach.gradients:
             parameter.grad = gradient
+        for state in self._reach.hidden:
+            if state.is_changed():
+                state.restore()
         self._journal.rollback()
 
 

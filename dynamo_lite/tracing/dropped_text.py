@@ -30,8 +30,10 @@ _TEXT_CALLS = (str, repr, ascii, format, str.format)
 
 def is_dropped(tracer: Tracer) -> bool:
     """Whether the text that the instruction at work is making is for nobody."""
+    if not tracer.sees_python:
+        return tracer.is_talking()
     frame = tracer.vm.frame
-    if frame is None or not tracer.sees_python:
+    if frame is None:
         return False
     at_work = _NAMES.get(frame.info.ops[frame.pc - 1][0])
     percent = at_work == "BINARY_OP" and type(frame.stack[-1]) is str

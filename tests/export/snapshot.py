@@ -166,7 +166,7 @@ def _state(obj: Any) -> Iterator[tuple[str, Any]]:
             yield f".{name}", value
     for cls in type(obj).__mro__:
         for name, member in cls.__dict__.items():
-            if type(member) is _MEMBER:
+            if type(member) is _MEMBER and name != "__vectorcalloffset__":  # a partial's, which CPython sets at calls
                 yield f".{name}", _slot(member, obj)
 
 

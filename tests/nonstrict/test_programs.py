@@ -243,6 +243,73 @@ def test_a_call_that_strict_refuses_is_said(name: str) -> None:
     assert any(frame.filename == __file__ and frame.lineno == forward.__code__.co_firstlineno for frame in at)
 
 
+TEXTS = {
+    "str": lambda self, x: x + len(str(x)),
+    "format": lambda self, x: x + len(f"{x}"),
+    "number": lambda self, x: x + len(f"{x.sum():.3f}"),
+    "list": lambda self, x: x + len(repr([x])),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_of_a_tensor_is_said(name: str) -> None:
+    forward = TEXTS[name]
+    program = dynamo_lite.export(Wrap(forward), (x(),), strict=False)
+    assert unsound(program) == ["the text of a tensor is made: it is a stand-in's, without data"]
+    (at,) = (frames for text, frames in program.notes.items() if "the text of a tensor" in text)
+    assert any(frame.filename == __file__ and frame.lineno == forward.__code__.co_firstlineno for frame in at)
+
+
+def test_what_is_printed_matters_to_nobody(capsys: pytest.CaptureFixture[str]) -> None:
+    def forward(self: Any, x: Tensor) -> Tensor:
+        print("got", x, x.shape[0])
+        return x * 2
+
+    module = Wrap(forward)
+    trace = dynamo_lite.trace(module, (torch.randn(6, 4),), dynamic_shapes=(({0: Dim("n")},),), strict=False)
+    assert capsys.readouterr().out == "got tensor(...) 6\n"
+    assert unsound(trace.program) == [] and not trace.specializations
+    assert any("a tensor is printed" in text for text in trace.notes)
+    other = torch.randn(3, 4)
+    assert_same(trace.program.module()(other), other * 2)
+
+
+def test_types_and_instances_are_answered_as_by_eager() -> None:
+    def forward(self: Any, x: Tensor, n: int) -> Tensor:
+        facts = [type(x) is Tensor, isinstance(x.shape[0], int), type(x.shape[0]) is int, type(n) is int]
+        facts += [isinstance(int, type), type(self) is Wrap, isinstance(x, int), type("C", (), {}).__name__ == "C"]
+        return x + sum(2**i for i, fact in enumerate(facts) if fact)
+
+    module = Wrap(forward)
+    shapes = (({0: Dim("n")}, None),)
+    program = dynamo_lite.export(module, (torch.randn(6, 4), 3), dynamic_shapes=shapes, strict=False)
+    assert "type" not in globals() and "isinstance" not in globals()
+    assert unsound(program) == []
+    other = torch.randn(3, 4)
+    assert_same(program.module()(other, 3), module(other, 3))
+
+
+IDENTITY = {
+    "inputs": (lambda self, x, y: x * 2 if x is y else x * 3, True),
+    "an input and a buffer": (lambda self, x, y: x * 2 if x is self.count else x * 3, True),
+    "of a list": (lambda self, x, y: x * 2 if [x, y][1] is y else x * 3, True),
+    "class": (lambda self, x, y: x + y.__class__.__name__.count("Tensor"), True),
+    "None": (lambda self, x, y: x * 2 if self.bias is None else x * 3, False),
+    "modules": (lambda self, x, y: x * 2 if self.linear is self else x * 3, False),
+    "dtype": (lambda self, x, y: x * 2 if x.dtype is torch.float32 else x * 3, False),
+    "class of a module": (lambda self, x, y: x + len(self.__class__.__name__), False),
+}
+
+
+@pytest.mark.parametrize("name", IDENTITY)
+def test_a_question_of_identity_is_said_where_it_is_about_tensors(name: str) -> None:
+    forward, said = IDENTITY[name]
+    module = Wrap(forward)
+    module.bias = None
+    program = dynamo_lite.export(module, (x(), x()), strict=False)
+    assert bool(unsound(program)) == said, unsound(program)
+
+
 def test_a_profiler_stays_and_is_said() -> None:
     def profile(*_: Any) -> None:
         return None
@@ -260,7 +327,6 @@ def test_a_profiler_stays_and_is_said() -> None:
 
 REFUSED = {
     "branch": (lambda self, x: x if x.sum() > 0 else -x, errors.DataDependent),
-    "text": (lambda self, x: x + len(f"{x}"), errors.DataDependent),
     "address": (lambda self, x: x + x.data_ptr() % 7, errors.DataDependent),
     "backward": (lambda self, x: (self.linear(x).sum().backward(), x)[1], errors.UnsupportedEffect),
 }

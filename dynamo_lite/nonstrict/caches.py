@@ -1,0 +1,39 @@
+"""functools.lru_cache: what a run that CPython makes puts into the caches of the program is taken out again.
+
+A cache may hold what the run has made (FakeTensors). Its statistics cannot be set, except to nothing by emptying it.
+Checked against CPython 3.11, 3.12 and 3.13, as tracing/lru.py.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+
+class Cache:
+    """A cached function and what its cache holds before the run."""
+
+    def __init__(self, wrapper: Any) -> None:
+        self._wrapper = wrapper
+        self._before = wrapper.cache_info()
+        self._keys = set(self._entries()) if self._before.maxsize is None and self._before.currsize else set()
+
+    def _entries(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = gc.get_referents(self._wrapper)[-6]
+        return found
+
+    def put_back(self) -> str | None:
+        """Take out what the run has put in. Returns what is to be noted."""
+        now, before = self._wrapper.cache_info(), self._before
+        if now == before:
+            return None
+        name = getattr(self._wrapper, "__qualname__", "a function")
+        if now.misses != before.misses or now.currsize != before.currsize:
+            if before.maxsize is None and before.currsize:
+                entries = self._entries()
+                for key in [key for key in entries if key not in self._keys]:
+                    del entries[key]
+            else:
+                self._wrapper.cache_clear()
+                return f"the lru_cache of {name} is emptied: the run has put results of its own into it"
+        return f"the statistics of the lru_cache of {name} count the calls of the run"
