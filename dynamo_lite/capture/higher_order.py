@@ -53,6 +53,14 @@ def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], 
     return modules
 
 
+def add_module(recorder: Recorder, module: fx.GraphModule, name: str) -> fx.GraphModule:
+    """A sub-graph that torch has made itself, under a free name of this level that starts with `name`."""
+    number = next(n for n in count() if f"{name}{n}" not in recorder.modules)
+    module.meta[_GRAD_MODE] = False
+    recorder.modules[f"{name}{number}"] = module
+    return module
+
+
 @contextmanager
 def unrecorded() -> Iterator[None]:
     """What runs here makes stand-ins, but no nodes: examples for the arguments of a sub-graph."""

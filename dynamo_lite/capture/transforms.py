@@ -84,7 +84,7 @@ class Batches(NamedTuple):
 
 def batches() -> Batches | None:
     """The transforms that are running, if all of them are vmap."""
-    running = retrieve_all_functorch_interpreters()
+    running: list[Any] = retrieve_all_functorch_interpreters()
     if not all(isinstance(one, VmapInterpreter) for one in running):
         return None
     return Batches([(one.level(), one.batch_size()) for one in running])

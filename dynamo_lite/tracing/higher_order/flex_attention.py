@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._higher_order_ops.flex_attention import create_fw_bw_graph
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
@@ -39,14 +40,45 @@ def call_flex_attention(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: 
     op, query, key, value, score_mod, block_mask, scale, options, *given = args
     if kwargs or any(given):
         tracer.refuse("higher-order-rejected", function=_NAME, reason="it is called with buffers of its own")
+    score, mask, buffers = _graphs(tracer, query, score_mod, block_mask[-1], ("sdpa_score", "sdpa_mask"))
+    return op(query, key, value, score, (*block_mask[:-1], mask), scale, options, *buffers)
+
+
+def call_flex_attention_backward(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """FlexAttentionBackwardHOP.__call__(op, query, key, value, out, logsumexp, grad_out, grad_logsumexp, fw_graph,
+    joint_graph, block_mask, scale, kernel_options, ...), which a program may call itself.
+
+    Without a joint graph eager makes it from fw_graph, by the function that makes it here.
+    """
+    op, query, *tensors, score_mod, joint, block_mask, scale, options = args[:13]
+    if kwargs or any(args[13:]) or joint is not None:
+        reason = "it is called with a backward function, or buffers, of its own"
+        tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
+    score, mask, buffers = _graphs(tracer, query, score_mod, block_mask[-1], ("fw_graph", "mask_graph"))
+    joint = _joint(tracer, query, score, buffers[0])
+    out = op(query, *tensors, score, joint, (*block_mask[:-1], mask), scale, options, *buffers)
+    return (*out[:3], ())  # what fw_graph closes over is no buffer to the program
+
+
+def _joint(tracer: Tracer, query: Any, score: Any, buffers: tuple[Any, ...]) -> Any:
+    """The sub-graph of the gradients of `score`, itself a sub-graph."""
+    with higher_order.unrecorded():
+        fake = tracer.recorder.lift(query)
+        examples = [fake.new_zeros((), requires_grad=True), *(fake.new_zeros((), dtype=torch.int) for _ in range(4))]
+        _, joint = tracer.recorder.guarded(create_fw_bw_graph, score, tuple(examples), buffers)
+    return higher_order.add_module(tracer.recorder, joint, "joint_graph")
+
+
+def _graphs(tracer: Tracer, query: Any, score_mod: Any, mask_mod: Any, names: tuple[str, str]) -> tuple[Any, Any, Any]:
+    """The sub-graphs of the two functions, and the buffers of each."""
     recorder = tracer.recorder
     fake = recorder.guarded(recorder.lift, query)
     score = _trace(tracer, score_mod, fake, scores=1)
-    mask = _trace(tracer, block_mask[-1], fake, scores=0)
+    mask = _trace(tracer, mask_mod, fake, scores=0)
     buffers = [tuple(recorder.guarded(levels.operands_of, recorder, [part.level])) for part in (score, mask)]
-    (score_graph,) = higher_order.finish(recorder, [score.level], [score.outputs(tracer)[0]], ("sdpa_score",))
-    (mask_graph,) = higher_order.finish(recorder, [mask.level], [mask.outputs(tracer)[0]], ("sdpa_mask",))
-    return op(query, key, value, score_graph, (*block_mask[:-1], mask_graph), scale, options, *buffers)
+    (score_graph,) = higher_order.finish(recorder, [score.level], [score.outputs(tracer)[0]], names[:1])
+    (mask_graph,) = higher_order.finish(recorder, [mask.level], [mask.outputs(tracer)[0]], names[1:])
+    return score_graph, mask_graph, buffers
 
 
 def _trace(tracer: Tracer, function: Any, query: torch.Tensor, scores: int) -> Traced:
