@@ -55,17 +55,20 @@ def call_flex_attention_backward(tracer: Tracer, fn: Any, args: tuple[Any, ...],
         reason = "it is called with a backward function, or buffers, of its own"
         tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
     score, mask, buffers = _graphs(tracer, query, score_mod, block_mask[-1], ("fw_graph", "mask_graph"))
-    joint = _joint(tracer, query, score, buffers[0])
+    if buffers[0]:  # torch's own operator fails on tensors whose gradients nobody wants
+        reason = "its score function closes over a tensor"
+        tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
+    joint = _joint(tracer, query, score)
     out = op(query, *tensors, score, joint, (*block_mask[:-1], mask), scale, options, *buffers)
     return (*out[:3], ())  # what fw_graph closes over is no buffer to the program
 
 
-def _joint(tracer: Tracer, query: Any, score: Any, buffers: tuple[Any, ...]) -> Any:
+def _joint(tracer: Tracer, query: Any, score: Any) -> Any:
     """The sub-graph of the gradients of `score`, itself a sub-graph."""
     with higher_order.unrecorded():
         fake = tracer.recorder.lift(query)
         examples = [fake.new_zeros((), requires_grad=True), *(fake.new_zeros((), dtype=torch.int) for _ in range(4))]
-        _, joint = tracer.recorder.guarded(create_fw_bw_graph, score, tuple(examples), buffers)
+        _, joint = tracer.recorder.guarded(create_fw_bw_graph, score, tuple(examples), ())
     return higher_order.add_module(tracer.recorder, joint, "joint_graph")
 
 
