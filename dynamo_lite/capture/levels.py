@@ -44,6 +44,7 @@ class Level:
     captured: list[tuple[fx.Node, Any]] = field(default_factory=list)
     modules: dict[str, fx.GraphModule] = field(default_factory=dict)
     storages: set[int] = field(default_factory=set)
+    own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
 
     @property
     def placeholders(self) -> list[fx.Node]:
@@ -160,6 +161,7 @@ class Levels:
             recorder.bind(value, node)
             recorder.keep.append(value)
             level.storages.add(storage_key(value))
+            level.own_storages.add(storage_key(value))
             self._add_sizes(node, value)
         else:
             node.meta["val"] = value
@@ -180,7 +182,7 @@ class Levels:
     def changes_operand(self, tensor: torch.Tensor) -> bool:
         """Whether writing to `tensor` changes what this sub-graph, or one around it, was given and must not change."""
         key = storage_key(tensor)
-        return any(not level.may_mutate and key in level.storages for level in self._inner)
+        return any(key in (level.own_storages if level.may_mutate else level.storages) for level in self._inner)
 
 
 def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Node:

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import higher_order, levels
+from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def call_while_loop(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict
     examples = _copies(tracer, name, carried)
     condition = _trace_step(tracer, name, cond_fn, examples, given)
     _check_condition(tracer, name, condition)
-    body = _trace_step(tracer, name, body_fn, examples, given)
+    body = _trace_step(tracer, name, body_fn, examples, given, may_mutate=not torch.is_grad_enabled())
+    _check_changes(tracer, name, body, carried)
     if body.spec.num_leaves != len(carried):
         tracer.refuse("loop-mismatch", operator=name, what=f"{body.spec.num_leaves} values, given {len(carried)}")
     _check_carry(tracer, name, examples, body.leaves)
@@ -98,7 +100,19 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
     return (op, *rest)
 
 
-def _trace_step(tracer: Tracer, name: str, function: Any, examples: list[Any], given: Sequence[Any]) -> Traced:
+def _check_changes(tracer: Tracer, name: str, body: Traced, carried: Sequence[Any]) -> None:
+    """A body may change an operand in place (a buffer), unless the operand is what the loop begins with."""
+    if not levels.changes_in_place(body.level.graph):
+        return
+    recorder = tracer.recorder
+    first = {storage_key(recorder.guarded(recorder.lift, v)) for v in carried if isinstance(v, torch.Tensor)}
+    if any(isinstance(value, torch.Tensor) and storage_key(value) in first for _, value in body.level.captured):
+        tracer.refuse("subgraph-mutates", operator=name)
+
+
+def _trace_step(
+    tracer: Tracer, name: str, function: Any, examples: list[Any], given: Sequence[Any], may_mutate: bool = False
+) -> Traced:
     """The sub-graph of `function(*examples, *given)`: examples are its arguments, the tensors given its operands."""
 
     def arguments() -> list[Any]:
@@ -109,7 +123,7 @@ def _trace_step(tracer: Tracer, name: str, function: Any, examples: list[Any], g
                 recorder.lift(value)
         return [*own, *given]
 
-    return trace(tracer, name, function, arguments)
+    return trace(tracer, name, function, arguments, may_mutate=may_mutate)
 
 
 def _slices(tracer: Tracer, name: str, xs: Sequence[Any]) -> list[Any]:
