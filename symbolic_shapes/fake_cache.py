@@ -229,7 +229,7 @@ class SymbolicCache:
             for position, output in enumerate(result if container else (result,)):
                 self._check_output(output, tensors)
                 storage = output.untyped_storage()
-                meta = output.detach()
+                meta = output.data  # detach() would share the version counter, which autograd goes by
                 own = torch.empty(0, dtype=torch.uint8, device="meta")
                 share_storage_(meta, own)  # the copy must not keep the memory of the first run alive
                 outputs.append(Output(meta, output.fake_device, memory.get(storage._cdata), seen.get(storage._cdata),
@@ -251,7 +251,7 @@ class SymbolicCache:
         results: list[FakeTensor] = []
         with in_kernel_invocation_manager(self._mode):
             for output in entry.outputs:
-                result = output.meta.detach()
+                result = output.meta.data
                 if output.alias is not None:
                     share_storage_(result, tensors[output.alias])
                 elif output.twin is not None:

@@ -152,3 +152,24 @@ def test_no_backend_limits_the_batch() -> None:
         torch.testing.assert_close(program.module()(y), layer(y))
     finally:
         torch.set_num_threads(threads)
+
+
+class _Split(nn.Module):
+    """A result that is remembered is changed in place after another one was split."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.BatchNorm2d(4) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, second, third = (layer(x) for layer in self.layers)
+        left, right = torch.split(second, 2, 1)
+        first.relu_()
+        third.relu_()
+        return first.sum() + third.sum() + (left * right).sum()
+
+
+def test_results_that_are_remembered_have_versions_of_their_own() -> None:
+    module, x = _Split().eval(), torch.randn(2, 4, 8, 8)
+    program = dynamo_lite.export(module, (x,), dynamic_shapes=({0: Dim("batch")},))
+    torch.testing.assert_close(program.module()(x), module(x))
