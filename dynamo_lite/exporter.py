@@ -22,8 +22,10 @@ from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.torch_errors import catchable_as_torch
+from dynamo_lite.tracing.kept_sizes import Kept
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Tracer
+from symbolic_shapes.facts import Fact
 
 
 @catchable_as_torch
@@ -114,15 +116,21 @@ def capture(
             tell = run.tracer.abort, run.tracer.note
             run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
 
-        drops = effects == "drop"
-        with traced(mod, root, inputs, call.specs, drops=drops, tracer=tracer, started=started) as run:
-            run.settle_effects()
-        with logs.phase("the conditions on sizes"):
-            settled = run.settle(prefer_deferred_runtime_asserts_over_guards)
-            if settled is not None:
-                call.verify(settled)
-        with logs.phase("building the program"):
-            program = built(run, root, inputs, settled)
+        def attempt(known: Sequence[Fact] | None = None) -> tuple[ExportedProgram, Run]:
+            first = (mod, root, inputs, call.specs)
+            with traced(*first, drops=effects == "drop", tracer=tracer, started=started, known=known) as run:
+                run.settle_effects()
+            with logs.phase("the conditions on sizes"):
+                settled = run.settle(prefer_deferred_runtime_asserts_over_guards)
+                if settled is not None:
+                    call.verify(settled)
+            with logs.phase("building the program"):
+                return built(run, root, inputs, settled), run
+
+        try:
+            program, run = attempt()
+        except Kept as kept:
+            program, run = attempt(kept.facts)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CoroutineType
 from typing import Any
@@ -22,6 +22,7 @@ from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
 from dynamo_lite.tracing import (
     addresses,
     dropped_text,
+    kept_sizes,
     lost_gradients,
     numpy_arrays,
     size_protocol,
@@ -38,6 +39,7 @@ from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Abort, Tracer
 from symbolic_shapes import Origin
+from symbolic_shapes.facts import Fact
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 
@@ -57,8 +59,10 @@ class Run:
         earlier: Recorder | None = None,
         drops: bool = False,
         tracer: type[Tracer] = Tracer,
+        known: Sequence[Fact] | None = None,
     ) -> None:
         self.drops = drops
+        self.known = known
         self.refused_effects: list[DynamoLiteError] = []  # what `drops` let go, as export would have refused it
         self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
         self.records: list[Effect] = []
@@ -78,6 +82,8 @@ class Run:
             sizes.attach(self.tracer, self.recorder.env)
         logs.attach(self)
         self.declared = self._declare()
+        if self.recorder.env is not None:
+            kept_sizes.assume(self.recorder.env, known or ())
 
     def _declare(self) -> DeclaredInputs | None:
         """The symbols for the sizes that may vary; None if no size is asked to."""
@@ -212,7 +218,7 @@ class Run:
     def _retrace_or_pass(self) -> bool:
         """A second trace decides on the pending effects. True if it says no, and the tracer lets that pass."""
         try:
-            retrace(self)
+            self._retrace()
         except GraphBreak:
             targets = [effects_of.describe_target(self.tracer, change) for change in self.effects.pending]
             passed = [
@@ -222,6 +228,18 @@ class Run:
                 raise
             return True
         return False
+
+    def _retrace(self) -> None:
+        if self.known is not None:
+            self.effects.pending = kept_sizes.fix(self.tracer, self.effects.pending)
+        try:
+            if self.effects.pending:
+                retrace(self)
+        except GraphBreak:
+            facts = kept_sizes.facts_of(self.tracer, self.effects.pending) if self.known is None else None
+            if facts is not None:
+                raise kept_sizes.Kept(facts) from None
+            raise
 
     def fingerprint(self) -> Any:
         """Equal for two runs that recorded the same program."""
@@ -256,15 +274,17 @@ def traced(
     drops: bool = False,
     tracer: type[Tracer] = Tracer,
     started: Callable[[Run], Any] = lambda run: None,
+    known: Sequence[Fact] | None = None,
 ) -> Iterator[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
     `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much
     would not be exact. `earlier` is the recording of the run before this one, from whose state this one starts. `drops`
-    lets effects go that the program cannot carry. `started` is told of each run before it begins.
+    lets effects go that the program cannot carry. `started` is told of each run before it begins. `known` is what an
+    earlier trace found out about the sizes, if this one leaves numbers for those that it keeps (kept_sizes.py).
     """
     levels: list[Memory] = [*Memory]
-    run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer)
+    run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer, known)
     started(run)
     try:
         while True:
@@ -278,7 +298,7 @@ def traced(
                     raise
                 run.undo()
                 enough: list[Memory] = [level for level in lower if level is error.needs] or lower
-                run = Run(mod, root, inputs, specs, enough[0], earlier, drops, tracer)
+                run = Run(mod, root, inputs, specs, enough[0], earlier, drops, tracer, known)
                 started(run)
         yield run
     finally:
@@ -295,10 +315,11 @@ def retrace(first: Run) -> None:
     try:
         memory, kind = first.recorder.memory, type(first.tracer)
         call = (first.mod, first.root, first.inputs, first.specs)
-        with traced(*call, memory, first.recorder, tracer=kind) as second:
+        with traced(*call, memory, first.recorder, tracer=kind, known=first.known) as second:
             same = first.fingerprint() == second.fingerprint()
             same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
-            again = second.effects.pending
+            pending = second.effects.pending
+            again = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
     except InternalError:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:

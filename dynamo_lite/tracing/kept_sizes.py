@@ -1,0 +1,82 @@
+"""Sizes that the program leaves in its Python state: where a later call would see them, they are the example's.
+
+`self.window = min(self.window, x.shape[2])` keeps a size. What the next call finds is a number, so the program is right
+for the sizes that give this number. A trace that ends so is made again with that known from the start (`Kept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.marks import frames_at
+from symbolic_shapes import Origin
+from symbolic_shapes.expr import Atom, Int, symbols_of
+from symbolic_shapes.facts import Fact
+from symbolic_shapes.rewrite import substitute
+from symbolic_shapes.torch_env import TorchShapeEnv
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_NUMBERS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+
+
+class Kept(Exception):
+    """The facts without which a later call would see other numbers. A trace with them may need no others."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        super().__init__(*map(str, facts))
+        self.facts = tuple(facts)
+
+
+def fix(tracer: Tracer, changes: Sequence[Change]) -> list[Change]:
+    """The changes, with the example's numbers, on the heap as well, for the sizes that they leave there.
+
+    Those that leave what was there before are no changes.
+    """
+    return [change for change in (_fixed(tracer, change) for change in changes) if change is not None]
+
+
+def facts_of(tracer: Tracer, changes: Sequence[Change]) -> list[Fact] | None:
+    """What is known of sizes after `fix`; None if it has nothing to do."""
+    env = tracer.recorder.env
+    fixed = fix(tracer, changes)
+    if env is None or (len(fixed) == len(changes) and all(a is b for a, b in zip(fixed, changes))):
+        return None
+    return [fact for fact in env.core.facts if fact.kind == "guard"]
+
+
+def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
+    """What an earlier trace of the same call found out, of the symbols of the same names."""
+    for fact in facts:
+        symbols, ours = symbols_of(fact.relation), env.core.symbols
+        if any(symbol.name not in ours for symbol in symbols):
+            continue  # a value that the program reads from data
+        mapping: dict[Atom, Int] = {symbol: ours[symbol.name].as_int() for symbol in symbols}
+        env.core.assume(substitute(fact.relation, mapping), fact.origin, fact.kind)
+
+
+def _fixed(tracer: Tracer, change: Change) -> Change | None:
+    place, kind = _place(change), _NUMBERS.get(type(change.new))
+    env = tracer.recorder.env
+    if place is None or kind is None or env is None or change.new.node.hint is None:
+        return change
+    where, frames = env.where, frames_at(change.mark)
+    at, note = frames[-1], "(a later call finds this size)"
+    env.where = lambda: Origin("user line", at.filename, at.lineno, at.source, note, frames)
+    try:
+        number = kind(change.new)
+    finally:
+        env.where = where
+    place[change.key] = number
+    return None if type(change.old) is kind and change.old == number else change._replace(new=number)
+
+
+def _place(change: Change) -> Any:
+    """The dict that holds the changed entry, if it is a plain one."""
+    holder = getattr(change.owner, "__dict__", None) if change.part == "attributes" else change.owner
+    return holder if type(holder) is dict and change.key in holder else None

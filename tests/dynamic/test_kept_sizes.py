@@ -1,0 +1,94 @@
+"""Sizes that the program leaves in its state: the example's, where a later call would see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+
+
+class Window(nn.Module):
+    """As transformers' Swin: the window shrinks to the smallest size seen, for good."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = 6
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.window = min(self.window, x.shape[1])
+        return x[:, : self.window] * x.shape[0]
+
+
+class Settings(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: dict[str, Any] = {"length": 0}
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.seen["length"] != x.shape[1]:
+            self.seen["length"] = x.shape[1]
+        return x + self.seen["length"]
+
+
+class Shown(nn.Module):
+    """Written before it is read: no state."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.length = x.shape[1]
+        return x / self.length
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.total = self.total + x.shape[1]
+        return x * self.total
+
+
+AUTO = ({0: Dim.AUTO, 1: Dim.AUTO},)
+
+
+@pytest.mark.parametrize("make", [Window, Settings])
+def test_a_size_that_is_kept_is_a_number(make: type[nn.Module]) -> None:
+    module = make()
+    before = {key: dict(value) if isinstance(value, dict) else value for key, value in vars(module).items()}
+    program = dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=AUTO)
+    run = program.module()
+    assert {key: before[key] for key in ("window", "seen") if key in before} == {
+        key: vars(module)[key] for key in ("window", "seen") if key in before
+    }
+    for sizes in ((3, 4), (5, 4)):  # the batch stays dynamic
+        x = torch.randn(sizes)
+        torch.testing.assert_close(run(x), make()(x))
+    with pytest.raises(Exception, match="4"):
+        run(torch.randn(3, 5))
+
+
+def test_the_line_is_told() -> None:
+    with pytest.raises(dynamo_lite.errors.ConstraintViolation) as caught:
+        dynamo_lite.export(Window(), (torch.randn(3, 4),), dynamic_shapes=({1: Dim.DYNAMIC},))
+    assert "self.window = min(self.window, x.shape[1])" in str(caught.value)
+
+
+def test_scratch_stays_symbolic() -> None:
+    module = Shown()
+    run = dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=AUTO).module()
+    for sizes in ((3, 4), (2, 7), (1, 1)):
+        x = torch.randn(sizes)
+        torch.testing.assert_close(run(x), Shown()(x))
+
+
+def test_a_sum_of_sizes_is_refused() -> None:
+    module = Counter()
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=AUTO)
+    assert module.total == 0
