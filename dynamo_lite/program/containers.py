@@ -26,6 +26,7 @@ from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.object_context import Key, ObjectContext, copy_plain
+from dynamo_lite.tree_paths import flatten_with_path, give_keys
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _CONSTANTS = (
@@ -113,6 +114,7 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -
             return  # a leaf; check_leaf judges it
         _reject_cycles(value, path, above)
         register_container(type(value))
+    give_keys(type(value))
     if any(part is value for _, part in _state(value)):  # which _children could not tell from its own parts
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
     for key, child in _children(value):
@@ -124,7 +126,7 @@ def _is_registered(value: Any) -> bool:
 
 
 def _children(value: Any) -> Iterable[tuple[Any, Any]]:
-    leaves, _ = pytree.tree_flatten_with_path(value, is_leaf=lambda v: v is not value)
+    leaves, _ = flatten_with_path(value, is_leaf=lambda v: v is not value)
     return [(path[0], child) for path, child in leaves]
 
 

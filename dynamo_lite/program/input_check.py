@@ -17,6 +17,7 @@ from dynamo_lite.program import wrappers
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
 from dynamo_lite.program.size_check import SizeCheck, ambiguous, input_paths
+from dynamo_lite.tree_paths import flatten_with_path
 
 
 @dataclass
@@ -133,7 +134,7 @@ def _parts(value: Any) -> tuple[dict[str, Any] | None, Any]:
     """One level of a container: children by key, and its context; (None, None) for a leaf."""
     if type(value) not in pytree.SUPPORTED_NODES and not pytree.is_namedtuple_instance(value):
         return None, None
-    leaves, spec = pytree.tree_flatten_with_path(value, is_leaf=lambda v: v is not value)
+    leaves, spec = flatten_with_path(value, is_leaf=lambda v: v is not value)
     return {pytree.keystr(path): child for path, child in leaves}, spec.context
 
 

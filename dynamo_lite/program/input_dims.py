@@ -14,6 +14,7 @@ from dynamo_lite.program.containers import path_string
 from dynamo_lite.program.dim_marks import Unbacked, marks_of
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.shape_tree import Place, ShapeTree
+from dynamo_lite.tree_paths import leaves_with_path
 from symbolic_shapes.dims import InputDim
 
 
@@ -141,4 +142,4 @@ def paths_of(inputs: FlatInputs) -> list[str]:
 
 def _key_paths(inputs: FlatInputs) -> list[pytree.KeyPath]:
     values = (*inputs.args, *inputs.kwargs.values())
-    return [path for path, _ in pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))]
+    return [path for path, _ in leaves_with_path(dict(zip(inputs.arg_names, values)))]

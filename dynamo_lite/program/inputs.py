@@ -11,6 +11,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.names import RESERVED, input_names
 from dynamo_lite.program.containers import check_leaf, register_containers
+from dynamo_lite.tree_paths import flatten_with_path
 
 
 @dataclass
@@ -51,7 +52,7 @@ def flatten_inputs(
     bound = signature.bind_partial(*args).arguments
     named = {**bound, **kwargs}
     register_containers(named)
-    with_paths = pytree.tree_flatten_with_path(named)[0]
+    with_paths = flatten_with_path(named)[0]
     for path, leaf in with_paths:
         check_leaf(path, leaf)
     leaves, spec = pytree.tree_flatten((args, kwargs))

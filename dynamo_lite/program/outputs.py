@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.program.containers import check_leaf, register_containers
+from dynamo_lite.tree_paths import flatten_with_path
 
 
 @dataclass
@@ -44,7 +45,7 @@ def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
     """
     register_containers({"output": result})
     values: list[Any] = []
-    with_paths, spec = pytree.tree_flatten_with_path(result)
+    with_paths, spec = flatten_with_path(result)
     for path, leaf in with_paths:
         if isinstance(leaf, torch.Tensor):
             values.append(recorder.node_of(leaf))

@@ -15,6 +15,7 @@ from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.wrappers import class_guards, undecomposable
+from dynamo_lite.tree_paths import leaves_with_path
 
 
 class Program(ExportedProgram):
@@ -57,7 +58,7 @@ def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
     torch itself checks neither. expected: the values of the inputs' placeholders.
     """
     values = (*inputs.args, *inputs.kwargs.values())
-    leaves = pytree.tree_leaves_with_path(dict(zip(inputs.arg_names, values)))
+    leaves = leaves_with_path(dict(zip(inputs.arg_names, values)))
     guards: list[str] = []
     for (path, leaf), value in zip(leaves, expected):
         name = "L" + pytree.keystr(path)

@@ -20,6 +20,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
 from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.tree_paths import leaves_with_path
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -166,7 +167,7 @@ def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str], leaves: Sequ
     """
     args, kwargs = pytree.tree_unflatten(list(leaves), in_spec)
     named = {arg_names[i] if i < len(arg_names) else f"args[{i}]": value for i, value in enumerate(args)}
-    return [path for path, _ in pytree.tree_leaves_with_path({**named, **kwargs})]
+    return [path for path, _ in leaves_with_path({**named, **kwargs})]
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from torch.utils import _pytree as pytree
+from dynamo_lite.tree_paths import flatten_with_path
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -31,7 +31,7 @@ def shown(value: Any) -> bool:
 
 def in_output(result: Any) -> bool:
     """Whether an address is in what the program returns: a leaf, or a key of a dict."""
-    for path, leaf in pytree.tree_flatten_with_path(result)[0]:
+    for path, leaf in flatten_with_path(result)[0]:
         if shown(leaf) or any(shown(getattr(key, "key", None)) for key in path):
             return True
     return False
