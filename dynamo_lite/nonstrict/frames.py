@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from enum import Enum, auto
 from types import CodeType, FrameType
 from typing import Any
 
@@ -61,24 +61,42 @@ class NativeFrame:
 
 def innermost(boundary: FrameType) -> NativeFrame | None:
     """The program's innermost frame, linked to its callers up to the frame `boundary`, which is not the program's."""
+    frames: list[FrameType] = []  # innermost first
+    native: FrameType | None = sys._getframe(1)
+    while native is not boundary:
+        if native is None:
+            return None
+        row = _roles.get(id(native.f_code)) or _role_of(native)
+        if row[1] is _Role.PROGRAM:
+            frames.append(native)
+        elif row[1] is _Role.RECORDER:
+            frames.clear()  # what the recorder has called on the way in is none of the program
+        native = native.f_back
     found: NativeFrame | None = None
-    for native in reversed([*_of_the_program(boundary)]):
+    for native in reversed(frames):
         found = NativeFrame(native, found)
     return found
 
 
-def _of_the_program(boundary: FrameType) -> Iterator[FrameType]:
-    """Innermost first. What the recorder has called on the way in is none of it."""
-    frames: list[FrameType] = []
-    native: FrameType | None = sys._getframe(2)
-    while native is not None and native is not boundary:
-        name = str(native.f_globals.get("__name__", ""))
-        if name.startswith(_RECORDING):
-            frames.clear()
-        elif is_program(native, name):
-            frames.append(native)
-        native = native.f_back
-    return iter(frames if native is not None else ())
+class _Role(Enum):
+    PROGRAM = auto()
+    RECORDER = auto()
+    OTHER = auto()
+
+
+_roles: dict[int, tuple[CodeType, _Role]] = {}
+_MOST_ROLES = 50_000
+
+
+def _role_of(frame: FrameType) -> tuple[CodeType, _Role]:
+    """The role of frames of this code (which is kept alive, as the table is keyed by its id)."""
+    name = str(frame.f_globals.get("__name__", ""))
+    recorder = name.startswith(_RECORDING)
+    role = _Role.RECORDER if recorder else _Role.PROGRAM if is_program(frame, name) else _Role.OTHER
+    if len(_roles) > _MOST_ROLES:
+        _roles.clear()
+    row = _roles[id(frame.f_code)] = frame.f_code, role
+    return row
 
 
 def is_program(frame: FrameType, name: str) -> bool:

@@ -11,7 +11,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
-from types import FrameType, FunctionType
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +29,7 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.doors import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
-from dynamo_lite.nonstrict.watch import loaded
+from dynamo_lite.nonstrict.watch import loaded, unwatched
 from dynamo_lite.tracing import skipped
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.trusted import is_trusted_module
@@ -48,7 +55,10 @@ class Machine(Interpreter):
     @property
     def frame(self) -> Any:
         """The program's innermost frame."""
-        return None if self._boundary is None else innermost(self._boundary)
+        if self._boundary is None:
+            return None
+        with unwatched():
+            return innermost(self._boundary)
 
     @frame.setter
     def frame(self, value: Any) -> None:
@@ -119,6 +129,9 @@ class Machine(Interpreter):
             self.doors.open = was
 
 
+_C_FUNCTIONS = frozenset({BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType})
+_OPERATORS = frozenset({"torch.functional", "torch.nn.functional"})
+"""Modules of Python functions that call operators and nothing of the program's."""
 _SWAP = "torch.utils:swap_tensors"
 _CALL_MODULE: Any = nn.Module._wrapped_call_impl
 
@@ -144,7 +157,11 @@ class _Rules(TorchFunctionMode):
             answer = rule(self._tracer, func, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
-        result = func(*args, **kwargs)
+        if type(func) in _C_FUNCTIONS or getattr(func, "__module__", "") in _OPERATORS:
+            with unwatched():
+                result = func(*args, **kwargs)
+        else:
+            result = func(*args, **kwargs)
         if getattr(func, "__name__", "") == "__get__" and self._is_the_programs():
             self._attribute(func.__self__, result)
         return result

@@ -11,8 +11,10 @@ from typing import Any
 from dynamo_lite.nonstrict.state import Reach, is_theirs
 
 _STORES = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
-_DYNAMIC = frozenset({"globals", "vars", "getattr", "setattr", "delattr", "__dict__", "exec", "eval"})
-"""Names by which code gets at others that it does not mention."""
+_ANY_GLOBAL = frozenset({"globals", "vars", "exec", "eval"})
+"""Names by which code gets at globals that it does not mention."""
+_ANY_ATTRIBUTE = frozenset({*_ANY_GLOBAL, "getattr", "setattr", "delattr", "__dict__", "attrgetter"})
+"""Names by which code gets at attributes of a module that it does not mention."""
 _MISSING: Any = object()
 _DEPTH = 3
 
@@ -31,30 +33,29 @@ class Mentions:
             return
         names = code.co_names
         before = self._reach.globals(namespace)
-        dynamic = not _DYNAMIC.isdisjoint(names)
-        for value in self._values(names, before, dynamic):
+        for value in self._values(names, before):
             self._reach.take(value)
         stored = _stored_names(code)
         if stored:
             variables = {name: frame.f_locals.get(name) for name in code.co_freevars}
             self._keep_stored((*names, *variables), stored, {**before, **variables})
 
-    def _values(self, names: tuple[str, ...], before: dict[str, Any], dynamic: bool) -> Iterator[Any]:
-        for name in before if dynamic else names:
+    def _values(self, names: tuple[str, ...], before: dict[str, Any]) -> Iterator[Any]:
+        for name in names if _ANY_GLOBAL.isdisjoint(names) else {**before, **dict.fromkeys(names)}:
             value = before.get(name, _MISSING)
             if value is _MISSING:
                 value = sys.modules.get(name, _MISSING)  # imported by the function itself
             if isinstance(value, ModuleType):
-                yield from self._module(value, names, dynamic)
+                yield from self._module(value, names)
             elif value is not _MISSING and self._reach.wants(value):
                 yield value
 
-    def _module(self, module: ModuleType, names: tuple[str, ...], dynamic: bool) -> Iterator[Any]:
+    def _module(self, module: ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
         """What a module of the program's holds under the names."""
         if is_theirs(module.__name__):
             return
         before = self._reach.globals(vars(module))
-        for name in before if dynamic else names:
+        for name in names if _ANY_ATTRIBUTE.isdisjoint(names) else before:
             if name in before and self._reach.wants(before[name]):
                 yield before[name]
 

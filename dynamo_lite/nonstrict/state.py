@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import (
     BuiltinMethodType,
     CellType,
@@ -62,6 +62,7 @@ class Reach:
         self._todo: deque[Any] = deque()
         self.caches: list[Cache] = []  # functions under lru_cache
         self.hidden: list[Hidden] = []  # state that no snapshot shows
+        self.pinned: set[int] = set()  # ids of iterators in places that cannot be set
         self._rows: dict[type, Row | None] = {}
         self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that learn, with their .grad
         self.complete = True
@@ -110,7 +111,7 @@ class Reach:
         elif kind in (property, staticmethod, classmethod):
             self._todo += (getattr(value, name, None) for name in ("fget", "fset", "__func__"))
         elif kind is BuiltinMethodType or kind is MethodWrapperType:
-            self._todo.append(value.__self__)
+            self._follow_pinned((value.__self__,))
         elif kind is functools.partial:
             self._keep(value, kind)
             self._todo += (value.func, value.args, value.keywords, vars(value))
@@ -119,6 +120,13 @@ class Reach:
                 self._journal.touch(vars(value), "items")
         else:
             self._object(value, kind)
+
+    def _follow_pinned(self, values: Iterable[Any]) -> None:
+        """Follow what is held in a place that cannot be set."""
+        for value in values:
+            self._todo.append(value)
+            if type(value) in ITERATORS:
+                self.pinned.add(id(value))
 
     def _keep(self, value: Any, kind: type) -> None:
         """Read the state that no snapshot shows, if the object has any."""
@@ -131,7 +139,7 @@ class Reach:
     def _object(self, value: Any, kind: type) -> None:
         self._keep(value, kind)
         if issubclass(kind, (tuple, frozenset)):
-            self._todo.extend(tuple.__iter__(value) if issubclass(kind, tuple) else frozenset.__iter__(value))
+            self._follow_pinned(tuple.__iter__(value) if issubclass(kind, tuple) else frozenset.__iter__(value))
         elif self._journal.touch(value, "items"):
             if issubclass(kind, dict):
                 self._todo.extend(dict.values(value))
@@ -164,7 +172,7 @@ class Reach:
 
     def _held_by(self, fn: FunctionType) -> None:
         self._todo += fn.__closure__ or ()
-        self._todo += fn.__defaults__ or ()
+        self._follow_pinned(fn.__defaults__ or ())
         self._todo += (fn.__kwdefaults__, *vars(fn).values())
         if self.follows_globals:
             self._all_globals(fn.__globals__)

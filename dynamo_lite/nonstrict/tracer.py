@@ -14,6 +14,7 @@ import torch
 from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.nonstrict.asked_types import AskedTypes
 from dynamo_lite.nonstrict.hidden import UNKNOWN, told
+from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.machine import Machine
 from dynamo_lite.nonstrict.mentions import Mentions
 from dynamo_lite.nonstrict.process import ProcessState
@@ -35,6 +36,7 @@ class NativeTracer(Tracer):
         self.vm = Machine(self)
         self._reach = Reach(self.journal)
         self._mentions = Mentions(self._reach)
+        self._iterators = IteratorCopies(self._reach, self.journal)
         self._asked_types = AskedTypes(self)
         self._watch: Watch | None = None
 
@@ -64,6 +66,7 @@ class NativeTracer(Tracer):
     def _take(self, start: Any) -> None:
         with torch._C.DisableTorchFunction():
             self._reach.take(start)
+            self._iterators.put()
 
     # ---- what the watch tells
 
@@ -73,6 +76,7 @@ class NativeTracer(Tracer):
     def first_run(self, frame: FrameType) -> None:
         with torch._C.DisableTorchFunction():
             self._mentions.ran(frame)
+            self._iterators.put()
         self._asked_types.ran(frame)
         for state in self._reach.hidden:
             if type(state.owner) is GeneratorType and state.owner.gi_frame is frame:
@@ -111,8 +115,11 @@ class NativeTracer(Tracer):
                 self.note(text)
         self._asked_types.put_back()
         self._mentions.put_back(self.unsound)
+        self._iterators.put_back()
         for state in self._reach.hidden:
-            if state.before is UNKNOWN:
+            if self._iterators.is_moved(state):
+                self.unsound(told(state))
+            elif state.before is UNKNOWN:
                 self.unsound(f"it holds a {type(state.owner).__name__}: nothing shows whether the export moves it on")
             elif state.is_changed():
                 state.restore()

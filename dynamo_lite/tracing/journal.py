@@ -96,6 +96,10 @@ class Journal:
         """The objects that were touched, in order."""
         return [snapshot.owner for snapshot, _ in self._snapshots.values()]
 
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots, in order."""
+        return [snapshot for snapshot, _ in self._snapshots.values()]
+
     def held_before(self, owners: set[int], ids: set[int]) -> set[int]:
         """Which of the objects with these ids some touched object, of those with the ids `owners`, held at first."""
         found: set[int] = set()
