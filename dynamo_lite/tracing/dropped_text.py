@@ -1,4 +1,4 @@
-"""Whether a text that is being made is only for print(), a warning or a log: those calls are skipped, text and all.
+"""Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: nobody sees it.
 
 `logger.info(f"got {n} rows")` would otherwise fix `n`, for a text that the program never sees. The text is dropped if
 the instructions after the one at work hand it, and nothing else that they make of it but a longer text, to such a call.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING, Any
+
+import torch
 
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.sentinels import NULL
@@ -62,12 +64,13 @@ def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
             takes, leaves = arg, 1
             if above < arg:
                 place -= arg - 1 - above
-        elif name == "CALL":
-            takes, leaves = arg + 2, 1
+        elif name in ("CALL", "CALL_KW"):
+            names = name == "CALL_KW"  # lie on top
+            takes, leaves = arg + 2 + names, 1
             if above < takes:
-                return above < arg and _skips(tracer, frame.stack, place - (arg - 1 - above))
-        elif name in ("BUILD_TUPLE", "BUILD_LIST") and above >= arg:
-            takes, leaves = arg, 1
+                return names <= above < arg + names and _skips(tracer, frame.stack, place - (arg - 1 - (above - names)))
+        elif name in ("BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP") and above >= arg * (1 + (name == "BUILD_MAP")):
+            takes, leaves = arg * (1 + (name == "BUILD_MAP")), 1
         elif name == "POP_TOP" and above == 0:
             return True
         elif takes > above or not (takes or leaves):
@@ -77,10 +80,13 @@ def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
 
 
 def _skips(tracer: Tracer, stack: list[Any], first: int) -> bool:
-    """Whether the call whose arguments begin at `first` is one that a trace skips."""
+    """Whether the call whose arguments begin at `first` is one that a trace skips, or whose text is for a failure."""
     second, callee = stack[first - 1], stack[first - 2]
     fn = second if callee is NULL else callee
     fn = getattr(fn, "__func__", fn)
+    if fn is torch._assert:  # (condition, message)
+        condition = stack[first]
+        return condition is True or type(condition) is torch.SymBool or isinstance(condition, torch.Tensor)
     return id(fn) in rules.skipped_always() or (_is_talk(fn) and _nobody_listens(tracer))
 
 

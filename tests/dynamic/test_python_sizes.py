@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
@@ -152,3 +154,22 @@ def test_torch_types_are_as_they_were_after_a_trace() -> None:
     for program in (PROGRAMS[0], next(p for p in PROGRAMS if p.name == "text")):
         export(program)
     assert [dict(vars(kind)) for kind in kinds] == before
+
+
+def _talks(x: Tensor) -> Tensor:
+    warnings.warn(f"a shape of {x.shape}", stacklevel=2)
+    logging.getLogger(__name__).warning("%s", f"{x.shape}", extra={"rows": 1})
+    torch._assert(x.dim() == 2, f"two dimensions, not {x.shape}")
+    torch._assert(condition=x.shape[0] < 50, message="too many: {}".format(x.shape[0]))  # noqa: UP032
+    return x * 2
+
+
+def test_texts_that_nobody_sees_fix_no_size() -> None:
+    program = dynamo_lite.export(_talks, (torch.randn(3, 4),), dynamic_shapes=({0: Dim("rows", max=40)},))
+    x = torch.randn(7, 4)
+    torch.testing.assert_close(program.module()(x), x * 2)
+
+
+def test_the_text_of_an_assertion_that_fails_is_eagers() -> None:
+    with pytest.raises(AssertionError, match="too many: 60"):
+        dynamo_lite.export(_talks, (torch.randn(60, 4),), dynamic_shapes=({0: Dim("rows", max=80)},))
