@@ -67,6 +67,8 @@ def assume_constant_result(fn: F) -> F:
 def substitute(fn: Any, python_version: F) -> F:
     """Say that `python_version` is to be traced wherever the program calls `fn`. Returns `python_version`.
 
+    The same as `torch.compiler.substitute_in_graph`, which is honoured too.
+
     Raises TypeError if either is not callable.
     """
     if not callable(python_version):
@@ -77,18 +79,18 @@ def substitute(fn: Any, python_version: F) -> F:
 
 def forget(fn: Any) -> None:
     """Take back what was said about `fn`, if anything was."""
-    SAID.pop(id(_key(fn)), None)
+    SAID.pop(id(key_of(fn)), None)
 
 
 def _say(fn: F, treatment: Treatment, instead: Callable[..., Any] | None = None) -> F:
     if not callable(fn):
         raise TypeError(f"fn must be callable, not {type(fn).__qualname__}")
-    key = _key(fn)
+    key = key_of(fn)
     SAID[id(key)] = Said(key, treatment, instead)
     return fn
 
 
-def _key(fn: Any) -> Any:
+def key_of(fn: Any) -> Any:
     """The object that the interpreter reports for a call of `fn`: the function of a method."""
     from dynamo_lite.interpreter.vm import callee_key
 

@@ -159,9 +159,9 @@ class Run:
             raise self.tracer.refused(error) from error
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
-        self._check_gradients()
         self._check_inputs(leaves, (args, kwargs), result)
         self.effects = effects_of.classify(tracer)
+        self._check_gradients()
 
     def _check_switches(self, state: TorchState) -> None:
         for name, before, now in state.changed():

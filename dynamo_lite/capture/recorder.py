@@ -131,6 +131,8 @@ class Recorder(Outside):
                 raise
             if remember is not None:
                 remember(out)
+        elif func is torch.ops.aten.detach.default:
+            vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
         if func in _METADATA_ASSERTED:

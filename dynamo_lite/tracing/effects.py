@@ -19,8 +19,9 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.assigned_buffers import check_assigned
 from dynamo_lite.tracing.effect import Effect, Verdict
+from dynamo_lite.tracing.first_looks import was_looked_at
 from dynamo_lite.tracing.forsaken import forsaken
-from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.journal import Change, Order
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.own_keys import is_under_an_own_key
@@ -62,6 +63,8 @@ def classify(tracer: Tracer) -> Effects:
         if id(change.owner) not in outside or _same_value(change.old, change.new) or is_invisible_place(change):
             continue
         registry = registries.get(id(change.owner))
+        if registry is not None and isinstance(change.old, Order):
+            continue  # a tensor taken out and registered again: the program names them
         if registry is not None:
             assigned[_assigned_buffer(tracer, change, *registry)] = change
         elif _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
@@ -91,8 +94,8 @@ def _outside(tracer: Tracer) -> set[int]:
 
 def is_invisible_place(change: Change) -> bool:
     """Whether a change is in a place that nobody looks at: which warnings were shown, a library's own counters."""
-    if _is_globals(change.owner) and change.key == "__warningregistry__":
-        return True  # which warnings have been shown
+    if _is_globals(change.owner) and (change.key == "__warningregistry__" or isinstance(change.old, Order)):
+        return True  # which warnings have been shown; which name was bound first
     return _place(change) in INVISIBLE or is_invisible(change.part)
 
 
@@ -167,12 +170,14 @@ def _is_scratch(tracer: Tracer, change: Change) -> bool:
     if change.part.startswith("member"):
         return False  # a class is read through its instances, which `read_first` does not relate to it
     if change.part == "items":  # `in`, len() and loops over a dict are not seen; a module's globals have none of these
-        return _is_globals(owner) and (id(owner), change.key) not in read
+        if not _is_globals(owner) or (id(owner), change.key) in read:
+            return False
+        return not was_looked_at(tracer, owner, owner, change.key)
     if change.part == "cell":
         return not any(holder == id(owner) for holder, _ in read)
     namespace = getattr(owner, "__dict__", None)
     keys = {(id(owner), change.key), (id(owner), "__dict__"), (id(namespace), change.key)}
-    return keys.isdisjoint(read)
+    return keys.isdisjoint(read) and not was_looked_at(tracer, owner, namespace, change.key)
 
 
 def _is_globals(owner: Any) -> bool:
@@ -255,6 +260,8 @@ def describe(value: Any, limit: int = 80) -> str:
     """A short text for an error message; never a tensor's data."""
     if value is MISSING:
         return "nothing"
+    if isinstance(value, Order):
+        return str(value) if len(str(value)) <= limit else "one order of its keys"
     if isinstance(value, torch.Tensor):
         return f"a tensor {value.dtype} of shape {tuple(value.shape)}"
     if isinstance(value, (list, tuple, set, dict)):

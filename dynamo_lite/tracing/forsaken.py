@@ -33,4 +33,19 @@ def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
 
 
 def _is_of_the_run(tracer: Tracer, holder: Any) -> bool:
-    return type(holder) is Change or tracer.heap.is_young(holder) is True
+    if type(holder) is Change:
+        return True
+    return tracer.heap.is_young(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
+
+
+def _is_dict_of_old(tracer: Tracer, namespace: dict[str, Any]) -> bool:
+    """Whether this is the `__dict__` of an object from before the run, made when somebody asked for it first."""
+    found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
+    return any(tracer.heap.is_young(owner) is not True for owner in found)
+
+
+def _dict_of(owner: Any) -> Any:
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None

@@ -7,6 +7,7 @@ shallow snapshot of it; afterwards the snapshots give the net effects (old again
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Callable, Iterator
 from types import CellType
 from typing import Any, NamedTuple
@@ -27,6 +28,14 @@ class Change(NamedTuple):
     old: Any
     new: Any
     mark: Any
+
+
+class Order(tuple[Any, ...]):
+    """The keys of a dict, in order: the old and the new value of a change that only their order shows."""
+
+    def __str__(self) -> str:
+        names = (repr(key) if isinstance(key, (str, int)) else type(key).__name__ for key in self)
+        return f"the order {', '.join(names)}"
 
 
 class Journal:
@@ -120,6 +129,8 @@ class Journal:
                 for key, before, after in _entry_changes(old, new):
                     at = self._sites.get((id(snapshot.owner), snapshot.part, key)) if type(key) in (str, int) else None
                     yield Change(snapshot.owner, snapshot.part, key, before, after, at or mark)
+                if snapshot.part == "items" and (orders := _orders(old, new)) is not None:
+                    yield Change(snapshot.owner, snapshot.part, None, *orders, mark)
             elif not _same_items(old, new):
                 yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
 
@@ -139,6 +150,12 @@ def _entry_changes(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[A
         before, after = old.get(key, MISSING), new.get(key, MISSING)
         if before is not after:
             yield key, before, after
+
+
+def _orders(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[Order, Order] | None:
+    """The order of the keys that a dict had and has, if it is another one (`move_to_end`, `pop` and set again)."""
+    before, after = [k for k in old if k in new], [k for k in new if k in old]
+    return None if all(map(operator.is_, before, after)) else (Order(before), Order(after))
 
 
 def _same_items(old: Any, new: Any) -> bool:

@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.opaque import SAID, Said, Treatment
+from dynamo_lite.tracing import torch_substitutes
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 
@@ -20,8 +21,9 @@ _TORCHS_MARK = "_dynamo_marked_constant"
 
 
 def table() -> dict[int, Any]:
-    """id(callable) → rule, for all that something was said about."""
-    return {key: _RULES[said.treatment](said) for key, said in SAID.items()}
+    """id(callable) → rule, for all that something was said about; what was said here counts before what torch knows."""
+    rows = {id(said.fn): said for said in torch_substitutes.registered()} | SAID
+    return {key: _RULES[said.treatment](said) for key, said in rows.items()}
 
 
 def is_marked_constant(fn: FunctionType) -> bool:
@@ -59,6 +61,8 @@ def _constant(said: Said) -> Any:
 
 def _substituted(said: Said) -> Any:
     def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = getattr(said.fn, "__qualname__", None) or type(said.fn).__qualname__
+        tracer.note(f"{getattr(said.instead, '__qualname__', 'a substitute')}() was traced in the place of {name}()")
         return tracer.vm.call(said.instead, args, kwargs)
 
     return rule

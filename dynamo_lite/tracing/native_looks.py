@@ -70,5 +70,8 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("context", (ContextVar.get,)),
 )  # fmt: skip
 
+FORMATS = frozenset(map(id, (str.format, str.format_map)))
+"""`"{0.n}".format(box)` reads attributes of its arguments."""
+
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}
 """id(callable) → what it reads. The callables live as long as the process."""

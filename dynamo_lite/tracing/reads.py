@@ -43,10 +43,12 @@ from torch._subclasses.fake_tensor import FakeTensor
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.type_flags import is_changeable
-from dynamo_lite.tracing.native_looks import KEY, LOOKS, NOTHING, PARTS, STATE
+from dynamo_lite.tracing.native_looks import FORMATS, KEY, LOOKS, NOTHING, PARTS, STATE
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
+"""Looks at an object that can tell any of its attributes or items."""
 _ONE_OBJECT = frozenset({KEY, "length", STATE, "context"})
 _QUIET: tuple[type, ...] = (
     int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
@@ -94,7 +96,8 @@ class Reads:
         self._is_trusted = is_trusted
         self._trusted: dict[int, bool] = {}
         self.places: dict[Place, Site | None] = {}
-        self.written: set[Place] = set()
+        self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
+        self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.called: dict[int, Site | None] = {}
         self.functions: list[weakref.ref[FunctionType]] = []
@@ -109,6 +112,8 @@ class Reads:
     def read(self, how: str, owner: Any, key: Any = None) -> None:
         """One row, unless the program wrote that place before. `key` is an atom."""
         place = (how, id(owner), key)
+        if how in _WHOLE:
+            self.shown.setdefault(id(owner), len(self.written))
         if place not in self.places and place not in self.written:
             self.places[place] = self._site()
 
@@ -187,7 +192,7 @@ class Reads:
             self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
         place = (how, id(owner), key)
         if place not in self.places:
-            self.written.add(place)
+            self.written.setdefault(place, len(self.written))
 
     def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Observer.before_call: a Python function's identity matters; native code looks into its arguments."""
@@ -211,7 +216,9 @@ class Reads:
                 self.read("referent", fn)
             if issubclass(type(fn), type) and is_changeable(fn):
                 return  # its __new__ and __init__ are calls of their own
-            self._deep(args, kwargs, PARTS)
+            if type(datamodel.type_lookup(type(fn), "__call__")) is FunctionType:
+                return  # and so is an object's __call__
+            self._deep(args, kwargs, STATE if id(fn) in FORMATS else PARTS)
         elif how is NOTHING or not args:
             return
         elif how in _ONE_OBJECT:
@@ -248,6 +255,8 @@ class Reads:
                 self.read(how, value)
             elif how is STATE and not quiet[type(value)]:
                 self.read(how, value)
+            elif not quiet[type(value)]:
+                self.shown.setdefault(id(value), len(self.written))
 
     # ---- helpers
 

@@ -244,6 +244,11 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
     return NOT_HANDLED
 
 
+def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor._is_view: autograd does not know that a result from memory is one (capture/memo.py)."""
+    return True if is_tensor(args[0]) and "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+
+
 def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.as_subclass: a stand-in is of a subclass already."""
     cls = args[1] if len(args) > 1 else kwargs.get("cls")
@@ -301,6 +306,7 @@ def _functions() -> dict[int, Rule]:
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,
+        id(torch._C.TensorBase._is_view): call_is_view,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for name in ("cache_info", "cache_clear"):

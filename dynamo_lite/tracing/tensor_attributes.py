@@ -34,6 +34,8 @@ def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
         return value
     if key == "_version":
         tracer.refuse("unrecordable-value", function="Tensor._version")
+    if key == "_base" and value is None:
+        return vars(owner).get("_dynamo_lite_base")  # of a view that came from memory (capture/memo.py)
     if key == "grad_fn" and value is not None:
         tracer.graph_nodes[id(value)] = value  # `is None` may be asked; what is in it may not
     return value

@@ -159,3 +159,27 @@ def test_a_module_that_uses_all_three() -> None:
     dynamo_lite.assume_constant_result(offset)
     dynamo_lite.substitute(slow, abs)
     _same(M(), X)
+
+
+def test_what_torch_substitutes_in_graphs_is_traced_in_its_place() -> None:
+    def absolute(n: int) -> Any:
+        return FOREIGN(n)
+
+    @torch.compiler.substitute_in_graph(absolute)
+    def traceable(n: int) -> Any:
+        return -n if n < 0 else n
+
+    for called in (absolute, traceable):  # what the decorator returns calls the original in eager
+        program = dynamo_lite.export(lambda x, called=called: x * called(-3), (X,))
+        torch.testing.assert_close(program.module()(X), X * 3)
+        assert any("was traced in the place of" in note for note in program.notes)  # type: ignore[attr-defined]
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(scaled, (X,))  # the function below it is as unknown as before
+
+
+def test_torchs_own_substitutes_of_builtins_are_not_used() -> None:
+    import torch._dynamo.polyfills.loader
+
+    program = dynamo_lite.export(lambda x: x * sum([1, 2]) * any([0, 1]), (X,))
+    torch.testing.assert_close(program.module()(X), X * 3)
+    assert not any("was traced in the place of" in note for note in program.notes)  # type: ignore[attr-defined]
