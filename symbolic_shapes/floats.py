@@ -211,7 +211,7 @@ def _corners(op: Callable[..., float], ends: list[FloatInterval]) -> FloatInterv
 def _truediv_interval(node: Float, of_int: Callable[[Int], tuple[Extended, Extended]]) -> FloatInterval:
     # a / b is monotone in a, and in b on each side of zero; only for b != 0.
     a, b = of_int(node.args[0]), of_int(node.args[1])  # type: ignore[arg-type]
-    if b[0] <= 0 <= b[1]:
+    if min(b) <= 0 <= max(b):  # the ends may have crossed: under an assumption that is being refuted
         return ANY_FLOAT
     values = []
     for x, y in product(a, b):

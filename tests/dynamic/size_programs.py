@@ -756,3 +756,10 @@ def torch_size(x):
 def unpacked_sizes(x):
     first, *rest = x.size()
     return x.view(*rest, first)
+
+
+@keeps(((2, 3, 16, 24),), ((1, 3, 20, 20),), ((2, 3, 30, 18),), ((3, 3, 7, 64),))
+def resized_by_the_shorter_side(x):
+    height, width = x.shape[-2:]
+    scale = 32 / min(height, width)
+    return torch.nn.functional.interpolate(x, size=(int(height * scale), int(width * scale)), mode="bilinear")
