@@ -230,6 +230,8 @@ class Outside(GraphWriter):
         """
         if tensor in self.nodes:
             return tensor
+        if type(tensor) is not FakeTensor and wrappers.is_wrapper(tensor) and self._is_made(tensor):
+            return self._assembled(tensor)
         if self.levels:
             return self.levels.capture(tensor)
         if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
@@ -249,6 +251,26 @@ class Outside(GraphWriter):
                 return self._access(*inner)
             lifted = self._lift_constant(tensor)
         return lifted.fake
+
+    def _is_made(self, tensor: torch.Tensor) -> bool:
+        """Whether the program has made this wrapper itself."""
+        known = id(tensor) in self._lifted_by_id or self.inner_tensors.find(tensor) is not None
+        with self.context.natively():
+            return not known and wrappers.is_stand_in(tensor)
+
+    def _assembled(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A wrapper that the program has made around tensors that are known."""
+        with self.context.natively():
+            inner, operator = wrappers.parts(tensor).tensors, wrappers.Assemble(tensor)
+            if operator(*inner.values(), tensor.shape, tensor.stride()).requires_grad != tensor.requires_grad:
+                what, named = "a tensor around others that learns by itself", {"name": type(tensor).__qualname__}
+                raise CaptureError("tensor-subclass", what, "make it of tensors that learn", named)
+            nodes = [self.node_of(self.lift(part)) for part in inner.values()]
+            args = (*nodes, self.lower(tuple(tensor.shape)), self.lower(tuple(tensor.stride())))
+            node = self.call_node(operator, args, {}, "assemble")
+        self.bind(tensor, node)
+        self.keep.append(tensor)
+        return tensor
 
     def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
         """A tensor inside of a wrapper."""

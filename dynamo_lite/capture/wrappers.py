@@ -13,6 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import count
 from typing import Any, NamedTuple
 
 import torch
@@ -20,7 +21,7 @@ from torch import fx, nn
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type
 
-from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture._torch import FakeTensor, HigherOrderOperator
 
 ACCESS: Any = torch.ops.export.access_subclass_inner_tensor.default
 
@@ -153,3 +154,25 @@ def symbolic_stand_in(tensor: Any, of: Callable[[torch.Tensor, Any], torch.Tenso
 
 def _policy(size: Any) -> Any:
     return size.node.core if isinstance(size, torch.SymInt) else None
+
+
+class Assemble(HigherOrderOperator):
+    """`(inner tensors..., size, stride)` → a wrapper: what a program does that makes one itself.
+
+    Wrappers are made by Python of their class, which no operator shows; `__tensor_unflatten__` makes them again. One
+    operator for each that a recording meets: their class and what it keeps beside its tensors are no arguments.
+    """
+
+    def __init__(self, made: Any) -> None:
+        self._cls: Any = type(made)
+        tensors, self._others, self._context = parts(made)
+        self._attributes = [*tensors]
+        super().__init__(f"assemble_{type(made).__name__}_{next(_NUMBERS)}")
+
+    def __call__(self, *args: Any) -> Any:
+        *tensors, size, stride = args
+        inner = self._others | dict(zip(self._attributes, tensors))
+        return self._cls.__tensor_unflatten__(inner, self._context, torch.Size(size), tuple(stride))
+
+
+_NUMBERS = count()

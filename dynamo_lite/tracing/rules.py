@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from dynamo_lite.capture import wrappers
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
@@ -256,8 +257,12 @@ def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Tensor._make_wrapper_subclass: a tensor around others, which no operator shows."""
-    tracer.refuse("tensor-subclass", name=getattr(args[0], "__qualname__", "") if args else "")
+    """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes (capture/wrappers.py)."""
+    made = run_native(fn, args, kwargs)
+    if not wrappers.is_wrapper(made):
+        tracer.refuse("tensor-subclass", name=type(made).__qualname__)
+    tracer.made_wrappers[id(made)] = made
+    return made
 
 
 def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:

@@ -25,6 +25,7 @@ from dynamo_lite.tracing import (
     data_dependent,
     lru,
     marked,
+    marked_constructors,
     numpy_rules,
     owned_dicts,
     printing,
@@ -103,9 +104,11 @@ class Tracer(Observer):
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self._rules = rules.table()
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
+        self._wrapping_globals = marked_constructors.wrapping_globals()
         self.vm = Interpreter(self)
         self.reads = Reads(self.vm, is_trusted)
         self.made_dicts: set[int] = set()
+        self.made_wrappers: dict[int, Any] = {}  # tensors around others that the program has made, by id
         self.vm.made_dicts = self.made_dicts
 
     def is_talking(self) -> bool:
@@ -241,6 +244,10 @@ class Tracer(Observer):
                 return answer
         elif marked.is_marked_constant(fn):
             return marked.call_constant(self, fn, args, kwargs)
+        if type(fn) is FunctionType and id(fn.__globals__) in self._wrapping_globals:
+            constructor = marked_constructors.own(fn)
+            if constructor is not None:
+                return self.vm.call(constructor, args, kwargs)
         if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
             return rules.call_dynamo_wrapper(self, fn, args, kwargs)
         self.torch_function = fn
@@ -374,7 +381,7 @@ class Tracer(Observer):
     def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
         if is_wrapped(owner):
             return
-        outside = not is_fake(owner) or self.recorder.is_input(owner)
+        outside = not (is_fake(owner) or id(owner) in self.made_wrappers) or self.recorder.is_input(owner)
         if key == "requires_grad" and value == owner.requires_grad:
             return
         if key == "grad" or (outside and key != "data"):

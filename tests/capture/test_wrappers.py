@@ -106,6 +106,62 @@ def test_the_program_equals_eager(name: str) -> None:
     assert_equal(loaded.module()(*args), copy.deepcopy(module)(*again))
 
 
+def quantised(x: torch.Tensor) -> Scaled:
+    scale = x.abs().amax(1, keepdim=True) / 127
+    return Scaled((x / scale).to(torch.int8), scale, 8)
+
+
+def pair(x: torch.Tensor) -> Any:
+    return TwoTensor(x, x + 1)
+
+
+MADE: dict[str, Callable[..., Any]] = {
+    "used": lambda m, x: F.linear(x, quantised(x)),
+    "read": lambda m, x: (pair(x) * 2).a + pair(x).b,
+    "with a parameter": lambda m, x: F.linear(quantised(x), m.w).sum(),
+    "its own method": lambda m, x: quantised(x).dequantize() * quantised(x).bits,
+    "changed": lambda m, x: (pair(x.clone()).mul_(3).a, x),
+    "within a region": torch.no_grad()(lambda m, x: (pair(x) * 2).b),
+    "of one made": lambda m, x: (TwoTensor(pair(x), pair(x * 2)) + 1).a.b,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_a_wrapper_made_by_the_program(name: str, dynamic: bool) -> None:
+    module = Program(MADE[name], w=nn.Parameter(torch.randn(5, 4)))
+    shapes = {"args": ({0: Dim("rows", min=2, max=64)},)} if dynamic else None
+    program = dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=shapes)
+    decomposed = program.run_decompositions()
+    assert not any(is_wrapper(node.meta.get("val")) for node in decomposed.graph.nodes)
+    saved = io.BytesIO()
+    torch.export.save(decomposed, saved)
+    loaded = torch.export.load(io.BytesIO(saved.getvalue()))
+    x = torch.randn(6 if dynamic else 3, 4)
+    for run in (program.module(), copy.deepcopy(program).module(), decomposed.module(), loaded.module()):
+        assert_equal(run(x), module(x))
+
+
+def test_a_wrapper_made_by_the_program_may_be_returned() -> None:
+    module = Program(lambda m, x: {"made": pair(x), "then": quantised(x)})
+    program, x = dynamo_lite.export(module, (torch.randn(3, 4),)), torch.randn(3, 4)
+    assert_equal(program.module()(x), module(x))
+
+
+def test_one_that_learns_by_itself_is_refused() -> None:
+    with pytest.raises(dynamo_lite.errors.DynamoLiteError, match="tensor-subclass"):
+        dynamo_lite.export(Program(lambda m, x: TwoTensor(x, x, requires_grad=True) * 2), (torch.randn(3),))
+
+
+def test_attributes_of_an_input_are_not_written() -> None:
+    def rename(m: Any, x: Any) -> Any:
+        x.scale = x.scale * 2
+        return x.dequantize()
+
+    with pytest.raises(dynamo_lite.errors.DynamoLiteError, match="tensor-attribute"):
+        dynamo_lite.export(Program(rename), (scaled(3, 4),))
+
+
 def test_a_wrapper_is_one_value_of_the_graph() -> None:
     program = dynamo_lite.export(Program(lambda m, x: (x * 2).relu()), (two(3),))
     assert [node.target for node in program.graph.nodes if node.op == "call_function"] == [

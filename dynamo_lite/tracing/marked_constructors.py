@@ -1,0 +1,30 @@
+"""Constructors that torch._export.wrappers marks: what it does beside calling them is for torch.export's own tracer."""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import Any
+
+_MODULES = ("torch._compile", "torch._dynamo.eval_frame", "torch._export.wrappers")
+
+
+def wrapping_globals() -> frozenset[int]:
+    """The ids of the globals of the functions that a marked constructor may be wrapped in."""
+    return frozenset(id(vars(sys.modules[name])) for name in _MODULES if name in sys.modules)
+
+
+def own(fn: FunctionType) -> Any:
+    """The class's own constructor, if `fn` is a marked one, behind torch._disable_dynamo or not; else None."""
+    inside: Any = fn
+    while type(inside) is FunctionType:
+        cells = dict(zip(inside.__code__.co_freevars, inside.__closure__ or ()))
+        if inside.__module__ == "torch._export.wrappers" and "constructor_subclass" in cells:
+            return cells["constructor_subclass"].cell_contents
+        if "_torchdynamo_orig_callable" in inside.__dict__:
+            inside = inside.__dict__["_torchdynamo_orig_callable"]
+        elif inside.__globals__ is vars(sys.modules["torch._compile"]) and "fn" in cells:
+            inside = cells["fn"].cell_contents
+        else:
+            return None
+    return None
