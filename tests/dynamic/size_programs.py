@@ -758,8 +758,8 @@ def unpacked_sizes(x):
     return x.view(*rest, first)
 
 
-@keeps(((2, 3, 16, 24),), ((1, 3, 20, 20),), ((2, 3, 30, 18),), ((3, 3, 7, 64),))
-def resized_by_the_shorter_side(x):
-    height, width = x.shape[-2:]
-    scale = 32 / min(height, width)
-    return torch.nn.functional.interpolate(x, size=(int(height * scale), int(width * scale)), mode="bilinear")
+@keeps(*TWO)
+def resized_by_the_shorter_side(x, y):
+    height, width = x.shape[0], y.shape[0]
+    image, scale = (x @ y.t())[None, None], 32 / min(height, width)
+    return torch.nn.functional.interpolate(image, size=(int(height * scale), int(width * scale)), mode="bilinear")

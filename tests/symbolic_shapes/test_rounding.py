@@ -7,8 +7,8 @@ import random
 import pytest
 
 from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expr import Int
-from symbolic_shapes.floats import ROUNDERS, Float, float_const, to_float
+from symbolic_shapes.expr import Int, Symbol
+from symbolic_shapes.floats import ANY_FLOAT, ROUNDERS, Float, apply_float, float_const, float_interval, to_float
 from symbolic_shapes.lattice import exact_rounding
 from symbolic_shapes.semantics import evaluate
 
@@ -47,3 +47,11 @@ def test_a_share_of_a_size_is_at_most_a_multiple_of_it(c: float) -> None:
     assert env.decide(part <= n * 2).verdict is True
     assert env.decide(part >= 0).verdict is True
     assert env.decide(part <= n).verdict is (True if c <= 1 else None)
+
+
+@pytest.mark.parametrize("divisor", [(1, 0), (0, -1), (3, -2)])
+def test_a_divisor_that_no_integer_is(divisor: tuple[int, int]) -> None:
+    # Ends cross under an assumption that is being refuted: whatever holds of nothing, no division by an end fails.
+    a, b = Symbol("a").as_int(), Symbol("b").as_int()
+    ranges = {a: (4, 8), b: divisor}
+    assert float_interval(apply_float("int_truediv", a, b), ranges.__getitem__) == ANY_FLOAT
