@@ -358,8 +358,11 @@ class Tracer(Observer):
 
     def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         """An iterator that lives on from call to call would be replayed from its state at export."""
-        self.heap.mark()
-        if self.heap.is_young(value) or self.heap.is_young(owner):
+        heap = self.heap
+        if heap.is_young(value) or heap.is_young(owner) or heap.is_newest(value):  # by the last look: no age is lost
+            return
+        heap.mark()
+        if heap.is_young(value) or heap.is_young(owner):
             return
         touched = {id(o) for o in self.journal.owners()}
         if id(owner) not in touched or self.journal.held_before({id(owner)}, {id(value)}):
