@@ -124,13 +124,13 @@ def report(found: list[Row], seconds: float) -> str:
         chosen = [row for row in found if row.kind == kind]
         if chosen:
             lines += [f"## {kind}", "", "| probe | what differs | notes |", "|---|---|---|"]
-            lines += [f"| {row.probe.name} | {row.text[:160]} | {_short(row.notes)} |" for row in chosen]
+            lines += [f"| {row.probe.name} | {row.text[:70]} | {_short(row.notes)} |" for row in chosen]
             lines.append("")
     return "\n".join(lines)
 
 
 def _short(notes: list[str]) -> str:
-    return "; ".join(note.removeprefix(UNSOUND).replace("|", "/").replace("\n", " ")[:160] for note in notes)
+    return "; ".join(note.removeprefix(UNSOUND).replace("|", "/").replace("\n", " ")[:110] for note in notes)
 
 
 def main() -> None:

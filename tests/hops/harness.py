@@ -45,8 +45,8 @@ def exported(program: Program) -> tuple[nn.Module, ExportedProgram]:
     return module, export(module, _fresh(program.calls[0]), dynamic_shapes=program.dynamic_shapes)
 
 
-def check_equal(program: Program) -> None:
-    """The program's module, lowered program and loaded program equal eager on each call."""
+def check_equal(program: Program) -> ExportedProgram:
+    """The program's module, lowered program and loaded program equal eager on each call. Returns the program."""
     module, ep = exported(program)
     ways = {"module": ep.module()}
     if program.lowers:
@@ -57,6 +57,7 @@ def check_equal(program: Program) -> None:
         for name, run in ways.items():
             # What torch's own lowering and loading keep of gradients is not for us to say.
             assert_same(module, run, call, gradients=program.gradients and name == "module")
+    return ep
 
 
 @contextmanager
