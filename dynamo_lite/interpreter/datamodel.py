@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from types import GeneratorType
+from types import FunctionType, GeneratorType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel_attributes import (
@@ -38,8 +38,8 @@ from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.interpreter.sentinels import MISSING
 
 __all__ = [
-    "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "binary", "bytes_", "call_class",
-    "class_changed", "compare", "construct", "contains", "delattr_", "delitem", "eq", "format_",
+    "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "ask_length", "binary", "bytes_",
+    "call_class", "class_changed", "compare", "construct", "contains", "delattr_", "delitem", "eq", "format_",
     "getattr_", "getitem", "hash_", "index_", "inplace", "isinstance_", "issubclass_", "iter_", "length",
     "lookup_special", "native", "next_", "repr_", "setattr_", "setitem", "str_", "truth",
     "type_lookup", "unary",
@@ -137,6 +137,23 @@ def next_(vm: Any, iterator: Any) -> Any:
     if type(iterator) in _SIMPLE_ITERATORS:
         return next(iterator)
     return _opened_next(vm.doors, iterator)
+
+
+def ask_length(vm: Any, x: Any) -> None:
+    """What C code asks before it makes a list of `x` (PyObject_LengthHint): shows where Python answers.
+
+    The answer is not used: a stand-in for a number stays what it is.
+    """
+    length = type_lookup(type(x), "__len__")
+    if type(length) is FunctionType:
+        try:
+            found = vm.call(length, (x,))
+        except TypeError:
+            return
+        if isinstance(found, int) and found < 0:
+            raise ValueError("__len__() should return >= 0")
+    elif type(type_lookup(type(x), "__length_hint__")) is FunctionType:
+        vm.doors.call(operator.length_hint, (x,), {})
 
 
 def advance(vm: Any, iterator: Any, end: Any) -> Any:

@@ -146,13 +146,26 @@ def check_except_star_type(kind: Any) -> None:
             raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")
 
 
+def _is_wrapped_at_a_line() -> bool:
+    """Whether the group that `except*` makes of a plain exception has a traceback (releases of one version differ)."""
+    try:
+        raise KeyError
+    except* KeyError as group:
+        found = group.__traceback__ is not None
+    return found
+
+
+_WRAPPED_AT_A_LINE = _is_wrapped_at_a_line()
+
+
 def split_for_except_star(vm: Interpreter, exc: BaseException, kind: Any) -> tuple[Any, Any]:
     """(what `except* kind` takes of `exc` or None, what is left or None)."""
     if matches(vm, exc, kind):
         if isinstance(exc, BaseExceptionGroup):
             return exc, None
         group = vm.call(ExceptionGroup if isinstance(exc, Exception) else BaseExceptionGroup, ("", (exc,)))
-        set_traceback(group, with_frame(vm.frame, None) if vm.frame is not None else None)
+        if _WRAPPED_AT_A_LINE and vm.frame is not None:
+            set_traceback(group, with_frame(vm.frame, None))
         return group, None
     if isinstance(exc, BaseExceptionGroup):
         pair = vm.call(vm.getattr(exc, "split"), (kind,))

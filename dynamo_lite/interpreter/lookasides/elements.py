@@ -23,7 +23,9 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
             iterator = datamodel.iter_(vm, args[at])
-            args = (*args[:at], map(_arming(vm), iterator), *args[at + 1 :])
+            if fn is sorted:
+                datamodel.ask_length(vm, args[at])
+            args = (*args[:at], _Arming(vm, iterator), *args[at + 1 :])
         args, kwargs = through_interpreter(vm, fn, args, kwargs)
         return vm.doors.call(fn, args, kwargs)
 
@@ -37,14 +39,21 @@ def _iterates(fn: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     return datamodel.type_lookup(type(args[1 if fn is functools.reduce else 0]), "__iter__") is not datamodel.MISSING
 
 
-def _arming(vm: Any) -> Callable[[Any], Any]:
-    arm = vm.doors.arm
+class _Arming:
+    """Hands on what an iterator gives, armed. (A `map` would call the iterator's `__iter__` once more.)"""
 
-    def passed(value: Any) -> Any:
-        arm(value)
+    __slots__ = ("_arm", "_iterator")
+
+    def __init__(self, vm: Any, iterator: Any) -> None:
+        self._arm, self._iterator = vm.doors.arm, iterator
+
+    def __iter__(self) -> _Arming:
+        return self
+
+    def __next__(self) -> Any:
+        value = next(self._iterator)
+        self._arm(value)
         return value
-
-    return passed
 
 
 TABLE: dict[Any, Any] = {

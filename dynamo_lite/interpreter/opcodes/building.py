@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import datamodel
@@ -133,6 +134,7 @@ def collect(vm: Interpreter, iterable: Any) -> list[Any]:
             vm.on_look("items", iterable)
         return list(iterable)
     iterator = datamodel.iter_(vm, iterable)
+    datamodel.ask_length(vm, iterable)
     found = []
     while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
         found.append(item)
@@ -151,40 +153,61 @@ def LIST_EXTEND(frame: Frame, stack: Stack, depth: int) -> None:
 def SET_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
     iterable = stack.pop()
     target = stack[-depth]
-    for item in collect(frame.vm, iterable):
-        _add(frame.vm, target, item)
+    vm = frame.vm
+    if type(iterable) in (list, tuple):
+        for item in collect(vm, iterable):
+            _add(vm, target, item)
+    else:
+        iterator = datamodel.iter_(vm, iterable)
+        while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
+            _add(vm, target, item)
 
 
 @handler
 def DICT_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
     mapping = stack.pop()
     vm, target = frame.vm, stack[-depth]
-    if type(mapping) is not dict and vm.getattr(mapping, "keys", MISSING) is MISSING:
-        raise TypeError(f"'{type_name(type(mapping))}' object is not a mapping")
-    for key, value in _items(vm, mapping):
-        _put(vm, target, key, value)
+    try:
+        _merge(vm, target, mapping, None)
+        return
+    except AttributeError:  # CPython takes any for "it has no keys()"
+        pass
+    raise TypeError(f"'{type_name(type(mapping))}' object is not a mapping")
 
 
-def _items(vm: Interpreter, mapping: Any) -> list[tuple[Any, Any]]:
-    """The items as dict.update reads them: a dict's own, else keys() and []."""
+def _merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, check: Callable[[Any], None] | None) -> None:
+    """What dict.update does: a dict's own items, else keys() and []. Each key is checked before its value is read."""
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
         if vm.on_look is not None:
             vm.on_look("items", mapping)
-        return list(dict.items(mapping))
-    keys = collect(vm, vm.call(vm.getattr(mapping, "keys")))
-    return [(key, datamodel.getitem(vm, mapping, key)) for key in keys]
+        for key, value in list(dict.items(mapping)):
+            if check is not None:
+                check(key)
+            _put(vm, target, key, value)
+        return
+    keys = vm.call(vm.getattr(mapping, "keys"))
+    if not is_iterable(keys):
+        raise TypeError(f"{type_name(cls)}.keys() returned a non-iterable (type {type_name(type(keys))})")
+    for key in collect(vm, datamodel.iter_(vm, keys)):  # both PyMapping_Keys and the list that it makes call __iter__
+        if check is not None:
+            check(key)
+        _put(vm, target, key, datamodel.getitem(vm, mapping, key))
 
 
 def dict_merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, callee: Any) -> None:
     """f(**mapping): each keyword once. Raises CPython's TypeErrors, which name the callee."""
-    if type(mapping) is not dict and vm.getattr(mapping, "keys", MISSING) is MISSING:
-        kind = type_name(type(mapping))
-        raise TypeError(f"{callee_name(callee)} argument after ** must be a mapping, not {kind}")
-    for key, value in _items(vm, mapping):
+
+    def check(key: Any) -> None:
         if datamodel.contains(vm, target, key):
             raise TypeError(f"{callee_name(callee)} got multiple values for keyword argument '{key}'")
-        _put(vm, target, key, value)  # a key that is no str is an error of the call, not of the merging
+
+    try:
+        _merge(vm, target, mapping, check)  # a key that is no str is an error of the call, not of the merging
+        return
+    except AttributeError:  # CPython takes any for "it has no keys()"
+        kind = type_name(type(mapping))
+    raise TypeError(f"{callee_name(callee)} argument after ** must be a mapping, not {kind}")
 
 
 def callee_under(stack: Stack, depth: int) -> Any:
@@ -243,9 +266,7 @@ def UNPACK_EX(frame: Frame, stack: Stack, counts: int) -> None:
     vm = frame.vm
     iterator = _iterate_to_unpack(vm, stack.pop())
     items = _advance_times(vm, iterator, before, f"expected at least {before + after}")
-    rest: list[Any] = []
-    while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
-        rest.append(item)
+    rest = collect(vm, iterator)
     if len(rest) < after:
         raise ValueError(
             f"not enough values to unpack (expected at least {before + after}, got {before + len(rest)})"
