@@ -117,11 +117,23 @@ class Outside(GraphWriter):
             alias = plain.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
         alias.requires_grad_(tensor.requires_grad)
         if isinstance(alias, FakeTensor):
+            if alias.fake_mode is not self.fake_mode:
+                return self._fake_of_another(alias, policy)
             return alias
         self.keep.append(alias)
         if policy is not None:
             return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
         return self.fake_mode.from_tensor(alias, static_shapes=True)
+
+    def _fake_of_another(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
+        """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
+        if policy is None:
+            return self.stand_ins.of(fake)
+        meta = self.stand_ins.meta_of(fake)
+        self.keep.append(meta)
+        made = create_symbolic_tensor(self.fake_mode, meta, policy.sizes, policy.source)
+        made.fake_device = fake.fake_device
+        return made
 
     def _wrapper_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
         def of(inner: torch.Tensor, sizes: Any) -> torch.Tensor:
@@ -253,24 +265,30 @@ class Outside(GraphWriter):
         return lifted.fake
 
     def _is_made(self, tensor: torch.Tensor) -> bool:
-        """Whether the program has made this wrapper itself."""
-        known = id(tensor) in self._lifted_by_id or self.inner_tensors.find(tensor) is not None
+        """Whether the program has made this wrapper itself, or it is around tensors that the program changes with."""
+        if id(tensor) in self._lifted_by_id or id(tensor) in self._carried or self.inner_tensors.find(tensor):
+            return False
         with self.context.natively():
-            return not known and wrappers.is_stand_in(tensor)
+            return any(isinstance(t, FakeTensor) or id(t) in self._lifted_by_id for t in wrappers.leaves(tensor))
 
     def _assembled(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A wrapper that the program has made around tensors that are known."""
+        """The stand-in for a wrapper that the program has made; the tensors inside may be parameters or buffers."""
         with self.context.natively():
             inner, operator = wrappers.parts(tensor).tensors, wrappers.Assemble(tensor)
-            if operator(*inner.values(), tensor.shape, tensor.stride()).requires_grad != tensor.requires_grad:
+            fakes = [self.lift(part) for part in inner.values()]
+            made = operator(*fakes, tensor.shape, tensor.stride())
+            if made.requires_grad != tensor.requires_grad:
                 what, named = "a tensor around others that learns by itself", {"name": type(tensor).__qualname__}
                 raise CaptureError("tensor-subclass", what, "make it of tensors that learn", named)
-            nodes = [self.node_of(self.lift(part)) for part in inner.values()]
-            args = (*nodes, self.lower(tuple(tensor.shape)), self.lower(tuple(tensor.stride())))
-            node = self.call_node(operator, args, {}, "assemble")
-        self.bind(tensor, node)
-        self.keep.append(tensor)
-        return tensor
+            sizes = self.lower(tuple(tensor.shape)), self.lower(tuple(tensor.stride()))
+            node = self.call_node(operator, (*map(self.node_of, fakes), *sizes), {}, "assemble")
+        self.keep += (tensor, made)
+        if all(fake is part for fake, part in zip(fakes, inner.values())):
+            made = tensor
+        else:
+            self._carried[id(tensor)] = made
+        self.bind(made, node)
+        return made
 
     def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
         """A tensor inside of a wrapper."""

@@ -148,6 +148,28 @@ def test_a_wrapper_made_by_the_program_may_be_returned() -> None:
     assert_equal(program.module()(x), module(x))
 
 
+def test_a_wrapper_made_of_parameters_follows_them() -> None:
+    class Unwrapped(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.codes = nn.Parameter(torch.randint(-9, 9, (3, 4), dtype=torch.int8), requires_grad=False)
+            self.scale = nn.Parameter(torch.rand(3, 1), requires_grad=False)
+            self.kept = [Scaled(self.codes, self.scale, 8)]
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            weight = Scaled(self.codes, self.scale, 8)
+            return F.linear(x, weight) + F.linear(x, self.kept[0]) * weight.scale.sum() + F.linear(x, weight)
+
+    x, module, other = torch.randn(2, 4), Unwrapped(), Unwrapped()
+    program = dynamo_lite.export(module, (x,))
+    assert set(program.state_dict) == {"codes", "scale"} and not program.constants
+    for run in (program.module(), program.run_decompositions().module()):
+        assert_equal(run(x), module(x))
+        run.load_state_dict(other.state_dict())
+        assert_equal(run(x), other(x))
+        run.load_state_dict(copy.deepcopy(module).state_dict())
+
+
 def test_one_that_learns_by_itself_is_refused() -> None:
     with pytest.raises(dynamo_lite.errors.DynamoLiteError, match="tensor-subclass"):
         dynamo_lite.export(Program(lambda m, x: TwoTensor(x, x, requires_grad=True) * 2), (torch.randn(3),))
