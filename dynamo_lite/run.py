@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.capture.fakes import fake_mode_of, symbolic_mode
+from dynamo_lite.capture.fakes import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fingerprint import fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
@@ -70,7 +70,7 @@ class Run:
         self.root = root
         self.inputs = inputs
         self.specs = specs
-        fake_mode = fake_mode_of(root, inputs.leaves) or symbolic_mode()
+        fake_mode = self._users_mode() or symbolic_mode()
         self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode)
         self.recorder.memory = memory
         self.recorder.earlier = earlier
@@ -85,15 +85,22 @@ class Run:
         if self.recorder.env is not None:
             kept_sizes.assume(self.recorder.env, known or ())
 
+    def _users_mode(self) -> FakeTensorMode | None:
+        """The FakeTensorMode that inputs or state live in. It has no symbols: None where sizes vary, too."""
+        mode = fake_mode_of(self.root, self.inputs.leaves)
+        if mode is None or self.specs is None:
+            return mode
+        if not declare_inputs(self.inputs, self.specs, TorchShapeEnv()).is_dynamic:
+            return mode
+        if is_active(mode):
+            text = "dynamic_shapes need a mode of symbols of our own: call export outside of the FakeTensorMode"
+            raise InvalidArguments(text)
+        return None
+
     def _declare(self) -> DeclaredInputs | None:
         """The symbols for the sizes that may vary; None if no size is asked to."""
         env = self.recorder.env
         if env is None:  # the inputs or the state are FakeTensors of a mode of the user's
-            if self.specs is not None:
-                declared = declare_inputs(self.inputs, self.specs, TorchShapeEnv())
-                if declared.is_dynamic:
-                    text = "dynamic_shapes need inputs that are no FakeTensors: give meta tensors instead"
-                    raise InvalidArguments(text)
             return None
         declared = declare_inputs(self.inputs, self.specs, env)
         return declared if declared.is_dynamic else None

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+import torch
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
@@ -48,3 +49,16 @@ def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMod
                 "trace: give real or meta tensors, and say by dynamic_shapes which sizes vary"
             )
     return next(iter(modes.values()), None)
+
+
+def is_active(mode: FakeTensorMode) -> bool:
+    """Whether tensors that are made now are this mode's."""
+    return bool(torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is mode)
+
+
+def meta_of(fake: FakeTensor) -> torch.Tensor:
+    """A meta tensor that looks like a FakeTensor. InvalidArguments for one that is more than sizes and strides."""
+    if fake.layout is not torch.strided or fake.is_conj() or fake.is_neg() or fake.storage_offset():
+        raise InvalidArguments(f"a FakeTensor of shape {list(fake.shape)} is a view, or not strided: sizes cannot vary")
+    made = torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device="meta")
+    return made.requires_grad_(fake.requires_grad)

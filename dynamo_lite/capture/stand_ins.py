@@ -16,7 +16,9 @@ from torch import nn
 
 from dynamo_lite.capture import wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+from dynamo_lite.capture.fakes import meta_of
 from dynamo_lite.capture.subclasses import as_plain
+from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 
@@ -34,6 +36,7 @@ class StandIns:
         self._mode = fake_mode
         self._shared: set[int] = set()
         self._kept: list[torch.Tensor] = []
+        self._others: dict[int, FakeTensor] = {}  # by their memory: those of another mode that have stand-ins
         self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
@@ -42,14 +45,26 @@ class StandIns:
         self._shared.update(key for key, count in counts.items() if count > 1)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The stand-in for a real tensor; a FakeTensor stands for itself."""
+        """The stand-in for a real tensor, or a FakeTensor of another mode; one of this mode stands for itself."""
         if isinstance(tensor, FakeTensor):
-            return tensor
+            return tensor if tensor.fake_mode is self._mode else self._of_another(tensor)
         if wrappers.is_wrapper(tensor):
             return wrappers.stand_in(tensor, self.of)
         if not self._is_simple(tensor):
             return self._of_any(tensor)
         return _fake_like(tensor, self._mode)
+
+    def meta_of(self, tensor: FakeTensor) -> torch.Tensor:
+        """A meta tensor that looks like a FakeTensor of another mode. InvalidArguments if two share memory."""
+        if self._others.setdefault(storage_key(tensor), tensor) is not tensor:
+            raise InvalidArguments("two FakeTensors that share memory have no symbols: give real or meta tensors")
+        return meta_of(tensor)
+
+    def _of_another(self, tensor: FakeTensor) -> torch.Tensor:
+        fake = FakeTensor(self._mode, self.meta_of(tensor).detach(), tensor.fake_device)
+        fake.requires_grad_(tensor.requires_grad)
+        fake._is_param = isinstance(tensor, nn.Parameter)
+        return fake
 
     def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
         plain = as_plain(tensor)
