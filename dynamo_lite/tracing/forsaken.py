@@ -9,6 +9,7 @@ import gc
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.paths import path_of
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -19,6 +20,8 @@ _KINDS = (dict, list, set)
 def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
     """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
     owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
+    # Most are held by the program itself, which is seen without a walk over the whole heap.
+    owners = {key: owner for key, owner in owners.items() if path_of(owner, tracer.root) is None}
     if not owners:
         return set()
     tracer.heap.end()  # get_referrers does not look at frozen objects
