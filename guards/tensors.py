@@ -115,7 +115,7 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
         parts.append(f"{v}.dim() != {rank}")
         parts += [f"{v}.shape[{i}] != {size}" for i, size in enumerate(facts.sizes) if size is not None]
     parts.append(f"{v}.dtype is not {constant(facts.dtype)}")
-    parts.append(f"{v}.requires_grad is not {facts.requires_grad}")
+    parts.append(f"not {v}.requires_grad" if facts.requires_grad else f"{v}.requires_grad")
     if facts.strides is not None and facts.is_plain:
         parts.append(f"not {v}.is_contiguous()")
     elif facts.strides is not None:
@@ -123,7 +123,7 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
     if facts.contiguous is not None:
         parts.append(f"{v}.is_contiguous() is not {facts.contiguous}")
     is_cpu = facts.device.type == "cpu"
-    parts.append(f"{v}.is_cpu is not True" if is_cpu else f"{v}.device != {constant(facts.device)}")
+    parts.append(f"not {v}.is_cpu" if is_cpu else f"{v}.device != {constant(facts.device)}")
     if facts.keys is not None:
         parts.append(f"_dispatch_keys({v}) != {constant(facts.keys)}")
     return " or ".join(parts)

@@ -76,6 +76,8 @@ class Walk(AttributePlaces):
 
     def _function(self, fn: FunctionType, source: Source) -> None:
         site = self._reads.called.get(id(fn), _MISSING)
+        if site is _MISSING:  # not called, but looked into (inspect.signature)
+            site = self._looks.get(id(fn), {}).get(("state", None), _MISSING)
         if site is not _MISSING:
             at: Any = site
             plain = fn.__defaults__ is None and fn.__kwdefaults__ is None
