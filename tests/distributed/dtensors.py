@@ -37,13 +37,22 @@ class Local(nn.Module):
 
 
 class Moved(nn.Module):
-    """A DTensor made in forward."""
+    """A DTensor that the ranks exchange parts of."""
 
     def forward(self, x: Any) -> Any:
         return x.redistribute(x.device_mesh, [type(x.placements[0])(1)])
 
 
-NAMES = ["doubled", "sharded", "local", "moved"]
+class Made(nn.Module):
+    """A DTensor made in forward."""
+
+    def forward(self, x: Any) -> Any:
+        from torch.distributed.tensor import DTensor
+
+        return DTensor.from_local(x.to_local(), x.device_mesh, x.placements)
+
+
+NAMES = ["doubled", "sharded", "local", "moved", "made"]
 
 
 def export(rank: int, folder: Path, name: str) -> dict[str, Any]:
@@ -54,7 +63,7 @@ def export(rank: int, folder: Path, name: str) -> dict[str, Any]:
     import dynamo_lite
 
     mesh = init_device_mesh("cpu", (2,))
-    modules = {"doubled": Doubled, "sharded": lambda: Sharded(mesh), "local": Local, "moved": Moved}
+    modules = {"doubled": Doubled, "sharded": lambda: Sharded(mesh), "local": Local, "moved": Moved, "made": Made}
     placement = Replicate() if name == "sharded" else Shard(0)
     x = distribute_tensor(torch.arange(12.0).reshape(4, 3) - 5, mesh, [placement])
     module = modules[name]()
@@ -62,6 +71,7 @@ def export(rank: int, folder: Path, name: str) -> dict[str, Any]:
         program = dynamo_lite.export(module, (x,))
     except dynamo_lite.errors.DynamoLiteError as error:
         return {"refused": error.id}
+    x = distribute_tensor(torch.arange(12.0).reshape(4, 3) * 2 - 7, mesh, [placement])
     return {"given": _plain(program.module()(x)), "wanted": _plain(module(x))}
 
 

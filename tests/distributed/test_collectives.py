@@ -77,10 +77,10 @@ def test_what_a_program_cannot_hold_is_refused(results: dict[str, Results]) -> N
 
 
 def test_dtensors_are_inputs_and_parameters(results: dict[str, Results]) -> None:
-    for name in ("doubled", "sharded", "local"):
+    for name in ("doubled", "sharded", "local", "moved"):
         for number, rank in enumerate(results["dtensors"][name]):
             assert isinstance(rank, dict), (name, number, rank)
             (given, placed), (wanted, place) = rank["given"], rank["wanted"]
             torch.testing.assert_close(given, wanted, rtol=0, atol=0)
             assert placed == place
-    assert results["dtensors"]["moved"] == [{"refused": "tensor-subclass"}] * programs.RANKS
+    assert results["dtensors"]["made"] == [{"refused": "tensor-subclass"}] * programs.RANKS

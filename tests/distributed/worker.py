@@ -33,7 +33,7 @@ def run(folder: Path, *works: tuple[Work, list[str]]) -> list[dict[str, list[Any
 def _rank(rank: int, meeting: Path, folder: Path, works: tuple[tuple[Work, list[str]], ...]) -> None:
     torch.set_num_threads(1)
     place = (meeting / "store").as_uri()
-    patience = timedelta(seconds=20)  # a rank whose partner has failed must not wait for it
+    patience = timedelta(seconds=60)  # a rank whose partner has failed must not wait for it
     dist.init_process_group("gloo", init_method=place, rank=rank, world_size=programs.RANKS, timeout=patience)
     results = [{name: _guarded(work, rank, folder, name) for name in names} for work, names in works]
     torch.save(results, meeting / f"{rank}.pt")
