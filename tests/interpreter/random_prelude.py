@@ -1,7 +1,7 @@
 """What the programs of random_programs.py have at hand: objects that print all that is done with them."""
 
 PRELUDE = '''
-import functools, itertools, operator, contextlib
+import sys, functools, itertools, operator, contextlib
 
 class V:
     """A number that tells of all that is done with it."""

@@ -157,8 +157,19 @@ class Writer:
         loops = f"for x in {source}{second}{test}"
         return self.pick(f"[{inner} {loops}]", f"list({inner} {loops})", f"{{str(x): {inner} {loops}}}")
 
+    def _look(self, d: int) -> str:
+        return self.pick(
+            "sorted(locals())", "sorted(vars())", "dir()", "type($n).__name__", "(lambda: $n)()", "eval('$n')",
+            "repr(sys.exception())", "sys.exc_info()[0]", "[(lambda: (x, $n))() for x in range(2)]", "callable($n)",
+            "[*map(eval, ['$n', '$n + 1'])]", "exec('$n = 3')", "locals().get('$n')", "sys._getframe().f_lineno",
+            "sys._getframe().f_code.co_name", "sorted(sys._getframe().f_locals)", "(yield_ := $e)",
+            "[y_ := x for x in (1, $n)]", "(lambda *a, **k: (a, k))(*$n, **{'q': $0})",
+            "str(sys.exception().__context__)",
+        )  # fmt: skip
+
     EXPRESSIONS: tuple[Callable[..., str], ...] = (
         _binary, _binary, _compare, _logic, _logic, _display, _text, _access, _call, _call, _call, _comprehension,
+        _look,
     )  # fmt: skip
 
     # ---- statements

@@ -126,6 +126,26 @@ def test_the_group_that_is_made_of_a_plain_exception() -> None:
     """)
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "list(map(eval, ['a', 'a + 1']))", "max(['a'], key=eval)", "next(map(eval, ['a']))", "[*filter(eval, ['a'])]",
+        "list(itertools.starmap(eval, [('a',)]))", "list(map(eval, ['b'], [{'b': 2}]))",
+        "next(iter(map(vars, [C]))) is None", "sorted(['a', 'c'], key=eval)",
+        "functools.partial(eval, 'a')()",
+        "list(map(exec, ['a = 5']))",
+    ],
+)  # fmt: skip
+def test_what_looks_at_its_frame_is_called_by_c_code(use: str) -> None:
+    check(f"""
+        import functools, itertools
+        class C: pass
+        def case():
+            a, c = 1, 0
+            return {use}, a
+    """)
+
+
 if __name__ == "__main__":
     for number in range(int(sys.argv[1]), int(sys.argv[2])):
         if found := _complaint(number):

@@ -7,9 +7,11 @@ a `Called`, which calls it through the interpreter.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import operator
+import sys
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -27,6 +29,11 @@ _C_CALLABLES = frozenset(
         type(functools.lru_cache(len)),
     }
 )  # fmt: skip
+
+_LOOK_AT_THEIR_FRAME = frozenset(
+    {eval, exec, compile, globals, locals, vars, dir, sys._getframe, sys.exc_info, sys.exception, builtins.__import__}
+)
+"""What asks for the frame that calls it, which CPython does not know."""
 
 CALLERS: dict[Any, tuple[int, str | None]] = {
     sorted: (-1, "key"),
@@ -69,16 +76,21 @@ def through_interpreter(
     vm: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with the callable among them, if it is written in C, replaced by its `Called`."""
-    if vm.before_call is None or fn not in CALLERS:
+    if fn not in CALLERS:
         return args, kwargs
     position, keyword = CALLERS[fn]
-    if 0 <= position < len(args) and type(args[position]) in _C_CALLABLES:
+    if 0 <= position < len(args) and _is_to_be_seen(vm, args[position]):
         if fn is iter and len(args) < 2:
             return args, kwargs
         args = (*args[:position], Called(vm, args[position]), *args[position + 1 :])
-    if keyword is not None and type(kwargs.get(keyword)) in _C_CALLABLES:
+    if keyword is not None and _is_to_be_seen(vm, kwargs.get(keyword)):
         kwargs = {**kwargs, keyword: Called(vm, kwargs[keyword])}
     return args, kwargs
+
+
+def _is_to_be_seen(vm: Any, fn: Any) -> bool:
+    """Whether a call of `fn` must come through the interpreter: an observer listens, or `fn` looks at its frame."""
+    return type(fn) in _C_CALLABLES and (vm.before_call is not None or fn in _LOOK_AT_THEIR_FRAME)
 
 
 def _caller(fn: Any) -> Callable[..., Any]:
