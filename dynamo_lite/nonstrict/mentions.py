@@ -24,11 +24,13 @@ class Mentions:
 
     def __init__(self, reach: Reach) -> None:
         self._reach = reach
+        self.names: set[str] = set()  # in the code of all functions that have run
         self._stored: dict[tuple[int, str], tuple[Any, str, Any]] = {}  # owner, name, value before
 
     def ran(self, frame: FrameType) -> None:
         """A function runs for the first time: take snapshots of what it can reach by name."""
         code, namespace = frame.f_code, frame.f_globals
+        self.names.update(code.co_names)
         if is_theirs(namespace.get("__name__", "")) or _is_being_imported(namespace):
             return
         names = code.co_names

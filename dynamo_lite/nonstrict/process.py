@@ -1,4 +1,8 @@
-"""Settings of the process that a program may change without a call that says so; what has changed is put back."""
+"""Settings of the process that a program may change without a call that says so; what has changed is put back.
+
+Modules that are imported in the course of a run change settings too (the environment, the filters of warnings), and
+mean it: a setting counts as the program's if code of the program mentions a name by which it is set.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,24 @@ import locale
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any, NamedTuple
 
 
 class Setting(NamedTuple):
-    """One setting: its name for people, how to read it (as something to compare), how to write it."""
+    """One setting: its name for people, how to read it (as something to compare), how to write it.
+
+    `words` are the names by which code sets it; with none, nobody but the program does.
+    """
 
     name: str
     read: Callable[[], Any]
     write: Callable[[Any], Any]
+    words: frozenset[str] = frozenset()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 def _set_environment(before: dict[str, str]) -> None:
@@ -49,15 +61,37 @@ def _set_path(before: list[str]) -> None:
 
 
 _ALWAYS: tuple[Setting, ...] = (
-    Setting("the environment", lambda: dict(os.environ), _set_environment),
-    Setting("the working directory", _directory, _set_directory),
-    Setting("sys.path", lambda: list(sys.path), _set_path),
-    Setting("the filters of warnings", lambda: list(warnings.filters), _set_filters),
-    Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-    Setting("garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
-    Setting("sys.stdout", lambda: sys.stdout, lambda stream: setattr(sys, "stdout", stream)),
-    Setting("sys.stderr", lambda: sys.stderr, lambda stream: setattr(sys, "stderr", stream)),
-    Setting("the locale", lambda: locale.setlocale(locale.LC_ALL), lambda v: locale.setlocale(locale.LC_ALL, v)),
+    Setting("the environment", lambda: dict(os.environ), _set_environment, _words("environ putenv unsetenv")),
+    Setting("the working directory", _directory, _set_directory, _words("chdir fchdir")),
+    Setting("sys.path", lambda: list(sys.path), _set_path, _words("path")),
+    Setting(
+        "the filters of warnings",
+        lambda: list(warnings.filters),
+        _set_filters,
+        _words("filterwarnings simplefilter resetwarnings filters"),
+    ),
+    Setting("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit, _words("setrecursionlimit")),
+    Setting(
+        "garbage collection", gc.isenabled, lambda on: gc.enable() if on else gc.disable(), _words("enable disable")
+    ),
+    Setting(
+        "sys.stdout",
+        lambda: sys.stdout,
+        lambda stream: setattr(sys, "stdout", stream),
+        _words("stdout redirect_stdout"),
+    ),
+    Setting(
+        "sys.stderr",
+        lambda: sys.stderr,
+        lambda stream: setattr(sys, "stderr", stream),
+        _words("stderr redirect_stderr"),
+    ),
+    Setting(
+        "the locale",
+        lambda: locale.setlocale(locale.LC_ALL),
+        lambda v: locale.setlocale(locale.LC_ALL, v),
+        _words("setlocale"),
+    ),
 )
 _DECIMAL = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
@@ -108,9 +142,17 @@ class ProcessState:
     def __init__(self) -> None:
         self._before = [(setting, setting.read()) for setting in _settings()]
 
-    def restore(self) -> list[str]:
-        """Put the settings back. Returns the names of those that had changed."""
-        changed = [(setting, before) for setting, before in self._before if setting.read() != before]
+    def restore(self, mentioned: Set[str] | None) -> list[str]:
+        """Put the settings back that the program has changed. Returns their names.
+
+        mentioned: the names in the code of the program that has run; None if that is not known.
+        """
+        changed = [
+            (setting, before)
+            for setting, before in self._before
+            if setting.read() != before
+            and (not setting.words or mentioned is None or not setting.words.isdisjoint(mentioned))
+        ]
         for setting, before in changed:
             setting.write(before)
         return [setting.name for setting, _ in changed]

@@ -108,7 +108,7 @@ class NativeTracer(Tracer):
 
     def _look_again(self, process: ProcessState) -> None:
         """What no snapshot shows: settings, caches that the run has filled, iterators that it has moved on."""
-        for name in process.restore():
+        for name in process.restore(None if self._reach.follows_globals else self._mentions.names):
             self.unsound(f"the program changes {name}; the exported one does not")
         for cache in self._reach.caches:
             if (text := cache.put_back()) is not None:

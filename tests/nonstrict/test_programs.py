@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import random
 import sys
 import time
+import warnings
 from typing import Any
 
 import pytest
@@ -53,21 +55,11 @@ def test_both_modes_give_the_same_program(name: str) -> None:
     assert_same(free.module()(*args), eager(*args))
 
 
-MODELS = (
-    "lstm",
-    "nn_transformer",
-    "convnet_train",
-    "whisper",
-    "llama_cache_in",
-    "t5",
-    "mixtral",
-    "gpt2",
-    "bert",
-    "detr",
-)
+MODELS = ("lstm", "nn_transformer", "convnet_train", "whisper", "llama_cache_in", "t5", "gpt2")
+MORE_MODELS = ("bert", "detr", "mixtral")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *(pytest.param(name, marks=pytest.mark.long) for name in MORE_MODELS)])
 def test_both_modes_give_the_same_program_of_a_model(name: str) -> None:
     case = load(CORE)[name].case()
     args, kwargs = case.inputs(0)
@@ -287,6 +279,41 @@ def test_types_and_instances_are_answered_as_by_eager() -> None:
     assert unsound(program) == []
     other = torch.randn(3, 4)
     assert_same(program.module()(other, 3), module(other, 3))
+
+
+SETTINGS_OF_THE_PROCESS = {
+    "directory": (lambda self, x: (os.chdir("/"), x)[1] * 2, os.getcwd),
+    "warnings": (
+        lambda self, x: (warnings.simplefilter("ignore", ResourceWarning), x)[1] * 2,
+        lambda: [*warnings.filters],
+    ),
+    "recursion": (lambda self, x: (sys.setrecursionlimit(5000), x)[1] * 2, sys.getrecursionlimit),
+    "environment": (lambda self, x: (os.environ.update(DYNAMO_LITE_TEST="1"), x)[1] * 2, lambda: dict(os.environ)),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS_OF_THE_PROCESS)
+def test_a_setting_of_the_process_is_put_back_and_said(name: str) -> None:
+    forward, read = SETTINGS_OF_THE_PROCESS[name]
+    before = read()
+    program = dynamo_lite.export(Wrap(forward), (x(),), strict=False)
+    assert read() == before
+    assert any("the program changes" in text for text in unsound(program)), unsound(program)
+
+
+def test_what_is_set_beside_the_program_stays() -> None:
+    namespace: dict[str, Any] = {
+        "__name__": "json.tool",
+        "os": os,
+    }  # a module of the standard library: none of the program
+    exec("def load(): os.environ['DYNAMO_LITE_TEST'] = '1'; return 2", namespace)
+    load = namespace["load"]
+    program = dynamo_lite.export(Wrap(lambda self, x: x * load()), (x(),), strict=False)
+    try:
+        assert os.environ["DYNAMO_LITE_TEST"] == "1"
+        assert not any("the program changes" in text for text in unsound(program))
+    finally:
+        os.environ.pop("DYNAMO_LITE_TEST", None)
 
 
 IDENTITY = {
