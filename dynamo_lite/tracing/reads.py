@@ -205,7 +205,7 @@ class Reads:
             if trusted is None:
                 trusted = self._trusted[module] = self._is_trusted(fn)
             if trusted:
-                self._deep(args, kwargs, STATE)
+                self._of_trusted(fn, args, kwargs)
             return
         how = LOOKS.get(id(fn))
         if fn is builtins.__import__ and args and type(args[0]) is str and args[4:5] in ((), (0,)):
@@ -227,6 +227,14 @@ class Reads:
             for arg in args:
                 if not self.quiet[type(arg)]:
                     self.read(how, arg)
+
+    def _of_trusted(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
+        own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
+        known = own in self.shown
+        self._deep(args, kwargs, STATE)
+        if own is not None and not known:
+            self.shown.pop(own, None)
 
     def _one(self, how: str, args: tuple[Any, ...]) -> None:
         if how is KEY and len(args) > 1:
