@@ -135,7 +135,8 @@ class Run:
         args, kwargs = self.inputs.unflatten(leaves)
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
-            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"), in_operator)
+            in_f_string = lambda: dropped_text.in_f_string(tracer)  # noqa: E731
+            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"), in_operator, in_f_string)
             numbers = size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer))
             with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
@@ -164,6 +165,8 @@ class Run:
             self.outputs = flatten_outputs(self.recorder, result)
         except CaptureError as error:  # a tensor that nothing recorded has made
             raise self.tracer.refused(error) from error
+        if any(type(leaf) is tensor_text.TensorText for leaf in self.outputs.leaves):
+            raise tracer.refusal("tensor-repr")
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(leaves, (args, kwargs), result)

@@ -95,6 +95,10 @@ class Observer:
         """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
         return key
 
+    def on_text(self, parts: list[str]) -> str:
+        """An f-string of parts that are not all plain strings: its text."""
+        return "".join(parts)
+
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
         """Native code called `fn` back, which returned `result`: what the native code gets."""
         return result

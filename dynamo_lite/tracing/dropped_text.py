@@ -14,6 +14,7 @@ import torch
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.sentinels import NULL
 from dynamo_lite.tracing import rules
+from dynamo_lite.tracing.kinds import is_fake
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -46,6 +47,15 @@ def is_dropped(tracer: Tracer) -> bool:
     else:
         return False
     return _goes_to_a_skipped_call(tracer, frame, place)
+
+
+def in_f_string(tracer: Tracer) -> bool:
+    """Whether the instruction at work formats a stand-in for an f-string. The tracer looks out for such texts then."""
+    frame = tracer.vm.frame if tracer.sees_python else None
+    if frame is None or _NAMES.get(frame.info.ops[frame.pc - 1][0]) != "FORMAT_VALUE" or not is_fake(frame.stack[-1]):
+        return False
+    tracer.uses_texts = True
+    return True
 
 
 def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:

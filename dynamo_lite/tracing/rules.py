@@ -41,6 +41,7 @@ from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.printing import call_print, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
+from dynamo_lite.tracing.tensor_text import TensorText
 from dynamo_lite.tracing.trusted import is_trusted_module
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         return real_type(args[0])
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
-    return NOT_HANDLED
+    return str if len(args) == 1 and type(args[0]) is TensorText else NOT_HANDLED
 
 
 def call_id(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:

@@ -35,6 +35,7 @@ from dynamo_lite.tracing import (
     sizes,
     sizes_in_c,
     tensor_attributes,
+    tensor_text,
     unbacked,
 )
 from dynamo_lite.tracing.callables import native
@@ -89,6 +90,7 @@ class Tracer(Observer):
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
+        self.uses_texts = False  # whether the program has made an f-string of a tensor (tensor_text.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
@@ -220,6 +222,8 @@ class Tracer(Observer):
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = id(fn)
         self.reads.call(fn, args, kwargs)
+        if self.uses_texts and (type(fn) is not FunctionType or is_trusted(fn)) and key not in rules.skipped_always():
+            tensor_text.check_call(fn, args, kwargs)
         if key in addresses.ORDERS:
             addresses.check_order(self, args, kwargs)
         rule = self._rules.get(key)
@@ -322,6 +326,9 @@ class Tracer(Observer):
         if type(result) in SYMBOLIC and fn.__name__ in sizes_in_c.CONVERSIONS:
             return sizes_in_c.converted(self, fn.__name__, result)
         return result
+
+    def on_text(self, parts: list[str]) -> str:
+        return tensor_text.joined(parts)
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""

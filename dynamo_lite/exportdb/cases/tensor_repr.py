@@ -1,7 +1,7 @@
 """The text of a tensor
 
 `str`, `repr` and f-strings print the data, which is not known during export. Name the shape or the dtype instead; they
-are known.
+are known. (An f-string that is only the message of a check, an exception or a print() may have a tensor in it.)
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ ERROR = "tensor-repr"
 
 class Module(nn.Module):
     def forward(self, x: Tensor) -> dict[str, Tensor]:
-        name = f"doubled {x}"  # stops here
-        return {name[:7]: x * 2}
+        name = f"doubled {x}"
+        return {name[:7]: x * 2}  # stops here
 
 
 class Rewrite(nn.Module):

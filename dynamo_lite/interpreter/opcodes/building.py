@@ -84,7 +84,10 @@ def BUILD_CONST_KEY_MAP(frame: Frame, stack: Stack, count: int) -> None:
 
 @handler
 def BUILD_STRING(frame: Frame, stack: Stack, count: int) -> None:
-    stack.append("".join(_take(stack, count)))
+    parts = _take(stack, count)
+    on_text = frame.vm.on_text
+    plain = on_text is None or all(type(part) is str for part in parts)
+    stack.append("".join(parts) if plain else on_text(parts))
 
 
 @handler
