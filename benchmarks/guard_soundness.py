@@ -29,6 +29,7 @@ from benchmarks.exporters import machine
 from benchmarks.state_changes import State
 from dynamo_lite.replay.compare import different_trees, different_values
 from dynamo_lite.replay.pair import own_state
+from dynamo_lite.replay.seen import plain
 from tests.export.generated import probe as generated
 from tests.export.probe import Case, Probe, all_probes
 
@@ -90,7 +91,7 @@ def _call(program: Any, case: Case) -> tuple[Any, Exception | None]:
     torch.manual_seed(0)
     random.seed(0)
     try:
-        return program(*args, **kwargs), None
+        return plain(program(*args, **kwargs)), None
     except Exception as error:
         return None, error
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
+from torch.utils import _pytree as pytree
 
 from dynamo_lite.replay.python_state import StateChange
 
@@ -31,7 +32,12 @@ def observe(fn: Callable[..., Any], owner: Any, args: tuple[Any, ...], kwargs: d
         output = fn(*args, **kwargs)
     except Exception as error:
         raised = error
-    return Seen(raised, output, (args, kwargs), state_of(owner))
+    return Seen(raised, plain(output), (args, kwargs), state_of(owner))
+
+
+def plain(output: Any) -> Any:
+    """An output with its torch.Sizes as tuples: a program, as torch.export's, returns those."""
+    return pytree.tree_map(lambda leaf: tuple(leaf) if type(leaf) is torch.Size else leaf, output)
 
 
 def state_of(owner: Any) -> dict[str, torch.Tensor]:

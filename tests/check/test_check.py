@@ -149,3 +149,11 @@ def test_a_function_is_checked_too() -> None:
     program = dynamo_lite.export(fn, (torch.randn(3),), {"scale": 2})
     report = dynamo_lite.check(program, fn, (torch.randn(3),), {"scale": 2})
     assert report and "the example: equal" in str(report)
+
+
+def test_sizes_as_outputs_are_no_difference() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        return x * 2, x.shape, [x.shape[:1]]
+
+    report = dynamo_lite.check(dynamo_lite.export(fn, (torch.randn(3),)), fn, (torch.randn(3),))
+    assert report, report
