@@ -111,10 +111,11 @@ def programs(count: int) -> Iterator[Probe]:
     yield from (generated(seed) for seed in range(count))
 
 
-def table(rows: list[tuple[str, str, str]], seed: int) -> str:
+def table(rows: list[tuple[str, str, str]], options: argparse.Namespace) -> str:
     counts = Counter(outcome.partition(":")[0] for _, _, outcome in rows)
     lines = ["# Guards against random changes of state", "", machine(), ""]
-    lines += [f"{len({name for name, _, _ in rows})} programs, seed {seed}", "", "| outcome | changes |", "|---|---|"]
+    how = f"--changes {options.changes} --generated {options.generated} --seed {options.seed}"
+    lines += [f"{len({name for name, _, _ in rows})} programs, {how}", "", "| outcome | changes |", "|---|---|"]
     lines += [f"| {outcome} | {count} |" for outcome, count in counts.most_common()]
     wrong = [row for row in rows if row[2].startswith("wrong")]
     if wrong:
@@ -131,7 +132,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rows = [*sweep(programs(options.generated), options.changes, options.seed)]
-    text = table(rows, options.seed)
+    text = table(rows, options)
     print(text)
     if options.write:
         RESULTS.write_text(text)
