@@ -79,9 +79,9 @@ KERNELS = {
         "aten::mkldnn_convolution"), CHOICE),
 }
 """How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
-it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and the fallback of
-`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1. Pointwise operators broadcast: they
-are LAYOUT_ONLY. What an operator calls is of its kind."""
+it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and either answer to
+`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1: the example's is taken. Pointwise
+operators broadcast: they are LAYOUT_ONLY. What an operator calls is of its kind."""
 
 
 @functools.cache
@@ -277,7 +277,7 @@ class TorchShapeEnv(Inputs, Unbacked):
         if verdict is not None:
             return verdict
         value = sym_node.hint
-        if self._inside == CHOICE and value is not None and value == fallback_value:
+        if self._inside == CHOICE and value is not None and fallback_value is not None:
             return value
         if self._indifferent(sym_node, value, size_oblivious, fallback_value):
             answer = self.memo.decide_large(relation, self.size_like, self.derived_sizes)
