@@ -20,7 +20,7 @@ CALLS = {"floor": "math.floor", "ceil": "math.ceil", "trunc": "math.trunc", "rou
 INFIX = {"bitand": "&", "bitor": "|", "bitxor": "^"}
 FLOAT_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "int_truediv": "/",
                "float_mod": "%", "float_floordiv": "//"}
-FLOAT_CALLS = {"to_float": "float", "abs": "abs", "round_digits": "round", "float_max": "max", "float_min": "min"}
+FLOAT_CALLS = {"abs": "abs", "round_digits": "round", "float_max": "max", "float_min": "min"}
 
 
 def default_name(symbol: Node) -> str:
@@ -174,6 +174,8 @@ def _float(node: Float, name: Names) -> tuple[str, int]:
         return f"{left} {FLOAT_INFIX[node.op]} {right}", 0
     if node.op == "neg":
         return f"-{_write(node.args[0], name, ATOM)}", SUM
+    if node.op == "to_float":  # the same number as float(n), which would fix a SymInt when torch traces a guard again
+        return f"1.0 * {_write(node.args[0], name, POWER)}", 0
     if node.op == "float_ite":
         condition, then, otherwise = (_write(a, name, 1) for a in node.args)
         return f"({then} if {condition} else {otherwise})", ATOM

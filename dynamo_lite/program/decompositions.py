@@ -43,8 +43,9 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
     except Exception:  # some kernels have no general path: torch's own way
         with fresh_sizes(program) as env:
             decomposed = run()
-    sources = _sources(program)
-    return decomposed, list(dict.fromkeys(_code(guard, sources) for guard in _conditions(env)))
+    sources, constants = _sources(program), _constants(program, env)
+    conditions = (guard.xreplace(constants) for guard in _conditions(env))
+    return decomposed, list(dict.fromkeys(_code(guard, sources) for guard in conditions if guard != sympy.true))
 
 
 def _conditions(env: ShapeEnv) -> Iterator[Any]:
@@ -106,6 +107,15 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     for expr, text in derived:
         _solve(expr, text, sources)
     return sources
+
+
+def _constants(program: ExportedProgram, env: ShapeEnv) -> dict[sympy.Symbol, sympy.Integer]:
+    """What torch made of inputs that are constant ints: symbols, although the program checks their values."""
+    known = shape_env_of(program)
+    assert known is not None
+    values = {n.meta["val"] for n in program.graph.nodes if n.op == "placeholder" and type(n.meta["val"]) is int}
+    made = {s: value for s, value in env.backed_var_to_val.items() if s not in known.backed_var_to_val}
+    return {symbol: sympy.Integer(value) for symbol, value in made.items() if value in values}
 
 
 def _solve(expr: Any, text: str, sources: dict[sympy.Symbol, str]) -> None:

@@ -53,6 +53,10 @@ class InputCheck:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
+        """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
+        return self
+
     def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A forward pre-hook. Under torch.compile the assertions in the graph check instead."""
         if getattr(module, "validate_inputs", True) and not torch.compiler.is_compiling():

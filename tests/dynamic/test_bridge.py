@@ -92,6 +92,7 @@ def test_module(case: Case, program: ExportedProgram) -> None:
 
 def test_deep_copy(case: Case, program: ExportedProgram) -> None:
     agrees(case, lambda: copy.deepcopy(program).module())
+    agrees(case, lambda: copy.deepcopy(program.module()))
 
 
 def test_save_and_load(case: Case, program: ExportedProgram) -> None:
@@ -165,6 +166,36 @@ def test_what_a_decomposition_decides_is_a_guard() -> None:
             with pytest.raises((dynamo_lite.program.InputMismatch, AssertionError), match=r"\[0\] > 3"):
                 version.module()(torch.ones(2))
     program.module()(torch.ones(2))
+
+
+def test_constant_ints_beside_sizes_that_vary() -> None:
+    def crop(x: torch.Tensor, n: int, *, m: list[int]) -> torch.Tensor:
+        start = round((x.shape[0] - n) / 2.0)
+        return x[start : start + n].repeat(m[0], 1)
+
+    example = (torch.rand(30, 4), 15)
+    program = dynamo_lite.export(crop, example, {"m": [2]}, dynamic_shapes=({0: AUTO}, None, [None]))
+    for of_torch in (program.run_decompositions(), program.run_decompositions({})):
+        for rows in (15, 16, 30, 41):
+            x = torch.rand(rows, 4)
+            torch.testing.assert_close(of_torch.module()(x, 15, m=[2]), crop(x, 15, m=[2]))
+        for args, m in (((example[0], 16), 2), (example, 3)):
+            with pytest.raises((AssertionError, RuntimeError)):
+                of_torch.module()(*args, m=[m])
+
+
+def test_guards_on_floats_decide_nothing_when_torch_traces_again() -> None:
+    def middle(x: torch.Tensor, *, n: int = 3) -> torch.Tensor:
+        start = round(float(x.shape[0] - n) / 2.5)
+        return x[start : start + n]
+
+    program = dynamo_lite.export(middle, (torch.rand(30, 4),), dynamic_shapes=({0: AUTO},))
+    assert any("round" in guard for guard in program._guards_code)
+    decomposed = program.run_decompositions()
+    for rows in (8, 9, 31):
+        x = torch.rand(rows, 4)
+        torch.testing.assert_close(program.module()(x), middle(x))
+        torch.testing.assert_close(decomposed.module()(x), middle(x))
 
 
 def test_a_decomposition_of_the_users_may_look_at_small_sizes() -> None:
