@@ -88,7 +88,7 @@ def _outside(tracer: Tracer) -> set[int]:
         return {id(o) for o in journal.owners()}  # all snapshots are from before the run
     owned = _place_owned_dicts(tracer)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
-    found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before)
+    found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before, owned)
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
 
 

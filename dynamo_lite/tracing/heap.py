@@ -50,7 +50,11 @@ class Heap:
         return self._frozen and any(o is obj for o in gc.get_objects(0))
 
     def outside(
-        self, objects: list[Any], untracked: set[int], held_before: Callable[[set[int], set[int]], set[int]]
+        self,
+        objects: list[Any],
+        untracked: set[int],
+        held_before: Callable[[set[int], set[int]], set[int]],
+        owned: set[int],
     ) -> set[int]:
         """ids of those of `objects` that are from outside. The run is over: the boundary ends here.
 
@@ -64,6 +68,8 @@ class Heap:
         self.mark()  # after the lists above, so that they are young and do not count as holders
         assert self._young is not None
         found.update(i for o in objects if (i := id(o)) not in self._young and i not in untracked)
+        found |= owned & touched
+        self._young -= owned
         if unknown:
             found |= held_before(found, {id(o) for o in unknown})
             self.end()  # get_referrers does not look at frozen objects

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import dynamo_lite
-from dynamo_lite.errors import GraphBreak
+from dynamo_lite.errors import GraphBreak, UnsupportedEffect
 
 X = torch.ones(2)
 
@@ -140,3 +140,18 @@ def test_a_change_of_the_programs_own_object_is_nobodys_business(name: str) -> N
     module = Program(YOUNG[name], None)
     program = dynamo_lite.export(module, (X.clone(),)).module()
     torch.testing.assert_close(program(X), module(X))
+
+
+class _Bare(nn.Module):
+    """Nobody has asked for its `__dict__`: CPython makes it when the program does."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if "mean" not in self._buffers:
+            self.register_buffer("mean", x.mean(0))
+        return x - self.mean
+
+
+def test_a_buffer_that_is_new_on_a_bare_module() -> None:
+    with pytest.raises(UnsupportedEffect) as caught:
+        dynamo_lite.export(_Bare(), (torch.randn(2, 3),))
+    assert caught.value.id == "new-state-tensor"
