@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._higher_order_ops.hints_wrap import hints_wrapper
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -74,3 +75,24 @@ def test_a_hook_on_a_gradient_is_refused() -> None:
     with pytest.raises(GraphBreak) as caught:
         dynamo_lite.export(type("M", (Base,), {"forward": forward})(), (X,))
     assert caught.value.id == "gradient-hook"
+
+
+def test_hints_are_kept_for_the_compiler() -> None:
+    def forward(self: Any, x: torch.Tensor) -> Any:
+        def inner(y: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {"sum": y + self.scale + y.shape[0], "sin": y.sin()}
+
+        def outer(y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            made = hints_wrapper(inner, (y * 2,), {}, hints={"fused": True})
+            return made["sin"], made["sum"].abs()
+
+        return hints_wrapper(outer, [x], {}, {"scale": 2.0, "name": "outer"})
+
+    kind = type("Hinted", (Base,), {"forward": forward})
+    with torch.no_grad():
+        check_equal(Program("hints", kind, [(X,)], lowers=False))
+        program = dynamo_lite.export(kind(), (X,), dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}})
+        for each in (program, program.run_decompositions({})):
+            (node,) = each.graph.find_nodes(op="call_function", target=hints_wrapper)
+            assert node.kwargs == {"hints": {"scale": 2.0, "name": "outer"}}
+            torch.testing.assert_close(each.module()(torch.ones(7, 3)), kind()(torch.ones(7, 3)))

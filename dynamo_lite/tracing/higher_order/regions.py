@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import fx
 from torch._ops import HigherOrderOperator
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import higher_order, levels
-from dynamo_lite.tracing.higher_order.subgraph import trace
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -27,8 +31,34 @@ def call_region(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call (invoke_quant_packed)."""
     op, function, *operands = args
+    traced, subgraph, captured = _subgraph(tracer, op, function, operands, "subgraph")
+    results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
+    return pytree.tree_unflatten(list(results), traced.spec)
 
-    def arguments() -> list[Any]:
+
+def call_hints(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """HintsWrapper.__call__(op, function, operands, {}, hints): function(*operands), marked for a compiler."""
+    bound = _HINTS.bind(*args, **kwargs).arguments
+    operands, hints = tuple(bound["args"]), bound["hints"]
+    if bound["kwargs"] or not all(type(key) is str and type(hint) in _HINT_TYPES for key, hint in hints.items()):
+        return NOT_HANDLED
+    op, name = bound["self"], "hints_wrapper_body_graph_"
+    traced, subgraph, captured = _subgraph(tracer, op, bound["body_fn"], operands, name)
+    with torch._C.DisableTorchFunction():  # a mode would go through the operator's own __call__, which loses the name
+        results = HigherOrderOperator.__call__(op, subgraph, tuple(captured), {}, hints=dict(hints))
+    return pytree.tree_unflatten(list(results), traced.spec)
+
+
+_HINTS = inspect.signature(lambda self, body_fn, args, kwargs, hints: None)
+_HINT_TYPES = (int, float, bool, str)
+
+
+def _subgraph(
+    tracer: Tracer, op: Any, function: Any, operands: Sequence[Any], name: str
+) -> tuple[Traced, fx.GraphModule, Sequence[Any]]:
+    """`function(*operands)` as a sub-graph, and the operands of the call: the tensors and sizes that it uses."""
+
+    def arguments() -> Sequence[Any]:
         for value in operands:
             if isinstance(value, torch.Tensor):
                 tracer.recorder.lift(value)
@@ -37,6 +67,5 @@ def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     traced = trace(tracer, op.name(), function, arguments)
     captured = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [traced.level])
     output = tuple(traced.outputs(tracer))
-    (subgraph,) = higher_order.finish(tracer.recorder, [traced.level], [output], ("subgraph",))
-    results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
-    return pytree.tree_unflatten(list(results), traced.spec)
+    (subgraph,) = higher_order.finish(tracer.recorder, [traced.level], [output], (name,))
+    return traced, subgraph, captured
