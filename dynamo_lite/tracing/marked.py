@@ -32,13 +32,23 @@ def is_marked_constant(fn: FunctionType) -> bool:
 
 
 def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call `fn` outside of the recording; what it returns is a constant."""
+    """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
     if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
         tracer.refuse("data-dependent-value", what=f"{name}(), whose result is assumed to be constant,")
     tracer.note(f"the result of {name}() was assumed to be constant")
     with tracer.outside(), torch.no_grad():
         return fn(*args, **kwargs)
+
+
+def _real(tracer: Tracer, tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of the example's tensor for the stand-in of an input that the program has not changed."""
+    number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
+    if number is None or tracer.recorder.node_of(tensor).op != "placeholder":
+        return tensor
+    with tracer.outside(), torch.no_grad():
+        return tracer.inputs.leaves[number].clone()
 
 
 def _allowed(said: Said) -> Any:

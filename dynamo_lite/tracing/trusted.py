@@ -36,6 +36,7 @@ TRUSTED: dict[str, bool] = {
     "torch.utils.checkpoint": False,
     "torch.utils.hooks": False,
     "torch._compile": False,
+    "torch._export.db.examples": False,  # programs
     # Array code; the numbers in it are constants of the program.
     "numpy": True,
     # The standard library where it only looks: text, source, types, paths.

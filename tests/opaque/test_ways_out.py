@@ -92,10 +92,10 @@ def test_a_constant_result_may_be_a_tensor() -> None:
     _same(lambda x: x + table(), X)
 
 
-def test_a_constant_result_does_not_depend_on_tensors_of_the_program() -> None:
+def test_a_constant_result_does_not_depend_on_what_the_program_computes() -> None:
     fn = dynamo_lite.assume_constant_result(lambda x: 3)
     with pytest.raises(GraphBreak) as caught:
-        dynamo_lite.export(lambda x: x * fn(x), (X,))
+        dynamo_lite.export(lambda x: x * fn(x + 1), (X,))
     assert caught.value.id == "data-dependent-value"
 
 
@@ -183,3 +183,20 @@ def test_torchs_own_substitutes_of_builtins_are_not_used() -> None:
     program = dynamo_lite.export(lambda x: x * sum([1, 2]) * any([0, 1]), (X,))
     torch.testing.assert_close(program.module()(X), X * 3)
     assert not any("was traced in the place of" in note for note in program.notes)  # type: ignore[attr-defined]
+
+
+@torch.compiler.assume_constant_result
+def _number(y: torch.Tensor) -> int:
+    return int(y.sum().item())
+
+
+def test_a_constant_result_of_an_input_is_the_examples() -> None:
+    y = torch.tensor([1, 2])
+    program = dynamo_lite.export(lambda x, y: x * _number(y), (torch.ones(2), y))
+    assert torch.equal(program.module()(torch.ones(2), y), torch.full((2,), 3.0))
+
+
+@pytest.mark.parametrize("change", [lambda y: y.add_(1), lambda y: y + 1, lambda y: y[:1]])
+def test_a_constant_result_of_what_is_computed_is_refused(change: Any) -> None:
+    with pytest.raises(GraphBreak):
+        dynamo_lite.export(lambda x, y: x * _number(change(y)), (torch.ones(2), torch.tensor([1, 2])))
