@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import torch
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.tracing import operator_sources
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -26,6 +27,7 @@ class TraceContext:
         self._codes: list[Any] = []  # the texts are keyed by the code's id
         self._names: dict[tuple[str, int], str] = {}
         self._counts: dict[str, int] = {}
+        self._operators = 0
 
     def stack_trace(self) -> str | None:
         """The program's stack in the format of `traceback`, outermost first, with carets."""
@@ -63,6 +65,11 @@ class TraceContext:
         if leaf is not None:
             return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
         fn = self._tracer.torch_function
+        if fn is None and self._tracer.sees_python:
+            used = operator_sources.at_work(self._tracer.vm.frame)
+            if used is not None:  # an operator is one node nearly always; those of a slice count as several
+                self._operators += 1
+                return [(self._name(used.__name__.strip("_"), -(1 << 40) - self._operators), used)]
         name = getattr(fn, "__name__", None)
         if name is None:
             return []

@@ -44,12 +44,12 @@ def INPLACE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
     if type(left) in ATOMS and type(right) in ATOMS:
-        stack[-1] = _INPLACE[symbol](left, right)
+        stack[-1] = INPLACE[symbol](left, right)
     else:
         stack[-1] = datamodel.inplace(frame.vm, symbol, left, right)
 
 
-_INPLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+INPLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
     "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
     "-": operator.isub, "/": operator.itruediv, "^": operator.ixor,
