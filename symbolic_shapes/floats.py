@@ -165,10 +165,15 @@ def constant_of(node: Node) -> float | int | None:
 
 
 def apply_float(op: str, *args: Node) -> Float:
-    """op(*args); computed at once when every argument is a constant (Python's errors propagate)."""
+    """op(*args); computed at once when every argument is a constant (Python's errors propagate).
+
+    1.0 * x is x, as for every float: so `float(n)` is printed (printer.py), and read again.
+    """
     values = [constant_of(a) for a in args]
     if None not in values:
         return float_const(FLOAT_OPERATORS[op](*values))
+    if op == "mul" and 1.0 in values:
+        return as_float(args[1 - values.index(1.0)])
     return make_float(op, args)
 
 

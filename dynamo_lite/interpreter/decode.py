@@ -114,9 +114,9 @@ def info_of(code: CodeType) -> CodeInfo:
 def _add(code: CodeType) -> CodeInfo:
     key = id(code)
 
-    def forget(_: Any) -> None:
-        _infos.pop(key, None)
-        _watchers.pop(key, None)
+    def forget(_: Any, infos: Any = _infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
+        infos.pop(key, None)
+        watchers.pop(key, None)
 
     _watchers[key] = weakref.ref(code, forget)
     original = original_code(code)

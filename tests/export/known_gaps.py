@@ -2,5 +2,4 @@
 
 from __future__ import annotations
 
-
 KNOWN_GAPS: dict[str, str] = {}

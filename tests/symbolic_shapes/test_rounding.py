@@ -55,3 +55,12 @@ def test_a_divisor_that_no_integer_is(divisor: tuple[int, int]) -> None:
     a, b = Symbol("a").as_int(), Symbol("b").as_int()
     ranges = {a: (4, 8), b: divisor}
     assert float_interval(apply_float("int_truediv", a, b), ranges.__getitem__) == ANY_FLOAT
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 2.5, -1e300, float("inf"), float("nan")])
+def test_one_times_a_float_is_the_float(value: float) -> None:
+    # A guard on float(n) is printed as 1.0 * n: the advice to check it has to be the question.
+    assert repr(1.0 * value) == repr(value)
+    n = Symbol("n").as_int()
+    assert to_float(n) * 1.0 is 1.0 * to_float(n) is to_float(n)
+    assert (float_const(value) * 1.0) is float_const(value)
