@@ -73,6 +73,13 @@ class Recorder(Outside):
         """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
         self.nodes[new] = self.node_of(of)
 
+    def has_changed_something(self) -> bool:
+        """Whether an operator so far may have written to a tensor: in place, or in a sub-graph."""
+        targets = [node.target for node in self.graph.nodes if node.op == "call_function"]
+        plain = [isinstance(target, OpOverload) and not target._schema.is_mutable for target in targets]
+        batch_norm = torch.ops.aten.batch_norm.default  # writes its statistics, and does not say so
+        return bool(self.levels) or not all(plain) or batch_norm in targets
+
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
         """`copy.deepcopy(tensor)`: a clone that is a leaf."""
         if not tensor.is_leaf:

@@ -43,9 +43,9 @@ def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _real(tracer: Tracer, tensor: torch.Tensor) -> torch.Tensor:
-    """A copy of the example's tensor for the stand-in of an input that the program has not changed."""
+    """A copy of the example's tensor for the stand-in of an input, if the program has changed no tensor so far."""
     number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
-    if number is None or tracer.recorder.node_of(tensor).op != "placeholder":
+    if number is None or tracer.recorder.has_changed_something():
         return tensor
     with tracer.outside(), torch.no_grad():
         return tracer.inputs.leaves[number].clone()

@@ -10,6 +10,7 @@ import builtins
 import contextvars
 import copy
 import importlib
+import io
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -152,6 +153,13 @@ def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         if hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__):
             tracer.refuse("unrecordable-id", function="hash")
     return NOT_HANDLED
+
+
+def call_text_reader(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
+    if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
+        return NOT_HANDLED
+    return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
 
 
 def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -304,6 +312,8 @@ def _functions() -> dict[int, Rule]:
         id(builtins.id): call_id,
         id(builtins.hash): call_hash,
         id(builtins.print): call_print,
+        id(str.join): call_text_reader,
+        id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -21,6 +22,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 _SHOWN = "tensor(...)"
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, print, warnings.warn, torch._assert)))
 """The ids of functions that do not ask what a text says: print() and warnings.warn() are skipped or refused."""
+
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, deque})
 
 
 class TensorText(str):
@@ -55,10 +58,15 @@ def check_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Before a call that runs natively: refuses one that may read a TensorText. An exception may have it to show."""
     if id(fn) in _LOOKS or (isinstance(fn, type) and issubclass(fn, BaseException)):
         return
-    for value in (*args, *kwargs.values()):
-        for part in value if type(value) in (list, tuple) else (value,):
-            if type(part) is TensorText:
-                part.refuse()
+    todo, seen = [*args, *kwargs.values()], set()
+    while todo:
+        value = todo.pop()
+        if type(value) is TensorText:
+            value.refuse()
+        elif type(value) in _CONTAINERS and id(value) not in seen:
+            seen.add(id(value))
+            todo += value
+            todo += value.values() if type(value) is dict else ()
 
 
 @contextmanager

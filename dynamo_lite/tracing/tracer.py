@@ -322,7 +322,9 @@ class Tracer(Observer):
         return size_keys.key(key)
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
-        """C code insists on an int, float or bool from `__index__`, `__hash__` and the like."""
+        """C code insists on an int, float or bool from `__index__`, `__hash__` and the like, and reads texts."""
+        if type(result) is tensor_text.TensorText:
+            result.refuse()
         if type(result) in SYMBOLIC and fn.__name__ in sizes_in_c.CONVERSIONS:
             return sizes_in_c.converted(self, fn.__name__, result)
         return result

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import logging
 import warnings
 from collections.abc import Callable
@@ -53,7 +55,19 @@ def _error_text(x: Tensor) -> Any:
 
 
 class _Box:
-    pass
+    """Its text is a tensor's."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{self.value}"
+
+
+def _written(x: Tensor) -> Tensor:
+    stream = io.StringIO()
+    stream.writelines(f"{part}" for part in [x])
+    return x * len(stream.getvalue())
 
 
 UNREAD: list[Callable[[Tensor], Tensor]] = [_message, _caught, _talk]
@@ -84,6 +98,11 @@ READ: dict[str, Callable[[Tensor], Any]] = {
     "bytes": lambda x: x * len(bytes(f"{x}", "ascii")),
     "operator": lambda x: torch.einsum(f"{x}", x),
     "message of an error": _error_text,
+    "json": lambda x: x * len(json.dumps({"a": [f"{x}"]})),
+    "repr of objects": lambda x: x * len(repr([_Box(x)])),
+    "joined by a generator": lambda x: x * len("".join(f"{part}" for part in [x])),
+    "joined by map": lambda x: x * len("".join(map(lambda part: f"{part}", [x]))),  # noqa: C417
+    "written": _written,
 }
 
 
