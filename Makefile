@@ -73,7 +73,7 @@ long: $(STAMP) ## the tests that make test leaves out, models and compilers asid
 
 lint: $(STAMP) ## ruff and mypy
 	$(RUN) -m ruff check .
-	$(RUN) -m mypy
+	$(RUN) -m mypy --no-incremental
 
 bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py

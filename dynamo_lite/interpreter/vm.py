@@ -165,7 +165,7 @@ class Interpreter:
         """Run a Python function here, whatever the lookasides and the observer say."""
         info = info_of(fn.__code__)
         code: Any = info.code_ref()  # not fn.__code__, which may be a door
-        builtins = fn.__builtins__  # type: ignore[attr-defined]
+        builtins = fn.__builtins__
         frame = Frame(self, code, info, fn.__globals__, builtins, bind(fn, code, info, args, kwargs))
         if self.made_dicts is not None and code.co_flags & CO_VARKEYWORDS:
             at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
