@@ -12,12 +12,12 @@ What is answered without a fact, and why that is sound:
   memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
   questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks
   within `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1.
-  `KERNELS` has the operators for which more or less than that holds. Questions that the program itself asks are exact.
+  `KERNELS` (torch_asking.py) has the operators for which more or less than that holds. Questions that the program
+  itself asks are exact.
 """
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,69 +29,21 @@ import torch
 
 from symbolic_shapes._torch_private import (
     GuardOnDataDependentSymNode,
-    OpOverload,
-    RuntimeAssert,
     ShapeEnvSettings,
-    ShapeGuard,
-    SLoc,
-    ValueRanges,
     _ShapeEnvGuardError,
     int_oo,
 )
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, UnknownValue
-from symbolic_shapes.expr import INF, Extended, Int, Symbol
+from symbolic_shapes.expr import Int, Symbol
 from symbolic_shapes.facts import Fact, Origin
-from symbolic_shapes.floats import Float, float_const, float_interval
-from symbolic_shapes.relations import Bool, Rel, as_bool, eq, ge, le, ne, not_
-from symbolic_shapes.torch_inputs import Inputs
+from symbolic_shapes.floats import Float, float_const
+from symbolic_shapes.relations import Bool, Rel, as_bool, eq, ne, not_
+from symbolic_shapes.torch_asking import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, Asking
 from symbolic_shapes.torch_node import SymNode
 from symbolic_shapes.torch_past import Past
-from symbolic_shapes.torch_unbacked import Unbacked
-from symbolic_shapes.torch_views import BackedValues, Ranges, runtime_asserts
-
-PROGRAM, EXACT, ORDINARY, LAYOUT_ONLY, CHOICE = range(5)
-KERNELS = {
-    # The result has another rank for a size of 1.
-    "aten::squeeze": EXACT, "aten::squeeze_": EXACT, "aten::squeeze_copy": EXACT,
-    # The result's sizes are given or follow by arithmetic: every question about 0 and 1 is about strides.
-    **dict.fromkeys((
-        "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::reshape", "aten::_reshape_alias",
-        "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::clone", "aten::to", "aten::_to_copy",
-        "aten::copy_"), LAYOUT_ONLY),
-    # Broadcasting: a size of 1 that is expanded to 1 stays as it is; two different symbols are checked to be equal.
-    **dict.fromkeys((
-        "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"),
-        LAYOUT_ONLY),
-    # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
-    # demands at run time too.)
-    **dict.fromkeys((
-        "aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::embedding",
-        "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",
-        "aten::native_group_norm", "aten::rms_norm", "aten::softmax", "aten::_softmax", "aten::log_softmax",
-        "aten::_log_softmax", "aten::dropout", "aten::zeros_like", "aten::ones_like", "aten::empty_like",
-        "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::adaptive_avg_pool1d",
-        "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool2d",
-        "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
-    # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
-    **dict.fromkeys((
-        "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
-        "aten::mkldnn_convolution"), CHOICE),
-}
-"""How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
-it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and either answer to
-`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1: the example's is taken. Pointwise
-operators broadcast: they are LAYOUT_ONLY. What an operator calls is of its kind."""
-
-
-@functools.cache
-def kernel_kind(func: Any) -> int | None:
-    """How the kernel of an operator asks, if the table or its tags say so."""
-    if not isinstance(func, OpOverload):
-        return None
-    kind = KERNELS.get(func._schema.name)
-    return LAYOUT_ONLY if kind is None and torch.Tag.pointwise in func.tags else kind
-
+from symbolic_shapes.torch_ranges import int_end, range_relations
+from symbolic_shapes.torch_reading import Reading
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 
@@ -115,7 +67,7 @@ class DataDependentError(GuardOnDataDependentSymNode):
         self.question = question
 
 
-class TorchShapeEnv(Inputs, Unbacked):
+class TorchShapeEnv(Reading, Asking):
     """See the module's docstring.
 
     Attributes:
@@ -125,7 +77,6 @@ class TorchShapeEnv(Inputs, Unbacked):
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
         specialized: called with an expression and its value in the example, where the program takes the value.
         past: what environments that came about as this one did have found out (torch_past.py).
-        operator: the OpOverload whose kernel is running, None while the program itself does.
         values_taken: how often a number was taken of a symbolic expression.
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
     """
@@ -146,14 +97,12 @@ class TorchShapeEnv(Inputs, Unbacked):
             specialize_zero_one=specialize_zero_one,
             prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
         super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
+        Asking.__init__(self)
         self.refuted: ContradictoryFacts | None = None
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
         self._suppressed = 0
-        self._exact = self._in_torch = False
-        self._inside = PROGRAM
         self.derived_sizes: dict[Any, Int] = {}
-        self.operator: Any = None
         self._fail_on_new = False
         self.frozen = False
         self.values_taken = 0
@@ -162,78 +111,6 @@ class TorchShapeEnv(Inputs, Unbacked):
 
     def __deepcopy__(self, memo: Any) -> TorchShapeEnv:
         return self  # as torch's: FakeTensorMode and metadata refer to one environment
-
-    # -- settings that torch reads -------------------------------------------------------------------------------
-    @property
-    def allow_scalar_outputs(self) -> bool:
-        return self.settings.allow_scalar_outputs
-
-    @property
-    def allow_dynamic_output_shape_ops(self) -> bool:
-        return self.settings.allow_dynamic_output_shape_ops
-
-    @property
-    def has_symbols(self) -> bool:
-        """Whether any value is symbolic in this environment."""
-        return bool(self.core.symbols) or self.unbacked_created > 0 or self._input_floats > 0
-
-    @property
-    def duck_shape(self) -> bool:
-        return self.settings.duck_shape
-
-    @property
-    def specialize_zero_one(self) -> bool:
-        return self.settings.specialize_zero_one
-
-    @property
-    def prefer_deferred_runtime_asserts_over_guards(self) -> bool:
-        return self.settings.prefer_deferred_runtime_asserts_over_guards
-
-    # -- what torch reads of the state ----------------------------------------------------------------------------
-    @property
-    def guards(self) -> list[Any]:
-        """The answers taken from the example, as torch's ShapeGuards."""
-        guards = (f for f in self.core.facts if f.kind == "guard")
-        return [ShapeGuard(self.to_sympy(f.relation), SLoc(None, str(f.origin)), False) for f in guards]
-
-    @property
-    def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
-        """What run time asserts, by the newest unbacked symbol in it."""
-        return runtime_asserts(self)
-
-    @property
-    def num_deferred_runtime_asserts(self) -> int:
-        return sum(fact.kind == "check" for fact in self.core.facts)
-
-    @property
-    def var_to_range(self) -> Ranges:
-        return Ranges(self)
-
-    @property
-    def backed_var_to_val(self) -> BackedValues:
-        return BackedValues(self)
-
-    @property
-    def _replacements_version_counter(self) -> int:
-        return self.memo.equations()
-
-    def replace(self, expr: Any) -> Any:
-        return self.to_sympy(self.core.simplify(self.from_sympy(expr)))
-
-    def simplify(self, expr: Any, size_oblivious: bool = False) -> Any:
-        return self.replace(expr)
-
-    def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any:
-        """torch's ValueRanges of an expression."""
-        node = self.from_sympy(expr)
-        if isinstance(node, Bool):
-            truth = self.memo.decide(node)
-            return ValueRanges(sympy.false if truth is None else sympy.sympify(truth),
-                               sympy.true if truth is None else sympy.sympify(truth))
-        if isinstance(node, Float):
-            lo, hi = float_interval(node, self.core.bounds)
-            return ValueRanges(sympy.Float(lo) if lo != -INF else -sympy.oo, sympy.Float(hi) if hi != INF else sympy.oo)
-        return int_ranges(*self.core.bounds(node))
 
     # -- hints ----------------------------------------------------------------------------------------------------
     def guarding_hint_or_throw(self, expr: Any) -> Any:
@@ -307,15 +184,6 @@ class TorchShapeEnv(Inputs, Unbacked):
             return bool(self.evaluate_sym_node(sym_node))
         with self.inside_operator(torch.ops.aten.contiguous.default):
             return bool(self.evaluate_sym_node(sym_node))
-
-    @contextmanager
-    def inside_torch(self) -> Iterator[None]:
-        """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
-        before, self._in_torch = self._in_torch, True
-        try:
-            yield
-        finally:
-            self._in_torch = before
 
     def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
         """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""
@@ -484,20 +352,6 @@ class TorchShapeEnv(Inputs, Unbacked):
     def _suppress_guards_exit(self) -> None:
         self._suppressed -= 1
 
-    @contextmanager
-    def inside_operator(self, func: Any = None) -> Iterator[None]:
-        """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
-        before: int = self._inside
-        caller = self.operator
-        self.operator = func if func is not None else caller
-        kind = kernel_kind(func)
-        self._inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
-        try:
-            yield
-        finally:
-            self._inside = before
-            self.operator = caller
-
     def note_sizes(self, shape: Sequence[Any]) -> None:
         """A tensor has these sizes: questions about 0 and 1 may be about them, as about symbols (`decide_large`)."""
         for size in shape:
@@ -508,31 +362,12 @@ class TorchShapeEnv(Inputs, Unbacked):
                     if coefficient == 1 and len(mono) == 1 and not isinstance(mono[0], Symbol):
                         self.derived_sizes.setdefault(mono[0], core)
 
-    @property
-    def in_kernel(self) -> bool:
-        """Whether the kernel of an operator asks."""
-        return self._inside != PROGRAM
-
-    @property
-    def asking(self) -> tuple[int, bool]:
-        """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
-        return self._inside, self._exact
-
     def is_size(self, node: Any) -> bool:
         """Whether an expression is a product of sizes: never negative, whatever they are."""
         if not isinstance(node, Int) or node.const or len(node.terms) != 1:
             return False
         ((mono, coefficient),) = node.terms.items()
         return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self.size_like) for a in mono)
-
-    @contextmanager
-    def exactly(self) -> Iterator[None]:
-        """Within, questions about memory layout are the program's own (`x.is_contiguous()`)."""
-        before, self._exact = self._exact, True
-        try:
-            yield
-        finally:
-            self._exact = before
 
     @contextmanager
     def error_on_new_guards(self) -> Iterator[None]:
@@ -600,25 +435,3 @@ class _NoCache:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
-
-
-def int_end(value: Any) -> Extended:
-    """An end of a torch range as ours."""
-    if value is None or value in (int_oo, sympy.oo):
-        return INF
-    return -INF if value in (-int_oo, -sympy.oo) else int(value)
-
-
-def int_ranges(lo: Extended, hi: Extended) -> Any:
-    """ValueRanges of integers."""
-    return ValueRanges(-int_oo if lo == -INF else sympy.Integer(lo), int_oo if hi == INF else sympy.Integer(hi))
-
-
-def range_relations(node: Int, lo: Extended, hi: Extended) -> list[Bool]:
-    """lo <= node <= hi, without what says nothing."""
-    relations = []
-    if lo != -INF:
-        relations.append(ge(node, int(lo)))
-    if hi != INF:
-        relations.append(le(node, int(hi)))
-    return relations

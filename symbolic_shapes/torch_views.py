@@ -12,11 +12,11 @@ from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.floats import Float
 
 if TYPE_CHECKING:
-    from symbolic_shapes.torch_env import TorchShapeEnv
+    from symbolic_shapes.torch_reading import Reading
 
 
 class _View(Mapping[Any, Any]):
-    def __init__(self, env: TorchShapeEnv) -> None:
+    def __init__(self, env: Reading) -> None:
         self._env = env
 
     def _keys(self) -> list[Any]:
@@ -58,7 +58,7 @@ class BackedValues(_View):
         return sympy.Float(node.hint) if isinstance(node, Float) else sympy.Integer(node.hint)
 
 
-def runtime_asserts(env: TorchShapeEnv) -> dict[Any, list[RuntimeAssert]]:
+def runtime_asserts(env: Reading) -> dict[Any, list[RuntimeAssert]]:
     """Facts of kind "check" by the newest unbacked symbol in them (None: no unbacked symbol)."""
     found: dict[Any, list[RuntimeAssert]] = {}
     for fact in env.core.facts:

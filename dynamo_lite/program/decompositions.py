@@ -24,7 +24,7 @@ from dynamo_lite.program.fresh_sizes import AskedGuards, fresh_sizes, shape_env_
 from dynamo_lite.program.size_check import input_paths
 from symbolic_shapes import environment as core
 from symbolic_shapes.sympy_bridge import FromSympy, NotConvertible
-from symbolic_shapes.torch_env import CHOICE, LAYOUT_ONLY
+from symbolic_shapes.torch_asking import CHOICE, LAYOUT_ONLY
 from symbolic_shapes.torch_heads import TORCH
 
 Run = Callable[[], ExportedProgram]

@@ -31,8 +31,9 @@ from dynamo_lite.program.shape_tree import Made, lay_along
 from symbolic_shapes import Int, Symbol, codegen, symbols_of
 from symbolic_shapes.constraints import Solution, solve
 from symbolic_shapes.dims import DimTable, InvalidDims, declare
-from symbolic_shapes.torch_env import TorchShapeEnv, int_ranges
+from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_inputs import DimPolicy, Fresh, TensorPolicy
+from symbolic_shapes.torch_ranges import int_ranges
 
 
 class InvalidDynamicShapes(InvalidArguments):

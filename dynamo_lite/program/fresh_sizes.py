@@ -20,7 +20,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.program._torch import FakeTensor, ShapeEnv
 from dynamo_lite.program.rematerialise import Values, all_graphs
-from symbolic_shapes.torch_env import kernel_kind
+from symbolic_shapes.torch_asking import kernel_kind
 
 _COPIED = (
     *("backed_var_to_val", "var_to_range", "var_to_range_sloc", "var_to_stack", "size_like", "unbacked_alloc_order"),

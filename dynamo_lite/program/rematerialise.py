@@ -40,8 +40,9 @@ from symbolic_shapes.expr import Int, Node, Symbol, symbols_of
 from symbolic_shapes.floats import Float
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import NotConvertible, ToSympy
-from symbolic_shapes.torch_env import TorchShapeEnv, int_ranges
+from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_heads import TORCH
+from symbolic_shapes.torch_ranges import int_ranges
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
