@@ -8,7 +8,8 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from symbolic_shapes.fake_cache import Bypass, SymbolicCache, fake_mode, install, refusal
-from symbolic_shapes.torch_env import KERNELS, TorchShapeEnv
+from symbolic_shapes.torch_asking import KERNELS
+from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
 
 aten = torch.ops.aten
