@@ -90,27 +90,33 @@ class Captured:
     inputs: FlatInputs
 
 
+@dataclass(frozen=True)
+class Options:
+    """What `export` and `trace` take besides the call. Raises InvalidArguments for an unknown word of `effects`."""
+
+    dynamic_shapes: Any
+    constraints: Any
+    strict: bool
+    preserve_module_call_signature: Sequence[str]
+    prefer_deferred_runtime_asserts_over_guards: bool
+    effects: str
+
+    def __post_init__(self) -> None:
+        if self.effects not in ("refuse", "drop"):
+            raise InvalidArguments(f'effects must be "refuse" or "drop", not {self.effects!r}')
+
+
 def capture(
-    mod: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any] | None,
-    *,
-    dynamic_shapes: Any,
-    constraints: Any,
-    strict: bool,
-    preserve_module_call_signature: Sequence[str] = (),
-    prefer_deferred_runtime_asserts_over_guards: bool = False,
-    effects: str = "refuse",
+    mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
 ) -> Captured:
-    """What `export` does, up to the program; trace.py makes a trace of it."""
+    """What `export` does, up to the program; traces.py makes a trace of it."""
     args, kwargs = _check_call(mod, args, kwargs)
-    if effects not in ("refuse", "drop"):
-        raise InvalidArguments(f'effects must be "refuse" or "drop", not {effects!r}')
     root = _root_of(mod)
-    call = read_call(_signature_of(mod), args, kwargs, dynamic_shapes, constraints)
+    call = read_call(_signature_of(mod), args, kwargs, options.dynamic_shapes, options.constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     with _as_before():
-        tracer, paths = Tracer if strict else NativeTracer, preserve_module_call_signature
+        tracer = Tracer if options.strict else NativeTracer
+        paths = options.preserve_module_call_signature
 
         def started(run: Run) -> None:
             tell = run.tracer.abort, run.tracer.note
@@ -118,10 +124,10 @@ def capture(
 
         def attempt(known: Sequence[Fact] | None = None) -> tuple[ExportedProgram, Run]:
             first = (mod, root, inputs, call.specs)
-            with traced(*first, drops=effects == "drop", tracer=tracer, started=started, known=known) as run:
+            with traced(*first, drops=options.effects == "drop", tracer=tracer, started=started, known=known) as run:
                 run.settle_effects()
             with logs.phase("the conditions on sizes"):
-                settled = run.settle(prefer_deferred_runtime_asserts_over_guards)
+                settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
                 if settled is not None:
                     call.verify(settled)
             with logs.phase("building the program"):

@@ -9,7 +9,7 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
-from dynamo_lite.exporter import Captured, capture
+from dynamo_lite.exporter import Captured, Options, capture
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.changes import changed_in_place
 from dynamo_lite.torch_errors import catchable_as_torch
@@ -35,18 +35,16 @@ def trace(
 
     Arguments and errors are those of `export`, whose result is `trace(...).program`.
     """
+    options = Options(
+        dynamic_shapes,
+        constraints,
+        strict,
+        preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards,
+        effects,
+    )
     with logs.reported(mod) as reported:
-        captured = capture(
-            mod,
-            args,
-            kwargs,
-            dynamic_shapes=dynamic_shapes,
-            constraints=constraints,
-            strict=strict,
-            preserve_module_call_signature=preserve_module_call_signature,
-            prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
-            effects=effects,
-        )
+        captured = capture(mod, args, kwargs, options)
         with logs.phase("the guards"):
             reported.append(trace_of(mod, captured))
     return reported[0]

@@ -93,7 +93,7 @@ def record(
             {"function": op.name(), "reason": str(error).strip() or type(error).__name__},
         ) from error
     node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
-    _bind(recorder, node, out)
+    recorder.bind_result(node, out)
     return out
 
 
@@ -126,14 +126,3 @@ def _attribute(recorder: Recorder, name: str) -> fx.Node:
         node.meta["stack_trace"] = trace
     node.meta["nn_module_stack"] = context.module_stack()
     return node
-
-
-def _bind(recorder: Recorder, node: fx.Node, out: Any) -> None:
-    if isinstance(out, torch.Tensor):
-        recorder.bind(out, node)
-    elif isinstance(out, (tuple, list)):
-        recorder.bind_each(out, node)
-    else:
-        node.meta["val"] = out
-    if recorder.env is not None and recorder.env.pending_fresh_unbacked_symbols:
-        recorder.bind_unbacked(node, out)

@@ -98,7 +98,11 @@ class GraphWriter:
         return node
 
     def record(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        node = self.call_node(func, args, kwargs, func.overloadpacket.__name__)
+        self.bind_result(self.call_node(func, args, kwargs, func.overloadpacket.__name__), out)
+        return out
+
+    def bind_result(self, node: fx.Node, out: Any) -> None:
+        """Says that `node` is the call that gave `out`: a stand-in, several, a size, or a constant of the program."""
         if isinstance(out, torch.Tensor):
             self.bind(out, node)
         elif isinstance(out, (tuple, list)):
@@ -109,7 +113,6 @@ class GraphWriter:
                 self.sizes.add_value(node, out)
         if self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.bind_unbacked(node, out)
-        return out
 
     def bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
         """Says that `node` holds the value of `tensor`, a stand-in."""
