@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,3 +91,14 @@ def disagreement(program: nn.Module, eager: nn.Module, inputs: Callable[[int], I
         if problem:
             return f"seed {seed}: {problem}"
     return None
+
+
+@contextmanager
+def told_of_export() -> Iterator[None]:
+    """Within, `torch.compiler.is_exporting()` and its like are true, as they are for a program that is exported."""
+    flags = torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag
+    torch.compiler._is_compiling_flag = torch.compiler._is_exporting_flag = True
+    try:
+        yield
+    finally:
+        torch.compiler._is_compiling_flag, torch.compiler._is_exporting_flag = flags
