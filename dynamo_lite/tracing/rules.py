@@ -23,6 +23,7 @@ from dynamo_lite.capture import wrappers
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
+    literals,
     marked,
     numpy_arrays,
     numpy_rules,
@@ -352,6 +353,7 @@ def table() -> dict[int, Rule]:
     rows |= of_distributed()
     for part in (marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
         rows |= part.table()
+    rows |= literals.table(rows)
     return rows | numpy_rules.table(rows)
 
 

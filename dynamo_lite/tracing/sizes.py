@@ -11,7 +11,7 @@ import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import (
     FunctionType,
 )
@@ -28,7 +28,6 @@ from dynamo_lite.tracing.size_kinds import (
     SYMBOLIC,
     Specialization,
     concrete,
-    holds_size,
     real_type,
 )
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -285,45 +284,6 @@ def call_ite(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return env.wrap(node.sym_ite(env.node_of(args[1]), env.node_of(args[2])).core)
 
 
-def call_literal(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """torch.tensor([n, 2]) and the like: a stack of scalars, where C would take the numbers."""
-    values: Sequence[Any] = args[1:] if fn is torch._C.TensorBase.new_tensor else args
-    data = values[0] if values else kwargs.get("data")
-    if not isinstance(data, (list, tuple)) and type(data) not in SYMBOLIC:
-        return NOT_HANDLED
-    if not holds_size(data):
-        return NOT_HANDLED
-    options = {k: v for k, v in kwargs.items() if k not in ("data", "pin_memory")}
-    if fn is torch._C.TensorBase.new_tensor:
-        options.setdefault("dtype", args[0].dtype if kwargs.get("dtype") is None else kwargs["dtype"])
-        options.setdefault("device", args[0].device)
-    if fn is torch.as_tensor and len(args) > 1:
-        options["dtype"] = args[1]
-    requires_grad = options.pop("requires_grad", False)
-    kinds = _kinds(data)
-    if kinds is None:
-        return NOT_HANDLED
-    if options.get("dtype") is None:
-        inferred = torch.bool if kinds == {bool} else torch.int64 if float not in kinds else torch.get_default_dtype()
-        options["dtype"] = inferred
-    return _stacked(data, options).requires_grad_(requires_grad)
-
-
-def _kinds(data: Any) -> set[type] | None:
-    """The Python types of the numbers in nested lists; None if anything else is in them."""
-    if isinstance(data, (list, tuple)):
-        inner = [_kinds(item) for item in data]
-        return None if None in inner else set().union(*inner)  # type: ignore[arg-type]
-    kind = real_type(data)
-    return {kind} if kind in (int, float, bool) else None
-
-
-def _stacked(data: Any, options: dict[str, Any]) -> torch.Tensor:
-    if isinstance(data, (list, tuple)):
-        return torch.stack([_stacked(item, options) for item in data])
-    return torch.scalar_tensor(data, **options)
-
-
 def table() -> dict[int, Rule]:
     """id(callable) → rule."""
     rows: dict[int, Rule] = {
@@ -338,9 +298,6 @@ def table() -> dict[int, Rule]:
         id(math.pow): call_math_pow,
         id(torch.Size.numel): call_numel,
         id(torch.sym_ite): call_ite,
-        id(torch.tensor): call_literal,
-        id(torch.as_tensor): call_literal,
-        id(torch._C.TensorBase.new_tensor): call_literal,
     }
     rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
     return rows
