@@ -24,6 +24,7 @@ _STATIC_SHAPE = (
 )
 _NO_RESIZE = "tried to directly modify sizes for customized tensor"  # c10: a tensor with symbolic sizes
 _NO_FAKE_IMPL = "There was no fake impl registered for"  # a RuntimeError of torch/_library/custom_ops.py
+_NO_DATA = "The tensor has a non-zero number of elements, but its data is not allocated yet"  # c10/core/TensorImpl.h
 _FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or use another operator"
 
 
@@ -34,8 +35,7 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
         question = error.question
         return CaptureError("data-dependent-question", str(question), _KEEP_AS_TENSOR, {"question": question})
     if isinstance(error, DataDependentOutputException):
-        what = f"{name} needs the data of a tensor"
-        return CaptureError("data-dependent-value", what, _KEEP_AS_TENSOR, {"what": name})
+        return reads_data(name)
     if isinstance(error, DynamicOutputShapeException):
         what = f"the size of the result of {name} depends on the data of a tensor"
         return CaptureError("data-dependent-shape", what, _STATIC_SHAPE, {"operator": name})
@@ -45,6 +45,16 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
         what = f"{name} cannot be run on tensors without data: {reason}"
         return CaptureError("no-meta-kernel", what, _FAKE_KERNEL, {"operator": name, "reason": reason})
     return None
+
+
+def reads_data(what: str) -> CaptureError:
+    """The refusal of `what`, which needs the numbers in a tensor."""
+    return CaptureError("data-dependent-value", f"{what} needs the data of a tensor", _KEEP_AS_TENSOR, {"what": what})
+
+
+def is_without_data(error: RuntimeError) -> bool:
+    """Whether C code that is no operator found no memory behind a stand-in (torch.tensor([x]) without a rule)."""
+    return str(error).startswith(_NO_DATA)
 
 
 def internal(error: Exception) -> CaptureError:

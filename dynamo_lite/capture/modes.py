@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynamo_lite.capture import higher_order, subclasses, transforms
+from dynamo_lite.capture import failures, higher_order, subclasses, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
     OpOverload,
@@ -122,10 +122,15 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         if handler is not None:
             return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
         self._recorder.torch_function = func
-        if types and self._subclass(types):
-            with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, one of the class
-                return self._call(func, args, kwargs or {})
-        return self._call(func, args, kwargs or {})
+        try:
+            if types and self._subclass(types):
+                with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
+                    return self._recorder.original(self._call(func, args, kwargs or {}))
+            return self._recorder.original(self._call(func, args, kwargs or {}))
+        except RuntimeError as error:
+            if failures.is_without_data(error):
+                self._recorder.context.refuse(failures.reads_data(getattr(func, "__name__", str(func))))
+            raise
 
     def _subclass(self, types: Any) -> bool:
         """Whether all arguments that could answer themselves are tensors whose class leaves operators alone."""
@@ -200,10 +205,7 @@ def _deep_copy(recorder: Recorder, tensor: torch.Tensor, memo: dict[int, Any]) -
 
 def _reads_data(name: str) -> Callable[..., Any]:
     def refuse(recorder: Recorder, *_: Any, **__: Any) -> Any:
-        what = f"Tensor.{name}()"
-        raise CaptureError(
-            "data-dependent-value", f"{what} needs the data of a tensor", "keep the value as a tensor", {"what": what}
-        )
+        raise failures.reads_data(f"Tensor.{name}()")
 
     return refuse
 

@@ -46,6 +46,7 @@ class Outside(GraphWriter):
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
         self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
+        self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
         self._carried_nodes: dict[fx.Node, fx.Node] = {}
         self._used_names = set(input_names)
@@ -158,6 +159,7 @@ class Outside(GraphWriter):
             self.lifted.append(lifted)
             self._lifted_by_id[id(tensor)] = lifted
             self._outside[id(fake)] = None
+            self._originals[id(fake)] = tensor
             self.bind(fake, node)
             if wrappers.is_wrapper(fake):
                 self.inner_tensors.add(fake, node, tensor)
@@ -316,6 +318,15 @@ class Outside(GraphWriter):
         node = self.nodes.get(self.lift(tensor))
         assert node is not None  # lift has just seen to it
         return node
+
+    def original(self, result: Any) -> Any:
+        """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
+        is given the stand-in of a parameter, a buffer or a constant, and the program has the tensor itself."""
+        if type(result) is FakeTensor:
+            return self._originals.get(id(result), result)
+        if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):
+            return type(result)(map(self.original, result))
+        return result
 
     def is_input(self, tensor: torch.Tensor) -> bool:
         """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""

@@ -304,3 +304,28 @@ def set_order_of_objects():
         return x * 0
 
     return forward, (t(3),)
+
+
+@equal
+def tensors_in_a_literal():
+    def forward(x, n):
+        literal = torch.tensor([x.sum(), n, 1.5]), torch.tensor([[x[0], x[1]], [n, 2]], dtype=torch.float64)
+        return *literal, torch.as_tensor([n, True]), torch.LongTensor([n, 3]), torch.tensor([x[0].item(), x[1]])
+
+    return forward, (t(3), torch.tensor(4))
+
+
+@equal
+def state_in_a_literal():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor(2.0))
+            self.register_buffer("count", torch.tensor(0))
+
+        def forward(self, x):
+            literal = torch.tensor([self.scale, self.count, 0.5])
+            self.count += 1
+            return x + literal
+
+    return M(), (t(3),)

@@ -539,3 +539,39 @@ def resize_and_as_strided():
         return x.as_strided((2, 2), (1, 1)), torch.as_strided(x.clone(), (2,), (2,))
 
     return forward, (t(4),)
+
+
+@equal
+def results_that_are_a_tensor_of_the_module():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+            self.table = torch.arange(3.0)
+            self.register_buffer("seen", torch.zeros(3))
+
+        def forward(self, x):
+            moved = self.table.to(x.device), self.weight.to(x.dtype), self.seen.type_as(x), self.table.cpu()
+            same = moved[0] is self.table, moved[1] is self.weight, moved[2] is self.seen, moved[3] is self.table
+            copied = self.table.double() is self.table, self.table.detach() is self.table
+            return x + moved[0] * moved[1], same, copied, isinstance(moved[1], nn.Parameter)
+
+    return M(), (t(3),)
+
+
+@equal
+def constant_moved_to_the_device_of_the_input():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.positions = torch.arange(3.0)
+            self.tables = [torch.ones(3)]
+            self.named = {"a": torch.full((3,), 2.0)}
+
+        def forward(self, x):
+            self.positions = self.positions.to(x.device)
+            self.tables[0] = self.tables[0].to(x)
+            self.named["a"] = self.named["a"].to(x.dtype)
+            return x + self.positions * self.tables[0] - self.named["a"]
+
+    return M(), (t(3),)
