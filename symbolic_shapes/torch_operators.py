@@ -7,7 +7,16 @@ from typing import Any
 
 from symbolic_shapes.float_relations import compare
 from symbolic_shapes.floats import Float, apply_float, as_float, int_truediv
-from symbolic_shapes.lattice import function, maximum, minimum, power, round_float, shift_left, shift_right
+from symbolic_shapes.lattice import (
+    bool_to_int,
+    function,
+    maximum,
+    minimum,
+    power,
+    round_float,
+    shift_left,
+    shift_right,
+)
 from symbolic_shapes.relations import Bool, and_, eq, not_, or_
 
 Meaning = Callable[..., Any]
@@ -78,6 +87,11 @@ def _rounding(op: str) -> Meaning:
     return lambda x: round_float(op, x) if isinstance(x, Float) else x
 
 
+def _number(convert: Meaning) -> Meaning:
+    """A conversion; true is one."""
+    return lambda x: convert(bool_to_int(x) if isinstance(x, Bool) else x)
+
+
 def _opaque(name: str) -> Meaning:
     return lambda x: apply_float(name, as_float(x))
 
@@ -89,8 +103,8 @@ UNARY: dict[str, Meaning] = {
     "floor": _rounding("floor"),
     "ceil": _rounding("ceil"),
     "trunc": _rounding("trunc"),
-    "sym_int": _rounding("trunc"),
-    "sym_float": as_float,
+    "sym_int": _number(_rounding("trunc")),
+    "sym_float": _number(as_float),
     "sym_not": not_,
     "is_integer": _is_integer,
     **{f"sym_{name}": _opaque(name) for name in (

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import collectives, composites, eager_errors, memo, wrappers
+from dynamo_lite.capture import collectives, composites, eager_errors, memo, truth_values, wrappers
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -171,6 +171,7 @@ class Recorder(Outside):
             with self.env.inside_operator(func):
                 if self.memory is memo.Memory.AUTOGRAD and memo.any_learns(args, kwargs):
                     return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
+                args = truth_values.as_numbers(args)
                 out = composites.run(self.env, func, args, kwargs)
                 return func(*args, **kwargs) if out is composites.MISS else out
         finally:

@@ -11,6 +11,7 @@ Checked against torch 2.13.0 (torch/__init__.py, torch/fx/experimental/sym_node.
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -111,7 +112,45 @@ _FLOAT: dict[str, Any] = {
     "imag": property(lambda self: 0.0),
     "__array__": _array,
 }
-_BOOL: dict[str, Any] = {"__copy__": lambda self: self, "__array__": _array}
+
+
+def _as_int(value: Any) -> Any:
+    """A truth value as the number that it is; anything else as it is."""
+    return torch.sym_ite(value, 1, 0) if type(value) is torch.SymBool else value
+
+
+def _of_ints(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    """An operator of bool that is int's own."""
+
+    def method(self: Any, *others: Any) -> Any:
+        if not all(isinstance(other, (*NUMBERS, torch.SymBool)) for other in others):
+            return NotImplemented
+        numbers = [_as_int(self), *map(_as_int, others)]
+        return function(*(reversed(numbers) if reflected else numbers))
+
+    return method
+
+
+def _xor(self: Any, other: Any) -> Any:
+    if isinstance(other, (bool, torch.SymBool)):
+        return torch.sym_not(self == other)
+    return _of_ints(operator.xor)(self, other)
+
+
+_BOOL: dict[str, Any] = {
+    "__copy__": lambda self: self,
+    "__array__": _array,
+    "__xor__": _xor,
+    "__rxor__": _xor,
+    **{f"__{name}__": _of_ints(getattr(operator, name)) for name in (
+        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift"),
+        *("neg", "pos", "abs", "lt", "le", "gt", "ge"))},
+    **{f"__r{name}__": _of_ints(getattr(operator, name), reflected=True) for name in (
+        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")},
+    "__invert__": _of_ints(lambda n: -n - 1),
+    "__divmod__": _of_ints(divmod),
+    "__rdivmod__": _of_ints(divmod, reflected=True),
+}
 _ADDED: dict[type, dict[str, Any]] = {torch.SymInt: _INTEGER, torch.SymFloat: _FLOAT, torch.SymBool: _BOOL}
 _NOT_COPIED = frozenset({"__new__", "__getnewargs__", "__getattribute__", "from_bytes", "fromhex", "__getformat__"})
 _ASKED = ("__hash__", "__repr__", "__format__")
