@@ -30,7 +30,7 @@ from torch.fx.experimental.proxy_tensor import (
 )
 from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
-from torch.utils._python_dispatch import _pop_mode_temporarily
+from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
 
 __all__ = [
     "CallMethodKey",
@@ -55,6 +55,7 @@ __all__ = [
     "dispatch_functorch",
     "retrieve_all_functorch_interpreters",
     "temporarily_clear_interpreter_stack",
+    "_disable_current_modes",
     "_pop_mode_temporarily",
     "_extract_tensor_metadata",
     "disable_autocast_cache",

@@ -10,6 +10,7 @@ import torch
 from torch import fx, nn
 from torch.nn.parameter import is_lazy
 
+from dynamo_lite.capture._torch import FakeTensor, _disable_current_modes
 from dynamo_lite.errors import InvalidArguments
 
 
@@ -23,8 +24,9 @@ class LiftedKind(Enum):
 class Lifted:
     """One tensor that is an input of the graph without being an argument of the program.
 
-    `tensor` is the program's own (never a copy, unless it would drag an autograd graph along); `fqn` is its name in the
-    signature, `node` its placeholder, `fake` the stand-in that operators are run on.
+    `tensor` is the program's own, and a copy only where it would drag an autograd graph along or shows memory that is
+    no tensor's (`shows_foreign_memory`); `fqn` is its name in the signature, `node` its placeholder, `fake` the
+    stand-in that operators are run on.
     """
 
     kind: LiftedKind
@@ -43,6 +45,32 @@ class StateEntry:
     fqn: str
     tensor: torch.Tensor
     persistent: bool | None
+
+
+def shows_foreign_memory(tensor: torch.Tensor) -> bool:
+    """Whether `tensor` shows the memory of a numpy array.
+
+    Python writes into that memory where no operator is seen. So the value of such a constant is the one that it has
+    when the program first gives it to an operator: `torch.tensor(array)` is a copy that C++ makes with an operator, of
+    a tensor on the array's memory.
+    """
+    if tensor.layout is not torch.strided or isinstance(tensor, FakeTensor) or not tensor.is_cpu:
+        return False
+    try:
+        return not tensor.untyped_storage().resizable()
+    except (NotImplementedError, RuntimeError):  # a tensor without storage: a wrapper, an opaque one
+        return False
+
+
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the same value, strides and place in its own memory. No operator is recorded."""
+    with (
+        torch._C.DisableTorchFunction(),
+        _disable_current_modes(),
+        torch._C._DisablePythonDispatcher(),
+        torch.no_grad(),
+    ):
+        return tensor.detach().clone(memory_format=torch.preserve_format).requires_grad_(tensor.requires_grad)
 
 
 def non_persistent_buffers(root: nn.Module) -> set[str]:

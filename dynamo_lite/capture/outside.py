@@ -15,7 +15,14 @@ from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
 from dynamo_lite.capture.levels import Levels
-from dynamo_lite.capture.lifting import Lifted, LiftedKind, constant_attributes, registered_state
+from dynamo_lite.capture.lifting import (
+    Lifted,
+    LiftedKind,
+    constant_attributes,
+    copied,
+    registered_state,
+    shows_foreign_memory,
+)
 from dynamo_lite.capture.names import lifted_names
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.writer import SYMBOLIC, GraphWriter
@@ -203,18 +210,26 @@ class Outside(GraphWriter):
             fqn = self._fresh_fqn("lifted_tensor")
         (name,) = lifted_names([("c_", fqn)], self._used_names)
         lifted = self._lift(tensor, LiftedKind.CONSTANT, fqn, name)
+        if shows_foreign_memory(tensor):
+            self.keep.append(tensor)  # known by its id
+            lifted.tensor = copied(tensor)
         for part in (lifted.fake, *wrappers.leaves(lifted.fake)):
             self.constant_storages[storage_key(part)] = lifted
         return lifted
 
     def protect(self, tensor: torch.Tensor) -> None:
-        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy)."""
+        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy).
+
+        The program keeps a copy: what the trace wrote into that memory is taken back at its end.
+        """
         node = self.nodes.get(self.lift(tensor))
         while node is not None and node.all_input_nodes:
             node = node.all_input_nodes[0]
         lifted = next((entry for entry in self.lifted if entry.node is node), None)
         if lifted is not None:
             self.constant_storages[storage_key(self.lift(tensor))] = lifted
+            self.keep.append(lifted.tensor)
+            lifted.tensor = copied(lifted.tensor)
 
     def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
         """Refuses a tensor of a subclass that a stand-in does not do for."""

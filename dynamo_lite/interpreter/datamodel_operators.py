@@ -58,13 +58,15 @@ def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        return vm.doors.apply_shallow(operation, a, b)
+        result = vm.doors.apply_shallow(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     def deep(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        return vm.doors.apply(operation, a, b)
+        result = vm.doors.apply(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     return deep if symbol in _USES_ELEMENTS else shallow
 
@@ -85,7 +87,8 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        return vm.doors.apply(operation, a, b)
+        result = vm.doors.apply(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     return compare
 
@@ -93,7 +96,10 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
 def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(vm: Any, a: Any) -> Any:
         _look(vm, a)
-        return operation(a) if type(a) in _NUMBERS else vm.doors.apply_shallow(operation, a)
+        if type(a) in _NUMBERS:
+            return operation(a)
+        result = vm.doors.apply_shallow(operation, a)
+        return result if vm.after_operator is None else vm.after_operator((a,), result)
 
     return apply
 

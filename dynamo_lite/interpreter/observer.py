@@ -68,6 +68,10 @@ class Observer:
         """After a C callable or a trusted Python function returned. Returns what the program sees."""
         return result
 
+    def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
+        """After an operator of operands that are not all built-in numbers. Returns what the program sees."""
+        return result
+
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         """After the program read `value`. Returns what the program sees (usually `value`)."""
         return value

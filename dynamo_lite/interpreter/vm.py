@@ -63,6 +63,7 @@ class Interpreter:
         self.observer = observer = observer if observer is not None else Observer()
         self.before_call = _hook(observer, "before_call")
         self.after_native_call = _hook(observer, "after_native_call")
+        self.after_operator = _hook(observer, "after_operator")
         self.on_read = _hook(observer, "on_read")
         self.on_look = _hook(observer, "on_look")
         self.before_write = _hook(observer, "before_write")

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite.interpreter.doors import ATOMS
+
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
@@ -26,6 +28,11 @@ def owners(value: Any) -> Iterator[Any]:
             value = value.base if _is_numpys(value) else None
 
 
+def root(value: Any) -> Any:
+    """The object that owns the memory which `value` shows: itself, unless it is a view."""
+    return [*owners(value)][-1]
+
+
 def touch(tracer: Tracer, value: Any) -> None:
     """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
     for owner in owners(value):
@@ -40,6 +47,33 @@ def is_ndarray(value: Any) -> bool:
     """Whether `value` is a numpy array (False while numpy is not loaded)."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and issubclass(type(value), getattr(numpy, "ndarray", ()))
+
+
+def is_new_array(result: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether `result` of numpy's operator, or subscript, of `operands` is a numpy array with memory of its own.
+
+    Not so a view, what an array of objects held, and the result of a Python class's own operator.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(result) is not numpy.ndarray or result.base is not None:
+        return False
+    arrays = [operand for operand in operands if issubclass(type(operand), (numpy.ndarray, numpy.generic))]
+    if any(array is result or array.dtype.hasobject for array in arrays):
+        return False
+    numbers = sum(type(operand) in (int, float, bool, complex) for operand in operands)
+    return bool(arrays) and len(arrays) + numbers == len(operands)
+
+
+def is_of_its_own(owner: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the array `owner`, which a function of numpy returned a view of, is no memory that its arguments show.
+
+    Asked only of arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
+    """
+    parts = [part for arg in args for part in (arg if type(arg) in (list, tuple) else (arg,))]
+    arrays = [part for part in parts if is_ndarray(part)]
+    if any(type(part) not in ATOMS and not _is_numpys(part) for part in parts):
+        return False
+    return is_ndarray(owner) and not any(root(array) is owner or array.dtype.hasobject for array in arrays)
 
 
 def _is_numpys(value: Any) -> bool:

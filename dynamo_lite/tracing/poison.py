@@ -48,7 +48,11 @@ def _another(self: Any, *args: Any) -> Any:
 
 _ARITHMETIC = "add sub mul truediv floordiv mod pow"
 _PROPAGATES = f"{_ARITHMETIC} {' '.join('r' + name for name in _ARITHMETIC.split())} neg pos abs round".split()
-_USES = "bool int float index complex str repr format hash len iter contains getitem eq ne lt le gt ge array"
+_USES = (
+    "bool int float index complex str repr format hash len iter contains getitem eq ne lt le gt ge array setitem "
+    "delitem next reversed matmul rmatmul divmod rdivmod invert trunc floor ceil enter exit "
+    "and rand or ror xor rxor lshift rlshift rshift rrshift"
+)
 
 for _name in _PROPAGATES:
     setattr(Unrecordable, f"__{_name}__", _another)

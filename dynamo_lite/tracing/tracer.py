@@ -264,7 +264,11 @@ class Tracer(Observer):
             self.made_dicts.add(id(result))
         elif fn is lru.LruCacheWrapper:
             self.made_caches.add(id(result))
-        self.writes.after_native_call(fn, args, result)
+        self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
+        return result
+
+    def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
+        self.writes.after_operator(operands, result)
         return result
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
@@ -283,6 +287,8 @@ class Tracer(Observer):
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
+            if kind == "item":
+                self.writes.after_operator((owner,), value)
         self.reads.value(kind, owner, key)
         if type(value) in ITERATORS:
             self._read_iterator(kind, owner, key, value)
@@ -400,8 +406,12 @@ class Tracer(Observer):
             self.refuse("tensor-attribute", name=key)
         if key == "requires_grad":
             self.made_leaf = self.made_leaf or self.mark()
-        elif key == "data" and outside:
+        elif key == "data" and outside and not (is_tensor(value) and self._shows_same(owner, value)):
             self.refuse("tensor-data-assigned", name="data")
+
+    def _shows_same(self, owner: torch.Tensor, value: torch.Tensor) -> bool:
+        with torch._C.DisableTorchFunction():  # not the program's questions about layout
+            return bool(self.recorder.shows_same(owner, value))
 
     # ---- stepping out of the trace
 

@@ -59,6 +59,16 @@ class Writes:
             return
         if native.made(self._tracer, fn, args, result):
             self.made[id(result)] = result
+            owner = memory.root(result) if memory.is_ndarray(result) else result
+            if owner is not result and memory.is_of_its_own(owner, args) and native.is_numpys(fn):
+                self.made[id(owner)] = owner
+
+    def after_operator(self, operands: tuple[Any, ...], result: Any) -> None:
+        """Remember an array that an operator, or a subscript, of arrays and numbers has made."""
+        kind = type(result)
+        if kind in ATOMS or kind.__flags__ & _HAVE_GC or not memory.is_new_array(result, operands):
+            return
+        self.made[id(result)] = result
 
     # ---- writes
 
@@ -130,7 +140,7 @@ class Writes:
 
     def is_from_outside(self, owner: Any) -> bool:
         """Whether a numpy array shows memory that was there before: the collector knows nothing of arrays."""
-        return memory.is_ndarray(owner) and id(owner) not in self.made
+        return memory.is_ndarray(owner) and id(memory.root(owner)) not in self.made
 
     def _undo(self) -> None:
         """Put back what the journal does not."""

@@ -144,7 +144,12 @@ def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     if classify(fn).kind is Kind.OPERATOR:
         return False
     module, _, path = name.partition(":")
-    return path.endswith("__new__") or module not in _LOOK_THINGS_UP
+    return path.endswith(("__new__", "__iter__", "__reversed__")) or module not in _LOOK_THINGS_UP
+
+
+def is_numpys(fn: Any) -> bool:
+    """Whether `fn` is a function of numpy, or a method of its arrays."""
+    return (name_of(fn) or str(getattr(fn, "__module__", ""))).startswith("numpy")
 
 
 _LOOK_THINGS_UP = frozenset(
