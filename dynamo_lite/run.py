@@ -66,6 +66,7 @@ class Run:
         self.refused_effects: list[DynamoLiteError] = []  # what `drops` let go, as export would have refused it
         self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
         self.records: list[Effect] = []
+        self._made: set[int] = set()  # objects of the run's own, which `undo` leaves as they are
         self.mod = mod
         self.root = root
         self.inputs = inputs
@@ -171,6 +172,7 @@ class Run:
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(leaves, (args, kwargs), result)
         self.effects = effects_of.classify(tracer)
+        self._made = self.effects.made
         self._check_gradients()
 
     def _check_switches(self, state: TorchState) -> None:
@@ -258,7 +260,7 @@ class Run:
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
         self.tracer.vm.retired = True
-        self.tracer.journal.rollback()
+        self.tracer.journal.rollback(self._made)
         self.tracer.heap.end()
         self._let_go()
 

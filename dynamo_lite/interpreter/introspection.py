@@ -7,7 +7,9 @@ from __future__ import annotations
 import __future__
 
 import builtins
+import inspect
 import sys
+import traceback
 import types
 import typing
 import warnings
@@ -313,6 +315,21 @@ def _exc_info(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     return (None, None, None) if exc is None else (type(exc), exc, get_traceback(exc))
 
 
+def _format_exc(vm: Interpreter, args: Args, kwargs: Kwargs) -> str:
+    """traceback.format_exc, which may run natively: the exception that is handled is the program's, not CPython's."""
+    options = _FORMAT_EXC.bind(*args, **kwargs).arguments
+    return "".join(vm.call(traceback.format_exception, (current_exception(vm),), options))
+
+
+def _print_exc(vm: Interpreter, args: Args, kwargs: Kwargs) -> None:
+    options = _PRINT_EXC.bind(*args, **kwargs).arguments
+    vm.call(traceback.print_exception, (current_exception(vm),), options)
+
+
+_FORMAT_EXC: Final = inspect.signature(traceback.format_exc)
+_PRINT_EXC: Final = inspect.signature(traceback.print_exc)
+
+
 def _getrecursionlimit(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     return vm.recursion_limit
 
@@ -419,6 +436,8 @@ OWN_LOOKASIDES: Final[dict[Any, Callable[[Interpreter, Args, Kwargs], Any]]] = {
     sys._getframe: _getframe,
     sys.exc_info: _exc_info,
     sys.exception: _exception,
+    traceback.format_exc: _format_exc,
+    traceback.print_exc: _print_exc,
     sys.getrecursionlimit: _getrecursionlimit,
     sys.setrecursionlimit: _setrecursionlimit,
     warnings.warn: _warn,

@@ -158,7 +158,8 @@ def _state(value: Any) -> Iterator[tuple[Key, Any]]:
     if isinstance(value, dict):
         if isinstance(value, defaultdict):
             yield Key("attr", "default_factory"), value.default_factory
-        yield from ((Key("item", key), item) for key, item in dict.items(value))
+        items = OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)  # two orders
+        yield from ((Key("item", key), item) for key, item in items)
     elif isinstance(value, (list, tuple)):
         yield from ((Key("item", index), item) for index, item in enumerate(value))
     for cls in type(value).__mro__:

@@ -45,6 +45,7 @@ class Effects:
     others: list[Effect] = field(default_factory=list)  # what is no change of an object: a setting, an argument
     dropped: list[Change] = field(default_factory=list)
     pending: list[Change] = field(default_factory=list)
+    made: set[int] = field(default_factory=set)  # ids of the touched objects that the run has surely made
 
 
 def classify(tracer: Tracer) -> Effects:
@@ -57,6 +58,7 @@ def classify(tracer: Tracer) -> Effects:
     if not journal:
         return effects
     outside = _outside(tracer)
+    effects.made = _made(tracer, outside)
     registries = registries_of(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
@@ -90,6 +92,17 @@ def _outside(tracer: Tracer) -> set[int]:
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
     found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before, owned)
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
+
+
+def _made(tracer: Tracer, outside: set[int]) -> set[int]:
+    """The ids of the touched objects that the run has made, as far as the collector knows.
+
+    They keep what they hold: a result may have one as a constant (an enum's member, an object without tensors, a key).
+    """
+    if not tracer.sees_python:
+        return set()
+    unsure, is_young = outside | tracer.journal.untracked, tracer.heap.is_young
+    return {id(owner) for owner in tracer.journal.owners() if id(owner) not in unsure and is_young(owner) is True}
 
 
 def is_invisible_place(change: Change) -> bool:

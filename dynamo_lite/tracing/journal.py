@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from types import CellType
 from typing import Any, NamedTuple
 
@@ -134,12 +134,12 @@ class Journal:
             elif not _same_items(old, new):
                 yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
 
-    def rollback(self) -> None:
-        """Put everything back, last touched first."""
+    def rollback(self, keep: Container[int] = ()) -> None:
+        """Put everything back, last touched first, but for the objects whose ids are in `keep`."""
         while self._undo:
             self._undo.pop()()
         for snapshot, _ in reversed(self._snapshots.values()):
-            if not _is_as_before(snapshot.contents, snapshot.current()):
+            if id(snapshot.owner) not in keep and not _is_as_before(snapshot.contents, snapshot.current()):
                 snapshot.restore(snapshot.contents)
         self._snapshots.clear()
         self._sites.clear()

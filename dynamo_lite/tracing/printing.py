@@ -57,6 +57,18 @@ def call_print(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
 _FUNCTION = type(call_print)
 
 
+def call_print_exception(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """traceback.print_exception, and print_exc through it: as print()."""
+    stream = args[4] if len(args) > 4 else kwargs.get("file")
+    stream = sys.stderr if stream is None else stream
+    if not tracer.listeners.is_stream(stream):
+        if tracer.writes.is_old(stream):
+            tracer.refuse("outside-object", what="a traceback printed into an object from outside")
+        return NOT_HANDLED
+    tracer.note("traceback.print_exception was skipped")
+    return None
+
+
 def _is_program(tracer: Tracer, value: Any) -> bool:
     """Whether the text of `value` is made by the program's own code: it may have effects."""
     from dynamo_lite.tracing import rules

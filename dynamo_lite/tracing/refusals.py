@@ -133,6 +133,17 @@ REFUSALS: dict[str, Refusal] = {
         "{function} compiles or transforms the function that it is given, which a trace cannot look into.",
         "call the plain function in forward; compile the exported program instead.",
     ),
+    "dispatch-mode": Refusal(
+        errors.UnsupportedCall,
+        "The program enters a TorchDispatchMode ({function}), which works below the operators that are recorded.",
+        "enter it around the exported program, or write it as a torch.overrides.TorchFunctionMode, which is traced.",
+    ),
+    "registered-container": Refusal(
+        errors.UnsupportedCall,
+        "The program uses torch.utils._pytree on a {name}, which was no container there before an export took it.",
+        "register the class before (torch.export.register_dataclass, torch.utils._pytree.register_pytree_node), or "
+        "use the tree functions on its parts.",
+    ),
     "outside-iterator": Refusal(
         errors.UnsupportedEffect,
         "The program advances {what}, an iterator that lives on from call to call; the exported program would "

@@ -12,6 +12,7 @@ import copy
 import importlib
 import io
 import sys
+import traceback
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.poison import Unrecordable
-from dynamo_lite.tracing.printing import call_print, call_warn
+from dynamo_lite.tracing.printing import call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.tensor_text import TensorText
@@ -282,6 +283,11 @@ def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return args[0].detach().requires_grad_(args[0].requires_grad)
 
 
+def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """The program's pytree functions meet a class that only an export has registered, as a container."""
+    tracer.refuse("registered-container", name=type(args[0]).__qualname__)
+
+
 def dynamo_wrapper_globals() -> Any:
     """The globals of the functions that torch.compile and torch.compiler.disable wrap others in; None if not loaded."""
     module = sys.modules.get("torch._dynamo.eval_frame")
@@ -313,6 +319,7 @@ def _functions() -> dict[int, Rule]:
         id(builtins.id): call_id,
         id(builtins.hash): call_hash,
         id(builtins.print): call_print,
+        id(traceback.print_exception): call_print_exception,
         id(str.join): call_text_reader,
         id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
@@ -347,6 +354,9 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows |= _from_table(skipped.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container)
+    rows |= _from_table(skipped.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor"))
+    rows |= _from_table(skipped.DISPATCH_MODES, _refusal("dispatch-mode"))
     rows |= _from_table(skipped.BACKWARD, _refusal("backward-in-forward"))
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
     rows |= _functions()

@@ -211,7 +211,34 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
 )
 
 # Operators that take functions; captured in a later version.
-HIGHER_ORDER: tuple[str, ...] = ("torch.func:linearize",)
+HIGHER_ORDER: tuple[str, ...] = (
+    "torch.func:linearize",
+    # A tangent is computed below the operators, where no recording sees it; torch.func.jvp is recorded.
+    "torch.autograd.forward_ad:enter_dual_level",
+    "torch.autograd.forward_ad:make_dual",
+)
+
+# How a class is flattened that an export made a container (program/containers.py): the program's own pytree knew it as
+# a leaf.
+AUTOMATIC_CONTAINERS: tuple[str, ...] = (
+    "dynamo_lite.program.containers:_flatten",
+    "dynamo_lite.program.containers:_flatten_with_keys",
+)
+
+# Makes tensors of ragged sizes, which no stand-in has.
+NESTED: tuple[str, ...] = (
+    "torch.nested:nested_tensor",
+    "torch.nested:as_nested_tensor",
+    "torch.nested:nested_tensor_from_jagged",
+    "torch.nested:narrow",
+    "torch.nested:masked_select",
+)
+
+# What runs below the operators that a trace records, and changes what they do.
+DISPATCH_MODES: tuple[str, ...] = (
+    "torch.utils._python_dispatch:TorchDispatchMode.__enter__",
+    "torch.utils._python_dispatch:_push_mode",
+)
 
 # Runs the autograd engine for its effect on `.grad`.
 BACKWARD: tuple[str, ...] = (

@@ -136,3 +136,25 @@ def test_a_class_with_torch_function_that_is_no_tensor() -> None:
         return both.value if both.unit == "m+s" else x
 
     same(Call(program), torch.randn(3))
+
+
+def ragged(x: torch.Tensor) -> torch.Tensor:
+    return torch.nested.nested_tensor([x, x[:2]], layout=torch.jagged)
+
+
+def test_nested_tensors_are_refused() -> None:
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("table", ragged(torch.ones(4, 3)))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + self.table.values().sum()
+
+    x = torch.randn(4, 3)
+    with pytest.raises(InvalidArguments, match="the input n is a NestedTensor"):
+        dynamo_lite.export(lambda n: n.sin(), (ragged(x),))
+    with pytest.raises(InvalidArguments, match="the buffer table is a NestedTensor"):
+        dynamo_lite.export(Holder(), (x,))
+    with pytest.raises(GraphBreak, match=r"tensor-subclass.*NestedTensor"):
+        dynamo_lite.export(lambda x: ragged(x).values(), (x,))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
 from ..probe import Case, equal, refused, sound, t
 
@@ -481,3 +482,80 @@ def large_python_integers_and_special_floats():
         return x * (n % 7), n, inf, x.clamp(max=inf)
 
     return forward, (t(3), 2**70, float("inf"))
+
+
+class Reordered(collections.OrderedDict):
+    """Its order is beside the dict's."""
+
+
+@equal
+def ordered_dict_subclass_in_its_own_order():
+    def forward(d):
+        made = Reordered(first=d["b"], second=d["a"] + 1)
+        made.move_to_end("first")
+        return made, list(d), Reordered(reversed(d.items()))
+
+    def given():
+        d = Reordered(b=t(3), a=t(3) + 1)
+        d.move_to_end("b")
+        return d
+
+    return Case(forward, (given(),))
+
+
+@equal
+def constants_that_the_program_made():
+    def forward(x):
+        class Kind(enum.Enum):
+            LEFT = "left"
+
+        batch = Batch(x)
+        batch.colour = Colour.RED
+        batch.settings = Settings(3)
+        keys = {FrozenKey("k", 2): x, Kind.LEFT.value: x + 1}
+        return batch, keys, Kind.LEFT is Kind("left")
+
+    return forward, (t(3),)
+
+
+class Settings:
+    """Holds no tensor: a constant of the program."""
+
+    def __init__(self, n):
+        self.n = n
+        self.names = ["a", "b"][:n]
+
+    def __eq__(self, other):
+        return isinstance(other, Settings) and vars(self) == vars(other)
+
+    __hash__ = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenKey:
+    name: str
+    n: int
+
+
+@refused("registered-container")
+def tree_functions_on_an_unregistered_object():
+    class Pair:
+        def __init__(self, left):
+            self.left = left
+
+    def forward(pair):
+        return pytree.tree_map_only(torch.Tensor, lambda leaf: leaf * 2, [pair])[0].left
+
+    return forward, (Pair(t(3)),)
+
+
+@equal
+def tree_functions_on_an_object_made_inside():
+    class Pair:
+        def __init__(self, left):
+            self.left = left
+
+    def forward(x):
+        return pytree.tree_map(lambda leaf: leaf.left if isinstance(leaf, Pair) else leaf * 2, [Pair(x), x])
+
+    return forward, (t(3),)

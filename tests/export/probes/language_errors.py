@@ -440,3 +440,40 @@ def error_message_of_an_operator_is_not_looked_at():
         return x, reason
 
     return forward, (t(2, 3),)
+
+
+@equal
+def traceback_of_the_handled_exception():
+    import io
+    import traceback
+
+    def forward(x):
+        buffer = io.StringIO()
+        try:
+            1 / 0
+        except ZeroDivisionError:
+            try:
+                {}["missing"]
+            except KeyError:
+                traceback.print_exc(file=buffer)
+                inner = traceback.format_exc(chain=False)
+            outer = traceback.format_exc(limit=1)
+        texts = (buffer.getvalue(), inner, outer, traceback.format_exc())
+        return x + 1, [[name in text for name in ("ZeroDivisionError", "KeyError", "NoneType")] for text in texts]
+
+    return forward, (t(3),)
+
+
+@equal
+def traceback_printed_to_the_console():
+    import traceback
+
+    def forward(x):
+        try:
+            1 / 0
+        except ZeroDivisionError as error:
+            with contextlib.suppress(ImportError):
+                traceback.print_exc(file=None)
+            return x + len(error.args)
+
+    return forward, (t(3),)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..probe import equal, refused, sound, t
 
@@ -473,5 +475,44 @@ def python_function_wrapped_by_compile():
 
     def forward(x):
         return compiled(x) + 1
+
+    return forward, (t(3),)
+
+
+class Doubling(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result * 2 if func is torch.ops.aten.sin.default else result
+
+
+class EnteredByItself(Doubling):
+    def __enter__(self):
+        return super().__enter__()
+
+
+@refused("dispatch-mode")
+def dispatch_mode_in_forward():
+    def forward(x):
+        with Doubling():
+            return x.sin() + 1
+
+    return forward, (t(3),)
+
+
+@refused("dispatch-mode")
+def dispatch_mode_with_an_enter_of_its_own():
+    def forward(x):
+        with EnteredByItself():
+            return x.sin() + 1
+
+    return forward, (t(3),)
+
+
+@refused("higher-order-operator")
+def dual_numbers():
+    def forward(x):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones_like(x))
+            return tuple(forward_ad.unpack_dual(dual.sin()))
 
     return forward, (t(3),)
