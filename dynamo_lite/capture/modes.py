@@ -199,6 +199,15 @@ def _set_data(recorder: Recorder, tensor: torch.Tensor, value: torch.Tensor) -> 
     recorder.assign_data(tensor, value)
 
 
+def _random_between(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """Tensor.random_(from, to): fx cannot write a call of the overload `from`, a word of Python itself. The same
+    numbers are drawn by randint_like (aten/src/ATen/native/TensorFactories.cpp)."""
+    bounds = [*args, *(kwargs[name] for name in ("from", "to") if name in kwargs)]
+    if len(bounds) != 2 or None in bounds or kwargs.get("generator") is not None:
+        return tensor.random_(*args, **kwargs)
+    return tensor.copy_(torch.randint_like(tensor, *bounds))
+
+
 def _deep_copy(recorder: Recorder, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     return recorder.deep_copy(tensor, memo)
 
@@ -220,6 +229,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.storage_offset: _storage_offset,
     torch.Tensor.is_contiguous: _is_contiguous,
     torch.Tensor.__deepcopy__: _deep_copy,
+    torch.Tensor.random_: _random_between,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
     torch.Tensor.numpy: _reads_data("numpy"),

@@ -92,7 +92,9 @@ class Recorder(Outside):
         return memo[id(tensor)]
 
     def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
-        """`tensor.data = value` for a tensor that the program made itself."""
+        """`tensor.data = value` for a tensor that the program made itself, or of what is there already."""
+        if self.shows_same(tensor, value):
+            return
         if self.nodes.get(tensor) is None or self.is_input(tensor):
             raise CaptureError(
                 "tensor-data-assigned",
@@ -103,6 +105,13 @@ class Recorder(Outside):
         detached = value.detach()
         self._eagerly(setattr, tensor, "data", self.lift(detached))
         self.nodes[tensor] = self.node_of(detached)
+
+    def shows_same(self, tensor: torch.Tensor, value: torch.Tensor) -> bool:
+        """Whether both are views of the same elements, so that `tensor.data = value` changes nothing."""
+        one, other = self.lift(tensor), self.lift(value)
+        if one.dtype is not other.dtype or storage_key(one) != storage_key(other) or one.shape != other.shape:
+            return False
+        return one.stride() == other.stride() and one.storage_offset() == other.storage_offset()
 
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""

@@ -575,3 +575,30 @@ def constant_moved_to_the_device_of_the_input():
             return x + self.positions * self.tables[0] - self.named["a"]
 
     return M(), (t(3),)
+
+
+@equal
+def random_integers_between_two_bounds():
+    def forward(x):
+        codes = torch.empty(4, dtype=torch.int8).random_(-100, 100)
+        return codes, x.t().random_(2, to=9), torch.empty(3).random_(5), x
+
+    return forward, (t(2, 3),)
+
+
+@equal
+def modules_moved_to_where_they_are():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.register_buffer("shift", torch.ones(3))
+
+        def forward(self, x):
+            self.linear.to(x.dtype)
+            self.to(x.device)
+            for parameter in self.parameters():
+                parameter.data = parameter.data.contiguous()
+            return self.linear(x) + self.shift
+
+    return M(), (t(2, 3),)
