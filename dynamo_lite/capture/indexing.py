@@ -15,9 +15,12 @@ import torch
 def select_sizes(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
     """`(tensor, key)` with each symbolic integer in the key replaced by a `select` of the tensor.
 
-    An integer tensor without dimensions is one: its value.
+    An integer tensor without dimensions is one: its value. So are bounds of slices.
     """
     items = key if isinstance(key, tuple) else (key,)
+    if any(type(item) is slice and _has_tensor(item) for item in items):
+        items = tuple(_with_numbers(item) if type(item) is slice else item for item in items)
+        key = items if isinstance(key, tuple) else items[0]
     if not any(type(item) is torch.SymInt or _is_number(item) for item in items):
         return tensor, key
     items = tuple(item.item() if _is_number(item) else item for item in items)
@@ -43,6 +46,21 @@ def _is_number(item: Any) -> bool:
         and item.dim() == 0
         and not (item.is_floating_point() or item.is_complex() or item.dtype in _MASKS)
     )
+
+
+def _has_tensor(bounds: slice) -> bool:
+    return any(isinstance(bound, torch.Tensor) for bound in (bounds.start, bounds.stop, bounds.step))
+
+
+def _with_numbers(bounds: slice) -> slice:
+    """The slice with the values of integer tensors of one element, as C would take them (`Tensor.__index__`)."""
+    return slice(*map(_bound, (bounds.start, bounds.stop, bounds.step)))
+
+
+def _bound(bound: Any) -> Any:
+    if not isinstance(bound, torch.Tensor) or bound.is_floating_point() or bound.is_complex():
+        return bound
+    return bound.item() if bound.dtype is not torch.bool and bound.numel() == 1 else bound
 
 
 _MASKS = (torch.bool, torch.uint8)

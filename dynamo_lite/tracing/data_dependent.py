@@ -19,6 +19,7 @@ from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
+from dynamo_lite.tracing.sizes import asks
 from symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from symbolic_shapes.expr import Apply, Int, Node, Symbol
 from symbolic_shapes.floats import Float, float_symbols_of
@@ -73,7 +74,7 @@ def _is_truth(question: Any) -> bool:
 def _what(tracer: Tracer, question: Any, shown: str) -> str:
     if isinstance(question, DataDependentQuestion):
         return f"Whether {shown} holds depends on the data of a tensor, which is not known during export."
-    name = tracer.number_for or getattr(tracer.torch_function, "__name__", None)
+    name = asks(tracer)
     needs = f"{name}() needs" if name else "this line needs"
     return f"The number {shown} depends on the data of a tensor, which is not known during export, and {needs} it."
 

@@ -14,7 +14,7 @@ import torch
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.sentinels import NULL
 from dynamo_lite.tracing import rules
-from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.kinds import is_tensor
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -50,9 +50,9 @@ def is_dropped(tracer: Tracer) -> bool:
 
 
 def in_f_string(tracer: Tracer) -> bool:
-    """Whether the instruction at work formats a stand-in for an f-string. The tracer looks out for such texts then."""
+    """Whether the instruction at work formats a tensor for an f-string. The tracer looks out for such texts then."""
     frame = tracer.vm.frame if tracer.sees_python else None
-    if frame is None or _NAMES.get(frame.info.ops[frame.pc - 1][0]) != "FORMAT_VALUE" or not is_fake(frame.stack[-1]):
+    if frame is None or _NAMES.get(frame.info.ops[frame.pc - 1][0]) != "FORMAT_VALUE" or not is_tensor(frame.stack[-1]):
         return False
     tracer.uses_texts = True
     return True

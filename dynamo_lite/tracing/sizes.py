@@ -22,7 +22,7 @@ import torch
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import subclass_asked
-from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.kinds import is_fake, is_tensor
 from dynamo_lite.tracing.size_kinds import (
     PYTHON_TYPE,
     SYMBOLIC,
@@ -30,6 +30,7 @@ from dynamo_lite.tracing.size_kinds import (
     concrete,
     real_type,
 )
+from dynamo_lite.tracing.trusted import is_trusted
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 if TYPE_CHECKING:
@@ -48,8 +49,15 @@ def attach(tracer: Tracer, env: TorchShapeEnv) -> None:
     env.specialized = specialized
 
 
+def asks(tracer: Tracer) -> str | None:
+    """The name of what asks for a number, if it is a call that runs natively."""
+    fn = tracer.torch_function
+    native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
+    return tracer.number_for or native
+
+
 def _needs_number(tracer: Tracer) -> str:
-    name = tracer.number_for or getattr(tracer.torch_function, "__name__", None)
+    name = asks(tracer)
     return f"{name}() needs the number" if name else "this needs the number"
 
 
@@ -86,7 +94,7 @@ def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
     value = args[0]
-    if is_fake(value):
+    if is_tensor(value):
         value = tracer.vm.call(torch.Tensor.item, (value,))
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__int__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymInt else int(_Returns(own))
@@ -104,7 +112,7 @@ def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
     value = args[0]
-    if is_fake(value):
+    if is_tensor(value):
         value = tracer.vm.call(torch.Tensor.item, (value,))
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__float__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymFloat else float(_Returns(own))
@@ -138,9 +146,11 @@ class _Returns:
 
 
 def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """operator.index(n): itself."""
+    """operator.index(n): itself; operator.index(tensor): its value, of an integer."""
     if len(args) == 1 and type(args[0]) is torch.SymInt:
         return args[0]
+    if len(args) == 1 and is_tensor(args[0]) and not (args[0].is_floating_point() or args[0].is_complex()):
+        return call_int(tracer, fn, args, kwargs)
     return NOT_HANDLED
 
 
@@ -246,14 +256,23 @@ def _math(name: str, low: Any, high: Any) -> Rule:
     symbolic = getattr(torch, f"_sym_{name}")
 
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
+        if len(args) != 1 or kwargs:
             return NOT_HANDLED
-        value = args[0]
+        value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
+        if type(value) not in (torch.SymInt, torch.SymFloat):
+            return NOT_HANDLED
         if (low is not None and value < low) or (high is not None and value > high):
             raise ValueError("math domain error")
         return symbolic(value)
 
     return rule
+
+
+def _rounded(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.floor(tensor), math.ceil(tensor): of its value."""
+    if len(args) != 1 or kwargs or not is_tensor(args[0]):
+        return NOT_HANDLED
+    return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
 
 
 def call_math_pow(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -296,6 +315,8 @@ def table() -> dict[int, Rule]:
         id(len): call_len,
         id(builtins.range): call_range,
         id(math.pow): call_math_pow,
+        id(math.floor): _rounded,
+        id(math.ceil): _rounded,
         id(torch.Size.numel): call_numel,
         id(torch.sym_ite): call_ite,
     }

@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 
 import torch
 from torch import _tensor_str
-from torch._subclasses.fake_tensor import FakeTensor
 
 _SHOWN = "tensor(...)"
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, print, warnings.warn, torch._assert)))
@@ -87,17 +86,16 @@ def refused(
         return _SHOWN if in_operator() else made()
 
     def formatted(self: Any, spec: str) -> str:
-        return made() if threading.get_ident() == thread else object.__format__(self, spec)
+        return made() if threading.get_ident() == thread else plain(self, spec)
 
     def made() -> str:
         return _text(refuse) if in_f_string() else refuse()
 
-    had_own = "__format__" in FakeTensor.__dict__
-    assert not had_own  # torch 2.13: FakeTensor inherits Tensor.__format__
+    plain = torch.Tensor.__format__
     _tensor_str._str = text
-    FakeTensor.__format__ = formatted  # type: ignore[method-assign]
+    torch.Tensor.__format__ = formatted  # type: ignore[method-assign]
     try:
         yield
     finally:
         _tensor_str._str = text_of
-        del FakeTensor.__format__
+        torch.Tensor.__format__ = plain  # type: ignore[method-assign]

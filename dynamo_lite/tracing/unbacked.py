@@ -9,7 +9,7 @@ import torch
 
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def call_tolist(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
-    if len(args) != 1 or kwargs or not is_fake(args[0]):
+    if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
     tracer.number_for = "tolist"
     try:
@@ -43,13 +43,13 @@ _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDL
 def assert_truth(tracer: Tracer, value: Any) -> Any:
     """The truth of a condition in an `assert` statement that depends on data: what does not fail, and the program
     asserts it. NOT_HANDLED for other values, and elsewhere."""
-    if type(value) not in SYMBOLIC and not is_fake(value):
+    if type(value) not in SYMBOLIC and not is_tensor(value):
         return NOT_HANDLED
     asserted = _asserted(tracer.vm.frame)
     if asserted is None:
         return NOT_HANDLED
     wanted, message = asserted
-    if is_fake(value):
+    if is_tensor(value):
         return _assert_tensor(value, wanted, message)
     condition = value if type(value) is torch.SymBool else value != 0
     if type(condition) is not torch.SymBool:

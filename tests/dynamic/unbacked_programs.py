@@ -390,3 +390,9 @@ def branch_on_sizes_that_are_known(x, t, k):
 def iteration_over_columns(x, t, k):
     y = x[x[:, 0] > -1000]
     return [column.sum() for column in y.unbind(1)]
+
+
+def asserts_a_buffer(module, x, i):
+    """Here, as pytest rewrites the asserts of its own files."""
+    assert module.n, "n must not be zero"
+    return x * module.n
