@@ -8,9 +8,10 @@ such a container are those of its context, if that is a list of as many names as
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import torch
 from torch.utils import _pytree as pytree
 
 IsLeaf = Callable[[Any], bool]
@@ -36,6 +37,24 @@ def _walk(path: pytree.KeyPath, tree: Any, is_leaf: IsLeaf | None) -> Iterator[t
     flatten = handler.flatten_with_keys_fn or _flatten_with_keys(handler.flatten_fn)
     for key, child in flatten(tree)[0]:
         yield from _walk((*path, key), child, is_leaf)
+
+
+def unflatten(leaves: Iterable[Any], spec: pytree.TreeSpec) -> Any:
+    """pytree.tree_unflatten, but for torch.Size, of which torch's own makes a tuple."""
+    return _built(iter(leaves), spec) if _has_size(spec) else pytree.tree_unflatten(leaves, spec)
+
+
+def _has_size(spec: pytree.TreeSpec) -> bool:
+    return spec.type is torch.Size or any(map(_has_size, spec.children()))
+
+
+def _built(leaves: Iterator[Any], spec: pytree.TreeSpec) -> Any:
+    if spec.is_leaf():
+        return next(leaves)
+    children = [_built(leaves, child) for child in spec.children()]
+    if spec.type is torch.Size:
+        return torch.Size(children)
+    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(children, spec.context)
 
 
 def give_keys(cls: type) -> None:

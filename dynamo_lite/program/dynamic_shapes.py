@@ -28,6 +28,7 @@ from dynamo_lite.program.fixes import violation
 from dynamo_lite.program.input_dims import InputDims, InputSource, Spot, collect
 from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.shape_tree import Made, lay_along
+from dynamo_lite.tree_paths import unflatten
 from symbolic_shapes import Int, Symbol, codegen, symbols_of
 from symbolic_shapes.constraints import Solution, solve
 from symbolic_shapes.dims import DimTable, InvalidDims, declare
@@ -94,7 +95,8 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         for a, k in [(args, options), *examples]:
             register_containers((a, k))
         dynamic_shapes = _plain(dynamic_shapes, signature, args, options)
-    args, options = pytree.tree_map(_unwrapped, (tuple(args), options))
+    leaves, spec = pytree.tree_flatten((tuple(args), options))
+    args, options = unflatten(map(_unwrapped, leaves), spec)
     return Call(signature, args, options, dynamic_shapes, examples)
 
 

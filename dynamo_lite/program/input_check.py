@@ -17,7 +17,7 @@ from dynamo_lite.program import wrappers
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
 from dynamo_lite.program.size_check import SizeCheck, ambiguous, input_paths
-from dynamo_lite.tree_paths import flatten_with_path
+from dynamo_lite.tree_paths import flatten_with_path, unflatten
 
 
 @dataclass
@@ -66,7 +66,7 @@ class InputCheck:
         """Raises InputMismatch naming the input, what was expected and what was given."""
         self._check_names(args, kwargs)
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
-        expected_tree = pytree.tree_unflatten(self.expected, self.in_spec)
+        expected_tree = unflatten(self.expected, self.in_spec)
         self._compare("", given_tree, expected_tree)
         if self.sizes is not None:
             self.sizes.check(pytree.tree_leaves(given_tree))

@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.names import RESERVED, input_names
 from dynamo_lite.program.containers import check_leaf, register_containers
-from dynamo_lite.tree_paths import flatten_with_path
+from dynamo_lite.tree_paths import flatten_with_path, unflatten
 
 
 @dataclass
@@ -33,7 +33,7 @@ class FlatInputs:
 
     def unflatten(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with other leaves in the same places: new containers, the user's are not touched."""
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
+        args, kwargs = unflatten(leaves, self.spec)
         return args, kwargs
 
 

@@ -13,6 +13,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.tree_paths import unflatten
+
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 LARGEST = 64
@@ -119,7 +121,7 @@ def at_sizes(program: ExportedProgram, call: Arguments, values: dict[str, int], 
             made.append(_evaluate(value, values))
         else:
             made.append(copy.deepcopy(leaf))
-    arguments: Arguments = pytree.tree_unflatten(made, spec)
+    arguments: Arguments = unflatten(made, spec)
     return arguments
 
 

@@ -559,3 +559,12 @@ def tree_functions_on_an_object_made_inside():
         return pytree.tree_map(lambda leaf: leaf.left if isinstance(leaf, Pair) else leaf * 2, [Pair(x), x])
 
     return forward, (t(3),)
+
+
+@equal
+def size_of_a_tensor_as_an_argument():
+    def forward(x, size, named):
+        kind = isinstance(size, torch.Size), type(size) is tuple
+        return x.new_zeros(size) + named["size"].numel(), size[0] + len(size), kind
+
+    return forward, (t(2), torch.Size([2, 3]), {"size": torch.Size([4, 5])})
