@@ -125,12 +125,14 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         try:
             if types and self._subclass(types):
                 with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
-                    return self._recorder.original(self._call(func, args, kwargs or {}))
-            return self._recorder.original(self._call(func, args, kwargs or {}))
+                    result = self._call(func, args, kwargs or {})
+            else:
+                result = self._call(func, args, kwargs or {})
         except RuntimeError as error:
             if failures.is_without_data(error):
                 self._recorder.context.refuse(failures.reads_data(getattr(func, "__name__", str(func))))
             raise
+        return result if self._recorder.running else self._recorder.original(result)
 
     def _subclass(self, types: Any) -> bool:
         """Whether all arguments that could answer themselves are tensors whose class leaves operators alone."""

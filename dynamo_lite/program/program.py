@@ -39,10 +39,15 @@ class Program(ExportedProgram):
                 "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
                 "signature for; as a parameter or a buffer it can be taken apart",
             )
-        run = super().run_decompositions
-        decomposed, assumed = decompose(self, lambda: run(decomp_table, **options))
+        run, guards = super().run_decompositions, self._guards_code
+        # The tensors that torch traces the program with are one for each input.
+        self._guards_code = [guard for guard in guards if " is L[" not in guard]
+        try:
+            decomposed, assumed = decompose(self, lambda: run(decomp_table, **options))
+        finally:
+            self._guards_code = guards
         program = type(self)._of(decomposed)
-        program._guards_code = list(dict.fromkeys([*self._guards_code, *assumed]))
+        program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         return program
 
     @classmethod

@@ -15,11 +15,13 @@ from types import CellType, FunctionType
 from typing import Any, NoReturn
 
 import torch
+from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
+from dynamo_lite.program.size_check import ambiguous, input_paths
 from dynamo_lite.tracing import (
     addresses,
     data_dependent,
@@ -385,11 +387,13 @@ class Tracer(Observer):
 
     def inputs_are_one(self, left: int, right: int) -> bool:
         """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
-        names = [self.inputs.names[n] for n in (left, right)]
-        if any(name not in self.inputs.arg_names for name in names):
-            self.refuse("input-identity", left=names[0], right=names[1])
-        same = self.inputs.leaves[left] is self.inputs.leaves[right]
-        guard = f"L[{names[0]!r}] {'is' if same else 'is not'} L[{names[1]!r}]"
+        inputs = self.inputs
+        paths = input_paths(inputs.spec, inputs.arg_names, inputs.leaves)
+        if ambiguous(paths):  # torch cannot write a guard on these
+            self.refuse("input-identity", left=inputs.names[left], right=inputs.names[right])
+        same = inputs.leaves[left] is inputs.leaves[right]
+        one, other = (f"L{pytree.keystr(paths[n])}" for n in (left, right))
+        guard = f"{one} {'is' if same else 'is not'} {other}"
         if guard not in self.guards:
             self.guards.append(guard)
         return same

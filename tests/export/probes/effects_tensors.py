@@ -227,6 +227,23 @@ def identity_by_membership():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
+@equal
+def identity_of_tensors_in_a_list():
+    def body(self, xs):
+        return xs[0] * len({x: i for i, x in enumerate(xs)}) + (xs[0] is xs[1])
+
+    return Case(Model(body), ([t(3), t(3)],))
+
+
+@equal
+def identity_of_tensors_in_containers():
+    def forward(*xs, **named):
+        return xs[0] + (1 if xs[0] is xs[1] else 2) + (4 if named["pair"]["a"] is xs[0] else 8)
+
+    x = t(3)
+    return Case(forward, (x, x), {"pair": {"a": t(3)}})
+
+
 @refused("unrecordable-id")
 def identity_by_id_set():
     def body(self, a, b):
