@@ -12,13 +12,16 @@ from typing import Any, NoReturn
 
 
 class Unrecordable:
-    """Stands for the result of `function`; `refuse(function)` raises."""
+    """Stands for the result of `function`; `refuse(function)` raises. `is_dropped()`: a text is made for nobody."""
 
-    __slots__ = ("_function", "_refuse")
+    __slots__ = ("_function", "_is_dropped", "_refuse")
 
-    def __init__(self, function: str, refuse: Callable[[str], NoReturn]) -> None:
+    def __init__(
+        self, function: str, refuse: Callable[[str], NoReturn], is_dropped: Callable[[], bool] = lambda: False
+    ) -> None:
         object.__setattr__(self, "_function", function)
         object.__setattr__(self, "_refuse", refuse)
+        object.__setattr__(self, "_is_dropped", is_dropped)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocol probes (hasattr(x, "__array__")) are not uses of the value
@@ -43,13 +46,22 @@ def _used(self: Any, *args: Any) -> Any:
 
 
 def _another(self: Any, *args: Any) -> Any:
-    return Unrecordable(self._function, self._refuse)
+    return Unrecordable(self._function, self._refuse, self._is_dropped)
+
+
+def _in_text(instead: Any) -> Callable[..., Any]:
+    """What makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a text for nobody."""
+
+    def use(self: Any, *args: Any) -> Any:
+        return instead if self._is_dropped() else _used(self)
+
+    return use
 
 
 _ARITHMETIC = "add sub mul truediv floordiv mod pow"
 _PROPAGATES = f"{_ARITHMETIC} {' '.join('r' + name for name in _ARITHMETIC.split())} neg pos abs round".split()
 _USES = (
-    "bool int float index complex str repr format hash len iter contains getitem eq ne lt le gt ge array setitem "
+    "bool complex hash len iter contains getitem eq ne lt le gt ge array setitem "
     "delitem next reversed matmul rmatmul divmod rdivmod invert trunc floor ceil enter exit "
     "and rand or ror xor rxor lshift rlshift rshift rrshift"
 )
@@ -58,6 +70,8 @@ for _name in _PROPAGATES:
     setattr(Unrecordable, f"__{_name}__", _another)
 for _name in _USES.split():
     setattr(Unrecordable, f"__{_name}__", _used)
+for _name, _instead in {"str": "...", "repr": "...", "format": "...", "int": 0, "index": 0, "float": 0.0}.items():
+    setattr(Unrecordable, f"__{_name}__", _in_text(_instead))
 
 
 def unrecordable_function(value: Unrecordable) -> str:

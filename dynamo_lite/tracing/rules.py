@@ -40,7 +40,6 @@ from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
-from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.printing import call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
@@ -100,7 +99,7 @@ def _unrecordable(name: str) -> Rule:
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library():
             return NOT_HANDLED
-        return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function))
+        return tracer.unrecordable(name)
 
     return rule
 

@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, NoReturn
@@ -25,6 +26,7 @@ from dynamo_lite.program.size_check import ambiguous, input_paths
 from dynamo_lite.tracing import (
     addresses,
     data_dependent,
+    dropped_text,
     lru,
     marked,
     marked_constructors,
@@ -48,13 +50,14 @@ from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCaches
 from dynamo_lite.tracing.marks import Mark, frames_at
 from dynamo_lite.tracing.modules import ModuleStack
+from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
 from dynamo_lite.tracing.spelling import spelled
 from dynamo_lite.tracing.torch_state import modes_off
-from dynamo_lite.tracing.trusted import is_trusted, is_trusted_module
+from dynamo_lite.tracing.trusted import asks_for_frames, is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
 from symbolic_shapes import DataDependentQuestion, Origin, UnknownValue
 
@@ -159,6 +162,11 @@ class Tracer(Observer):
         if text not in self._notes:
             self._notes[text] = self.mark()
 
+    def unrecordable(self, name: str) -> Unrecordable:
+        """What stands for the result of `name`: refused where it is used, but for a text that nobody sees."""
+        is_dropped = partial(dropped_text.is_dropped, self)
+        return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
+
     def refuse(self, id: str, **names: Any) -> NoReturn:
         """Stop the trace with the refusal `id` at the program's line."""
         self.abort(self.refusal(id, **names))
@@ -219,7 +227,7 @@ class Tracer(Observer):
     # ---- the observer's methods
 
     def runs_natively(self, fn: FunctionType) -> bool:
-        return is_trusted(fn)
+        return is_trusted(fn) and not asks_for_frames(fn)
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = id(fn)

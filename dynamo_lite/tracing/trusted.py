@@ -8,6 +8,8 @@ decorator is defined, not by the name that functools.wraps gave it.
 
 from __future__ import annotations
 
+import inspect
+import traceback
 from types import FunctionType
 
 # Module prefixes whose functions run natively. The longest prefix that matches decides.
@@ -89,3 +91,17 @@ def is_trusted(fn: FunctionType) -> bool:
     """Whether CPython may evaluate `fn` during a trace."""
     name = fn.__globals__.get("__name__")
     return isinstance(name, str) and is_trusted_module(name)
+
+
+_FRAME_ASKERS = frozenset(
+    fn.__code__
+    for fn in (
+        *(inspect.currentframe, inspect.stack, inspect.trace),
+        *(traceback.extract_stack, traceback.format_stack, traceback.print_stack, traceback.walk_stack),
+    )
+)
+
+
+def asks_for_frames(fn: FunctionType) -> bool:
+    """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
+    return fn.__code__ in _FRAME_ASKERS

@@ -11,7 +11,6 @@ from dynamo_lite.tracing.callables.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.callables.verdicts import PYTHON, Kind, Verdict, Where
 from dynamo_lite.tracing.iterators import is_c_iterator
 from dynamo_lite.tracing.kinds import is_tensor
-from dynamo_lite.tracing.poison import Unrecordable
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -98,7 +97,7 @@ def _unrecordable(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     if tracer.in_library():
         return NOT_HANDLED
     name = str(name_of(fn)).replace(":", ".")
-    return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function))
+    return tracer.unrecordable(name)
 
 
 def _refusal(id: str) -> Action:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 
@@ -103,6 +104,28 @@ def clock_that_is_only_measured():
         elapsed = time.perf_counter() - start
         print("took", elapsed)
         return y
+
+    return forward, (t(3),)
+
+
+@equal
+def clock_in_texts_that_nobody_reads():
+    def forward(x):
+        start = time.time()
+        y = x + 1
+        elapsed = time.time() - start
+        print(f"took {elapsed:.2f}s, {elapsed}", str(elapsed))
+        print("or %.3f, %d" % (elapsed, elapsed), "{}".format(elapsed))  # noqa: UP031, UP032
+        logging.getLogger(__name__).info(f"took {round(elapsed, 2)!r}")
+        return y
+
+    return forward, (t(3),)
+
+
+@refused("unrecordable-value")
+def clock_in_a_text_that_is_returned():
+    def forward(x):
+        return x, f"at {time.time():.2f}"
 
     return forward, (t(3),)
 

@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+import traceback
+
 import torch
 
 from ..probe import equal, raises, refused, t
@@ -292,5 +296,22 @@ def star_unpacking():
     def forward(x):
         first, *middle, (last, also) = [x, x + 1, x + 2, (x + 3, x + 4)]
         return [first, *middle, last * also], {**{"a": x}, "b": first}
+
+    return forward, (t(3),)
+
+
+@equal
+def frames_asked_for_by_the_standard_library():
+    def helper():
+        frame = inspect.currentframe()
+        names = [info.function for info in inspect.stack()[:2]], [row.name for row in traceback.extract_stack(limit=2)]
+        outer = inspect.getouterframes(frame)[1].function, frame.f_back.f_code.co_name, inspect.getframeinfo(frame)[2]
+        text = traceback.format_stack()[-2].splitlines()[0].rpartition(" ")[2]
+        walked = [row.f_code.co_name for row, _ in traceback.walk_stack(frame)][:2]
+        variables = sorted(inspect.getargvalues(frame).locals)[:2]
+        return names, outer, text, walked, variables, sys._getframe(1) is frame.f_back
+
+    def forward(x):
+        return x, helper(), inspect.currentframe().f_code.co_name
 
     return forward, (t(3),)
