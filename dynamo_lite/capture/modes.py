@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynamo_lite.capture import failures, higher_order, subclasses, transforms
+from dynamo_lite.capture import failures, higher_order, plain_numbers, subclasses, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
     OpOverload,
@@ -144,6 +144,16 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        recorded = len(self._recorder.graph.nodes)
+        try:
+            return self._call_once(func, args, kwargs)
+        except (TypeError, RuntimeError) as error:
+            if len(self._recorder.graph.nodes) > recorded or not plain_numbers.wanted(error, args, kwargs):
+                raise
+        kwargs = {name: plain_numbers.plain(value) for name, value in kwargs.items()}
+        return self._call_once(func, tuple(map(plain_numbers.plain, args)), kwargs)
+
+    def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
         elif func in _ASKING and self._recorder.env is not None:

@@ -1,0 +1,38 @@
+"""Where torch's C code takes a number and no symbol: F.interpolate(x, scale_factor=n), x.std(correction=k).
+
+Its argument parser and its schemas say so by a TypeError, or a RuntimeError of one wording. The call is then made again
+with the numbers: they are facts of the program, or a refusal where only run time knows them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+_PLAIN: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+_CONTAINERS = (list, tuple)
+
+
+def wanted(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the error may be about a symbol among the arguments."""
+    if not isinstance(error, TypeError) and "Expected a value of type" not in str(error):
+        return False
+    return "Sym" in str(error) and any(map(_holds, (*args, *kwargs.values())))
+
+
+def plain(value: Any) -> Any:
+    """The value with numbers in place of symbols, in new lists and tuples.
+
+    Raises: GuardOnDataDependentSymNode if only run time knows one.
+    """
+    kind = _PLAIN.get(type(value))
+    if kind is not None:
+        return kind(value.node.evaluate())
+    if type(value) in _CONTAINERS and _holds(value):
+        return type(value)(map(plain, value))
+    return value
+
+
+def _holds(value: Any) -> bool:
+    return type(value) in _PLAIN or (type(value) in _CONTAINERS and any(map(_holds, value)))
