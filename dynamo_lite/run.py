@@ -17,11 +17,13 @@ from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, Inval
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
+from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.layout_guards import layout_guards
-from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
+from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs
 from dynamo_lite.tracing import (
     addresses,
     dropped_text,
+    hidden_tensors,
     kept_sizes,
     lost_gradients,
     numpy_arrays,
@@ -41,6 +43,11 @@ from dynamo_lite.tracing.tracer import Abort, Tracer
 from symbolic_shapes import Origin
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.torch_env import TorchShapeEnv
+
+_HIDDEN = (
+    "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
+    "iterator). Return tensors and sizes in lists, tuples, dicts and attributes of objects"
+)
 
 
 class Run:
@@ -166,6 +173,9 @@ class Run:
             self.outputs = flatten_outputs(self.recorder, result)
         except CaptureError as error:  # a tensor that nothing recorded has made
             raise self.tracer.refused(error) from error
+        hidden = hidden_tensors.first_holder(tracer, constants_of(result))
+        if hidden is not None:
+            raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
         if any(type(leaf) is tensor_text.TensorText for leaf in self.outputs.leaves):
             raise tracer.refusal("tensor-repr")
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):

@@ -117,7 +117,7 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -
     give_keys(type(value))
     if any(part is value for _, part in _state(value)):  # which _children could not tell from its own parts
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
-    for key, child in _children(value):
+    for key, child in children_of(value):
         _register_inside(child, (*path, key), (*above, id(value)))
 
 
@@ -125,7 +125,8 @@ def _is_registered(value: Any) -> bool:
     return type(value) in pytree.SUPPORTED_NODES or pytree.is_namedtuple_instance(value)
 
 
-def _children(value: Any) -> Iterable[tuple[Any, Any]]:
+def children_of(value: Any) -> Iterable[tuple[Any, Any]]:
+    """(key, child) of a registered container, one level deep."""
     leaves, _ = flatten_with_path(value, is_leaf=lambda v: v is not value)
     return [(path[0], child) for path, child in leaves]
 
@@ -183,7 +184,7 @@ def _holds_tensors(value: Any) -> bool:
         return False
     if _is_object(value):
         return any(_holds_tensors(part) for _, part in _state(value))
-    return _is_registered(value) and any(_holds_tensors(child) for _, child in _children(value))
+    return _is_registered(value) and any(_holds_tensors(child) for _, child in children_of(value))
 
 
 def _split(value: Any) -> tuple[list[tuple[Key, Any]], ObjectContext]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ from torch.export.graph_signature import (
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
-from dynamo_lite.program.containers import check_leaf, register_containers
+from dynamo_lite.program.containers import check_leaf, children_of, path_string, register_containers
+from dynamo_lite.program.object_context import ObjectContext
 from dynamo_lite.tree_paths import flatten_with_path
 
 
@@ -56,6 +58,26 @@ def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
         check_leaf((pytree.MappingKey("output"), *path), leaf)
         values.append(leaf)
     return FlatOutputs(values, [leaf for _, leaf in with_paths], spec)
+
+
+def constants_of(result: Any) -> Iterator[tuple[str, Any]]:
+    """(path, value) of what the containers of `result` hold beside their children: constants of the program, keys."""
+    for path, value in _constants(result, (pytree.MappingKey("output"),)):
+        yield path_string(path), value
+
+
+def _constants(value: Any, path: pytree.KeyPath) -> Iterator[tuple[pytree.KeyPath, Any]]:
+    handler = pytree.SUPPORTED_NODES.get(type(value))
+    if handler is not None:
+        _, context = handler.flatten_fn(value)
+        if isinstance(context, ObjectContext):
+            yield from (((*path, key.path_entry()), part) for key, part in context.rest.items())
+            yield from ((path, key.name) for key in context.order)
+        else:
+            yield path, context
+    if handler is not None or pytree.is_namedtuple_instance(value):
+        for key, child in children_of(value):
+            yield from _constants(child, (*path, key))
 
 
 def _argument(value: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -326,5 +327,5 @@ def containers(value: Any) -> Iterator[Any]:
             todo.extend(value.values())
         elif isinstance(value, (list, tuple, set)):
             todo.extend(value)
-        if hasattr(value, "__dict__") and not isinstance(value, type):
+        if hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
             todo.extend(vars(value).values())

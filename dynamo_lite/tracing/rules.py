@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from dynamo_lite.capture import wrappers
+from dynamo_lite.capture import subclasses, wrappers
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
@@ -36,6 +36,7 @@ from dynamo_lite.tracing import (
     subclass_asked,
     unbacked,
 )
+from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
@@ -266,6 +267,15 @@ def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
 
 
+def call_new_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
+    if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
+        tracer.refuse("tensor-subclass", name=args[0].__qualname__)
+    if tracer.uses_arrays:
+        numpy_rules.refuse_unknown(tracer, fn, args)
+    return native.before_call(tracer, fn, args, kwargs)
+
+
 def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes (capture/wrappers.py)."""
     made = run_native(fn, args, kwargs)
@@ -326,6 +336,8 @@ def _functions() -> dict[int, Rule]:
         id(copy.copy): call_copy,
         id(torch._C.TensorBase.as_subclass): call_as_subclass,
         id(torch.Tensor._make_wrapper_subclass): call_make_wrapper,
+        id(torch.Tensor._make_subclass): call_new_subclass,
+        id(torch.Tensor.__new__): call_new_subclass,
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,

@@ -17,6 +17,7 @@ TRUSTED: dict[str, bool] = {
     "torch": True,
     # These call what the program gives them: modules, hooks, parametrizations, decorated functions, tree-mapped ones.
     "torch.nn.modules": False,
+    "torch.nn.attention.bias": False,
     "torch.nn.attention.flex_attention": False,
     "torch.nn.parallel": False,
     "torch.nn.utils": False,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn.attention.bias import causal_lower_right
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak, InvalidArguments
@@ -158,3 +159,17 @@ def test_nested_tensors_are_refused() -> None:
         dynamo_lite.export(Holder(), (x,))
     with pytest.raises(GraphBreak, match=r"tensor-subclass.*NestedTensor"):
         dynamo_lite.export(lambda x: ragged(x).values(), (x,))
+
+
+MAKERS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "from numbers": lambda x: Empty([1.0, 2.0, 3.0]) + x,
+    "from a tensor": lambda x: Methods(x).twice(),
+    "_make_subclass": lambda x: torch.Tensor._make_subclass(Empty, x) + 1,
+    "torch's own": lambda x: causal_lower_right(3, 3) if x.dim() else x,
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_a_subclass_made_in_forward_is_refused(maker: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    with pytest.raises(GraphBreak, match=r"^\[tensor-subclass\]"):
+        dynamo_lite.export(Call(maker), (torch.randn(3),))
