@@ -75,6 +75,9 @@ def _pack_padded_sequence(
 BY_DATA: dict[Any, Callable[..., Any]] = {torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence}
 """Operators whose results have sizes that only run time knows, where torch's rule is wrong."""
 
+BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.default})
+"""Operators that ask for data within: recorded as what they consist of, so that the graph has the values."""
+
 RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.flatten.using_ints: _flatten,

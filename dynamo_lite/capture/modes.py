@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dynamo_lite.capture import failures, higher_order, plain_numbers, subclasses, transforms
+from dynamo_lite.capture import composites, failures, higher_order, plain_numbers, subclasses, transforms
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
     OpOverload,
@@ -57,7 +57,7 @@ class OperatorMode(ProxyTorchDispatchMode):
         if transforms.active():
             return self._lower(func, args, kwargs)
         args, kwargs = transforms.outlived(args, kwargs)
-        if self._recorder.memory is Memory.AUTOGRAD and _is_composite(func):
+        if func in composites.BY_PARTS or (self._recorder.memory is Memory.AUTOGRAD and _is_composite(func)):
             return self._recorder.guarded(self._by_parts, func, args, kwargs)
         if self._recorder.lowering:
             with transforms.outermost():

@@ -31,6 +31,8 @@ PROGRAMS: dict[str, Callable[[Any, Tensor, Tensor], Any]] = {
     "float": lambda m, x, i: x * float(m.scale),
     "index": lambda m, x, i: x + operator.index(m.n),
     "tolist": lambda m, x, i: (x * m.pair.tolist()[1], sum(m.pair.tolist())),
+    "narrowed": lambda m, x, i: (x.narrow(0, m.n, 1), torch.narrow(x, 0, i[0], 2)),
+    "combined": lambda m, x, i: torch.combinations(x + m.n, 2),
     "rounded": lambda m, x, i: (math.floor(m.scale), math.ceil(m.scale)),
 }
 
