@@ -9,6 +9,7 @@ import torch
 
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import raising
 from dynamo_lite.tracing.kinds import is_tensor
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 
@@ -41,12 +42,15 @@ _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDL
 
 
 def assert_truth(tracer: Tracer, value: Any) -> Any:
-    """The truth of a condition in an `assert` statement that depends on data: what does not fail, and the program
-    asserts it. NOT_HANDLED for other values, and elsewhere."""
+    """The truth of a condition on data that the program asserts (`assert`, or a branch that only raises): what does not
+    fail, which becomes an assertion of the exported program. NOT_HANDLED for other values, and elsewhere."""
     if type(value) not in SYMBOLIC and not is_tensor(value):
         return NOT_HANDLED
-    asserted = _asserted(tracer.vm.frame)
-    if asserted is None:
+    frame = tracer.vm.frame
+    asserted = _asserted(frame)
+    if asserted is None and (is_tensor(value) or not value.node.has_hint()):
+        asserted = _raised(frame)
+    if asserted is None or raising.may_be_caught(frame):
         return NOT_HANDLED
     wanted, message = asserted
     if is_tensor(value):
@@ -60,13 +64,11 @@ def assert_truth(tracer: Tracer, value: Any) -> Any:
 
 def _asserted(frame: Any) -> tuple[bool, str] | None:
     """(the truth that does not fail, the message), if the instruction at work decides a jump of an `assert`."""
-    ops, following = frame.info.ops, frame.pc
-    if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
-        following += 1
-    handler, target = ops[following - 1]
-    jumps_if = _JUMPS.get(handler)
-    if jumps_if is None:
+    ops = frame.info.ops
+    jump = _jump(frame)
+    if jump is None:
         return None
+    jumps_if, following, target = jump
     wanted, at = jumps_if, _failure(ops, following)
     if at is None:
         wanted, at = not jumps_if, _failure(ops, target)
@@ -75,6 +77,28 @@ def _asserted(frame: Any) -> tuple[bool, str] | None:
     after = ops[at + 1] if at + 1 < len(ops) else (None, None)
     text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
     return wanted, text or f"assertion failed in {frame.code.co_name}"
+
+
+def _raised(frame: Any) -> tuple[bool, str] | None:
+    """(the truth that does not raise, the message), if one way of the jump at work does nothing but raise."""
+    jump = _jump(frame)
+    if jump is None:
+        return None
+    jumps_if, following, target = jump
+    here, there = raising.raised_at(frame, following), raising.raised_at(frame, target)
+    if (here is None) is (there is None):
+        return None
+    return (jumps_if, here[1]) if here is not None else (not jumps_if, there[1])  # type: ignore[index]
+
+
+def _jump(frame: Any) -> tuple[bool, int, int] | None:
+    """(the truth that jumps, what follows if it does not, where to), if the instruction at work decides a jump."""
+    ops, following = frame.info.ops, frame.pc
+    if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
+        following += 1
+    handler, target = ops[following - 1]
+    jumps_if = _JUMPS.get(handler)
+    return None if jumps_if is None else (jumps_if, following, target)
 
 
 def _failure(ops: Any, at: int) -> int | None:

@@ -250,7 +250,7 @@ def forward(x, t, k):
 def forward(x, t, k):
     n = int((x.abs().sum() * 0.01).item())
     if n > x.shape[0]:
-        raise ValueError("too many")
+        return x * n
     return x + n
 """,
     "part_of_a_number": """

@@ -1,7 +1,8 @@
-"""Asking whether two tensors inside of an argument are one
+"""Asking whether an argument is a tensor of the model
 
-Whether `batch["a"] is batch["b"]` holds for this call need not hold for the next, and a program cannot check it for
-tensors inside of a container. Say it with a flag, which is a constant that the program checks.
+Whether `x is self.table` holds for this call need not hold for the next, and a program has no tensor of the model that
+it could compare with. Say it with a flag, which is a constant that the program checks. (Which arguments are one tensor
+is checked on each call.)
 """
 
 from __future__ import annotations
@@ -16,22 +17,30 @@ ERROR = "input-identity"
 
 
 class Module(nn.Module):
-    def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        if batch["query"] is batch["key"]:  # stops here
-            return batch["query"] * 2
-        return batch["query"] + batch["key"]
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.ones(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x is self.table:  # stops here
+            return x * 2
+        return x + self.table
 
 
 class Rewrite(nn.Module):
-    def forward(self, batch: dict[str, Tensor], same: bool) -> Tensor:
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.ones(3))
+
+    def forward(self, x: Tensor, same: bool) -> Tensor:
         if same:
-            return batch["query"] * 2
-        return batch["query"] + batch["key"]
+            return x * 2
+        return x + self.table
 
 
 def inputs() -> tuple[Any, ...]:
-    return ({"query": torch.ones(3), "key": torch.ones(3)},)
+    return (torch.arange(3.0),)
 
 
 def rewrite_inputs() -> tuple[Any, ...]:
-    return ({"query": torch.ones(3), "key": torch.ones(3)}, False)
+    return (torch.arange(3.0), False)

@@ -1,0 +1,126 @@
+"""Programs that raise on some data: `RAISE` lets it out, `BRANCH` may catch it. (pytest rewrites asserts in tests.)"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, distributions
+
+
+class Negative(ValueError):
+    def __init__(self, what: str, count: int) -> None:
+        super().__init__(what, count)
+
+
+@contextlib.contextmanager
+def region() -> Iterator[None]:
+    yield
+
+
+def message(x: Tensor) -> Tensor:
+    if (x < 0).any():
+        raise ValueError(f"negative: {x.min()} of {x.shape}")
+    return x.sqrt()
+
+
+def class_alone(x: Tensor) -> Tensor:
+    if (x >= 0).all():
+        y = x.sqrt()
+    else:
+        raise RuntimeError
+    return y
+
+
+def several_conditions(x: Tensor, checked: bool = True) -> Tensor:
+    if checked and ((x < 0).any() or x.sum() > 1e9):
+        raise Negative("negative", len(x))
+    return x.sqrt()
+
+
+def in_regions(x: Tensor) -> Tensor:
+    with torch.no_grad(), region():
+        if not (x >= 0).all():
+            raise ValueError("negative")
+        return x.sqrt()
+
+
+def in_a_loop_and_a_callee(x: Tensor) -> Tensor:
+    return sum(message(part) for part in x.split(1))
+
+
+def a_number(x: Tensor) -> Tensor:
+    lowest = x.min().item()
+    if lowest < 0:
+        raise ValueError("negative")
+    return x * lowest
+
+
+def asserted(x: Tensor) -> Tensor:
+    with region():
+        assert (x >= 0).all()
+    return x.sqrt()
+
+
+def of_torch(x: Tensor) -> Tensor:
+    return distributions.Normal(x, x).log_prob(x) + distributions.Gamma(x, x).entropy()
+
+
+def caught(x: Tensor) -> Tensor:
+    try:
+        if (x < 0).any():
+            raise ValueError
+    except ValueError:
+        return -x
+    return x
+
+
+def caught_by_the_caller(x: Tensor) -> Tensor:
+    try:
+        return message(x)
+    except ValueError:
+        return -x
+
+
+def suppressed(x: Tensor) -> Tensor:
+    with contextlib.suppress(ValueError):
+        if (x < 0).any():
+            raise ValueError
+        return x
+    return -x
+
+
+def caught_assertion(x: Tensor) -> Tensor:
+    try:
+        assert (x >= 0).all()
+    except AssertionError:
+        return -x
+    return x
+
+
+class Lazy:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __getattr__(self, name: str) -> int:
+        if (self.x < 0).any():
+            raise AttributeError(name)
+        return 1
+
+
+def asked_for_an_attribute(x: Tensor) -> Tensor:
+    return x if hasattr(Lazy(x), "scale") else -x
+
+
+def raises_either_way(x: Tensor) -> Tensor:
+    if (x < 0).any():
+        raise ValueError
+    raise TypeError
+
+
+RAISE: list[Callable[[Tensor], Tensor]] = [
+    message, class_alone, several_conditions, in_regions, in_a_loop_and_a_callee, a_number, asserted, of_torch
+]  # fmt: skip
+
+BRANCH = [caught, caught_by_the_caller, suppressed, caught_assertion, asked_for_an_attribute, raises_either_way]
