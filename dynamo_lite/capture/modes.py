@@ -207,6 +207,10 @@ def _get_data(recorder: Recorder, tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach()
 
 
+def _bytes(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    return tensor.numel() * tensor.element_size()  # what C++ computes, and refuses to where sizes vary
+
+
 def _set_data(recorder: Recorder, tensor: torch.Tensor, value: torch.Tensor) -> None:
     recorder.assign_data(tensor, value)
 
@@ -244,6 +248,7 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.random_: _random_between,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
+    torch.Tensor.nbytes.__get__: _bytes,  # type: ignore[attr-defined]
     torch.Tensor.numpy: _reads_data("numpy"),
     torch.Tensor.__array__: _reads_data("__array__"),
     torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),

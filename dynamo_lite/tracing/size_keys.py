@@ -27,8 +27,10 @@ class _Done(list):
 
 
 def key(value: Any) -> Any:
-    """What is stored for a key."""
-    return concrete(value) if type(value) in SYMBOLIC or type(value) is tuple else value
+    """What is stored for a key: a size, a torch.Size or a named tuple of sizes as numbers."""
+    kind = type(value)
+    is_tuple = issubclass(kind, tuple) and not kind.__dictoffset__
+    return concrete(value) if is_tuple or kind in SYMBOLIC else value
 
 
 def _pair(item: Any) -> Any:

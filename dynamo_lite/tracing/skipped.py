@@ -190,6 +190,7 @@ OUTSIDE_WORLD: tuple[str, ...] = (
 # Looks at a tensor's data or address without going through an operator.
 READS_DATA: tuple[str, ...] = (
     "torch._C:TensorBase.data_ptr",
+    "torch._C:TensorBase.const_data_ptr",
     "torch._C:TensorBase.__array__",
     "torch:Tensor.__array__",
     "torch:Tensor.storage",
