@@ -58,6 +58,19 @@ def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_d
     return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
 
 
+def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
+    """bool(tensor): how many elements there are decides whether that is an error (ATen/native/TensorProperties).
+
+    Raises RuntimeError for none and for several, as eager does; the answer for one is the data's.
+    """
+    count = math.prod(tensor.shape)
+    if count == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    if count != 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return torch.ops.aten.is_nonzero.default(tensor.as_strided((), ()))
+
+
 def _pack_padded_sequence(
     env: TorchShapeEnv, sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -79,6 +92,7 @@ BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.
 """Operators that ask for data within: recorded as what they consist of, so that the graph has the values."""
 
 RULES: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.is_nonzero.default: _is_nonzero,
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.flatten.using_ints: _flatten,
     torch.ops.aten.linear.default: shape_rules.linear,

@@ -22,6 +22,7 @@ _KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most oper
 _STATIC_SHAPE = (
     "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding"
 )
+_NO_SYMBOLS = "on tensor with symbolic sizes/strides"  # c10: a kernel that takes sizes for numbers
 _NO_RESIZE = "tried to directly modify sizes for customized tensor"  # c10: a tensor with symbolic sizes
 _NO_FAKE_IMPL = "There was no fake impl registered for"  # a RuntimeError of torch/_library/custom_ops.py
 _NO_DATA = "The tensor has a non-zero number of elements, but its data is not allocated yet"  # c10/core/TensorImpl.h
@@ -40,8 +41,8 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
         what = f"the size of the result of {name} depends on the data of a tensor"
         return CaptureError("data-dependent-shape", what, _STATIC_SHAPE, {"operator": name})
     no_kernel = (UnsupportedOperatorException, UnsupportedFakeTensorException, NotImplementedError)
-    if isinstance(error, no_kernel) or str(error).startswith((_NO_FAKE_IMPL, _NO_RESIZE)):
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if isinstance(error, no_kernel) or reason.startswith((_NO_FAKE_IMPL, _NO_RESIZE)) or _NO_SYMBOLS in reason:
         what = f"{name} cannot be run on tensors without data: {reason}"
         return CaptureError("no-meta-kernel", what, _FAKE_KERNEL, {"operator": name, "reason": reason})
     return None

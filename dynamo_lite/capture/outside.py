@@ -233,7 +233,7 @@ class Outside(GraphWriter):
 
     def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
         """Refuses a tensor of a subclass that a stand-in does not do for."""
-        complaint = subclasses.complaint(type(tensor), is_input=False)
+        complaint = subclasses.NESTED if tensor.is_nested else subclasses.complaint(type(tensor), is_input=False)
         if complaint is not None and kind is not LiftedKind.CONSTANT:
             raise InvalidArguments(f"the {kind.value} {fqn} is {complaint}")
         if complaint is not None:

@@ -8,7 +8,6 @@ operators.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import torch
@@ -54,10 +53,8 @@ def has_behaviour(cls: type) -> bool:
     return bool(others) or any(vars(base).keys() - _NO_BEHAVIOUR for base in own)
 
 
-def _is_nested(cls: type) -> bool:
-    """Whether tensors of this class are of the jagged layout (torch loads the class when one is made)."""
-    module = sys.modules.get("torch.nested._internal.nested_tensor")
-    return module is not None and issubclass(cls, module.NestedTensor)
+NESTED = "a NestedTensor, whose ragged size is no number: pad it, and pass the lengths beside it"
+"""What is wrong with one as an input or as state."""
 
 
 def complaint(cls: type, is_input: bool) -> str | None:
@@ -65,8 +62,6 @@ def complaint(cls: type, is_input: bool) -> str | None:
 
     A parameter or constant stays on the program's heap as it is: its own methods run, those of results do not.
     """
-    if _is_nested(cls):
-        return "a NestedTensor, whose ragged size is no number: pad it, and pass the lengths beside it"
     if not is_subclass(cls):
         return None
     if not keeps_operators(cls):

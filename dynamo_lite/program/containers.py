@@ -22,6 +22,7 @@ from torch import nn
 from torch.fx._pytree import register_pytree_flatten_spec
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.capture.subclasses import NESTED
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.errors import UnsupportedValue
@@ -87,6 +88,8 @@ def register_containers(tree: Any) -> None:
 
 def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
     """Raises UnsupportedValue unless `leaf` is a tensor, a size or a constant that a program can hold."""
+    if isinstance(leaf, torch.Tensor) and leaf.is_nested:
+        raise UnsupportedValue(path_string(path), NESTED)
     if isinstance(leaf, (torch.Tensor, *_SYMBOLIC, *_CONSTANTS)):
         return
     kind = f"{type(leaf).__module__}.{type(leaf).__qualname__}"

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.export import Dim
 from torch.nn.attention.bias import causal_lower_right
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak, InvalidArguments
+from dynamo_lite.program.errors import UnsupportedValue
 
 
 class Empty(torch.Tensor):
@@ -153,8 +155,10 @@ def test_nested_tensors_are_refused() -> None:
             return x + self.table.values().sum()
 
     x = torch.randn(4, 3)
-    with pytest.raises(InvalidArguments, match="the input n is a NestedTensor"):
-        dynamo_lite.export(lambda n: n.sin(), (ragged(x),))
+    for sizes in (None, ({0: Dim.DYNAMIC},), ([Dim.AUTO] * 3,)):
+        for given in (ragged(x), torch.nested.nested_tensor([x, x[:2]])):
+            with pytest.raises(UnsupportedValue, match=r"^n: a NestedTensor"):
+                dynamo_lite.export(lambda n: n.sin(), (given,), dynamic_shapes=sizes)
     with pytest.raises(InvalidArguments, match="the buffer table is a NestedTensor"):
         dynamo_lite.export(Holder(), (x,))
     with pytest.raises(GraphBreak, match=r"tensor-subclass.*NestedTensor"):
