@@ -16,12 +16,12 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.errors import CaptureError
-from symbolic_shapes.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol
-from symbolic_shapes.floats import Float
+from symbolic_shapes.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol, symbols_of
+from symbolic_shapes.floats import Float, constant_of
+from symbolic_shapes.lattice import exact_rounding, maximum, minimum
 from symbolic_shapes.lattice import function as apply
-from symbolic_shapes.lattice import maximum, minimum
 from symbolic_shapes.printer import comparison, negated_max, take_out_mods
-from symbolic_shapes.relations import Bool, Junction, Opaque, Rel, not_
+from symbolic_shapes.relations import FALSE, Bool, Junction, Opaque, Rel, not_
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
@@ -46,6 +46,9 @@ FLOAT_CALLS: dict[str, Callable[..., Any]] = {
     "sqrt": torch.sym_sqrt,
 }
 """The function that computes each operator of ours at run time."""
+
+_NOT_SAVED = ("floor", "ceil", "round")
+"""Operators whose functions torch's serializer does not know (torch/_export/serde/serialize.py, _SYM_OPS)."""
 
 NUMBERS_ONLY = frozenset({"log2", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan"})
 """Operators that torch's verifier admits no function for (torch/_export/verifier.py): the number is taken."""
@@ -207,6 +210,8 @@ class SizeNodes:
                 left, right = (a for a in atom.args if isinstance(a, Int))
                 either, both = (self._lower(apply(op, left, right)) for op in ("bitor", "bitand"))
                 return self._call(operator.sub, (either, both), core)
+            if atom.op in _NOT_SAVED and (exact := self._exact(atom)) is not None:
+                return self._lower(exact)
             function = INT_CALLS.get(atom.op)
             if function is not None:
                 return self._call(function, tuple(map(self._lower, atom.args)), core)
@@ -222,6 +227,16 @@ class SizeNodes:
             "pass it as an argument, or take it from a tensor's shape",
             {"size": str(core)},
         )
+
+    def _exact(self, atom: Apply) -> Int | None:
+        """math.ceil(n / 2) in integers, for sizes n of tensors: exact up to 2**51, which no memory holds."""
+        (value,) = atom.args
+        if not isinstance(value, Float) or not all(s.as_int() in self._places for s in symbols_of(value)):
+            return None
+        if value.op == "int_truediv" and constant_of(value.args[1]) is None:
+            return None  # a divisor may be zero or negative
+        exact, bounds = exact_rounding(atom.op, value)
+        return None if FALSE in bounds else exact
 
     def _solve(self, symbol: Symbol, core: Int) -> Operand:
         """symbol = (A * symbol + B - B) // A."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable
 
@@ -53,3 +54,28 @@ def test_what_eager_refuses_stays_eagers_error() -> None:
 
     run = dynamo_lite.export(forward, (torch.ones(6),), dynamic_shapes=({0: Dim.AUTO},)).module()
     assert torch.equal(run(torch.ones(6)), torch.full((6,), 2.0))
+
+
+QUOTIENTS: dict[str, Callable[[int], object]] = {
+    "ceil": lambda n: (math.ceil(n / 3), math.ceil((n + 1) / 2) - 1),
+    "floor": lambda n: (math.floor(n / 3), math.floor(n * 0.25)),
+    "round": lambda n: (round(n / 2), round((n - 15) / 2.0), round(n / 3)),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_rounded_quotients_of_sizes_can_be_saved(name: str) -> None:
+    """torch's serializer knows neither math.ceil nor math.floor nor round."""
+
+    def forward(x: Tensor) -> object:
+        return x + 1, QUOTIENTS[name](x.shape[0]), x[: math.ceil(x.shape[0] / 2)]
+
+    program = dynamo_lite.export(forward, (torch.ones(6),), dynamic_shapes=({0: Dim.AUTO},))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    loaded, run = torch.export.load(file).module(), program.module()
+    for size in range(32):
+        want = forward(torch.ones(size))
+        torch.testing.assert_close(run(torch.ones(size)), want)
+        torch.testing.assert_close(loaded(torch.ones(size)), want)
