@@ -32,6 +32,7 @@ from dynamo_lite.tracing import (
     tensor_attributes,
     tensor_hash,
     tensor_text,
+    unread_text,
 )
 from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.context import TraceContext
@@ -40,6 +41,7 @@ from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Abort, Tracer
+from dynamo_lite.tracing.unread_text import UnreadText
 from symbolic_shapes import Origin
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -144,8 +146,8 @@ class Run:
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
             in_f_string = lambda: dropped_text.in_f_string(tracer)  # noqa: E731
-            refused = tensor_text.refused(lambda: tracer.refuse("tensor-repr"), in_operator, in_f_string)
-            numbers = size_protocol.as_numbers(lambda: dropped_text.is_dropped(tracer))
+            refused = tensor_text.refused(tracer.refuse_text, in_operator, in_f_string)
+            numbers = size_protocol.as_numbers(tracer.size_texts)
             with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
                 result = tracer.vm.enter(self.mod, args, kwargs)
@@ -176,14 +178,20 @@ class Run:
         hidden = hidden_tensors.first_holder(tracer, constants_of(result))
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
-        if any(type(leaf) is tensor_text.TensorText for leaf in self.outputs.leaves):
-            raise tracer.refusal("tensor-repr")
+        self._read_texts(self.outputs.values)
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(leaves, (args, kwargs), result)
         self.effects = effects_of.classify(tracer)
         self._made = self.effects.made
         self._check_gradients()
+
+    def _read_texts(self, values: list[Any]) -> None:
+        """What the program returns is read."""
+        try:
+            values[:] = [unread_text.plain(value) if type(value) is UnreadText else value for value in values]
+        except Abort as abort:
+            raise abort.error from None
 
     def _check_switches(self, state: TorchState) -> None:
         for name, before, now in state.changed():

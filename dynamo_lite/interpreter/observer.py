@@ -99,6 +99,10 @@ class Observer:
         """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
         return key
 
+    def on_formatted(self, text: str) -> str:
+        """The text of one value, made for an f-string: what the program gets."""
+        return text
+
     def on_text(self, parts: list[str]) -> str:
         """An f-string of parts that are not all plain strings: its text."""
         return "".join(parts)

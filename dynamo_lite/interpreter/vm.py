@@ -75,6 +75,7 @@ class Interpreter:
         self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
         self.on_identity = _hook(observer, "on_identity")
         self.on_key = _hook(observer, "on_key")
+        self.on_formatted = _hook(observer, "on_formatted")
         self.on_text = _hook(observer, "on_text")
         self.on_native_result = _hook(observer, "on_native_result")
         self.enters_by_door = _hook(observer, "enters_by_door")

@@ -28,25 +28,27 @@ _PUSHES = {
     "LOAD_METHOD": (1, 2),
 }
 """Instruction → how many values it takes off the stack, and how many it leaves."""
-_TEXT_CALLS = (str, repr, ascii, format, str.format)
+TEXT_CALLS = (str, repr, ascii, format, str.format)
 
 
 def is_dropped(tracer: Tracer) -> bool:
     """Whether the text that the instruction at work is making is for nobody."""
     if not tracer.sees_python:
         return tracer.is_talking()
-    frame = tracer.vm.frame
+    place = text_at_work(tracer)
+    return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
+
+
+def text_at_work(tracer: Tracer) -> int | None:
+    """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
+    frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
-        return False
+        return None
     at_work = _NAMES.get(frame.info.ops[frame.pc - 1][0])
     percent = at_work == "BINARY_OP" and type(frame.stack[-1]) is str
     if percent or at_work in ("FORMAT_VALUE", "CONVERT_VALUE"):
-        place = len(frame.stack) - 1
-    elif at_work in ("CALL", "CALL_KW") and tracer.torch_function in _TEXT_CALLS:
-        place = len(frame.stack)
-    else:
-        return False
-    return _goes_to_a_skipped_call(tracer, frame, place)
+        return len(frame.stack) - 1
+    return len(frame.stack) if at_work in ("CALL", "CALL_KW") and tracer.torch_function in TEXT_CALLS else None
 
 
 def in_f_string(tracer: Tracer) -> bool:

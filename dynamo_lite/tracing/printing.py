@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.unread_text import read_all
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -45,6 +46,7 @@ def call_print(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     if not tracer.listeners.is_stream(kwargs.get("file")):
         if tracer.writes.is_old(sys.stdout if kwargs.get("file") is None else kwargs["file"]):
             tracer.refuse("outside-object", what="print() into an object from outside")
+        read_all((*args, *kwargs.values()))
         return NOT_HANDLED
     for arg in args:
         makes_text = any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT)
@@ -81,6 +83,7 @@ def call_warn(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if tracer.listeners.warnings_are_caught():
         tracer.refuse("outside-object", what="warnings that it catches itself")
     if any(row[0] == "error" for row in warnings.filters):
+        read_all((*args, *kwargs.values()))
         return NOT_HANDLED
     tracer.note(f"{fn.__module__}.{fn.__name__} was skipped")
     return None

@@ -44,8 +44,8 @@ from dynamo_lite.tracing.lru import LruCacheWrapper
 from dynamo_lite.tracing.printing import call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
-from dynamo_lite.tracing.tensor_text import TensorText
 from dynamo_lite.tracing.trusted import is_trusted_module
+from dynamo_lite.tracing.unread_text import UnreadText
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -138,7 +138,7 @@ def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         return real_type(args[0])
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
-    return str if len(args) == 1 and type(args[0]) is TensorText else NOT_HANDLED
+    return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
 
 
 def call_id(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:

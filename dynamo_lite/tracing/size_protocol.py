@@ -16,12 +16,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx.experimental import sym_node
 
 from dynamo_lite.tracing.size_kinds import NUMBERS, PYTHON_TYPE, number
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.size_text import SizeTexts
 
 _OURS = ("dynamo_lite.capture", "dynamo_lite.program", "dynamo_lite.tracing")
 _TORCH = frozenset({"torch", "symbolic_shapes", "sympy"})
@@ -169,10 +172,10 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def as_numbers(texts: SizeTexts | None = None) -> Iterator[None]:
     """While inside, stand-ins answer the program in this thread as numbers do.
 
-    `text_is_dropped` tells whether the text that is being made is for nobody: then no number is taken for it.
+    `texts` says where a number is for a text that nobody reads as yet: then none is taken.
     """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []
@@ -185,7 +188,7 @@ def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[
         plain = getattr(kind, name)
 
         def method(self: Any) -> Any:
-            if threading.get_ident() == thread and text_is_dropped():
+            if threading.get_ident() == thread and texts is not None and texts.ask(self, 1):
                 return int(in_example(self))  # "%d" % n
             return plain(self)
 
@@ -199,7 +202,7 @@ def as_numbers(text_is_dropped: Callable[[], bool] = lambda: False) -> Iterator[
                 return hash(known)  # it has been a key, whose dict torch may look at
             if threading.get_ident() != thread or asked_by_torch(1):
                 return plain(self, *args)
-            if name != "__hash__" and text_is_dropped():
+            if name != "__hash__" and texts is not None and texts.ask(self, 1):
                 return getattr(in_example(self), name)(*args)
             return answer(self, *args)
 

@@ -39,8 +39,8 @@ from dynamo_lite.tracing import (
     sizes,
     sizes_in_c,
     tensor_attributes,
-    tensor_text,
     unbacked,
+    unread_text,
 )
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
@@ -55,6 +55,7 @@ from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
+from dynamo_lite.tracing.size_text import SizeTexts
 from dynamo_lite.tracing.spelling import spelled
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import asks_for_frames, is_trusted, is_trusted_module
@@ -95,7 +96,7 @@ class Tracer(Observer):
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
-        self.uses_texts = False  # whether the program has made an f-string of a tensor (tensor_text.py)
+        self.uses_texts = False  # whether the program has made an f-string of a tensor or a size (unread_text.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
@@ -107,6 +108,7 @@ class Tracer(Observer):
         self.torch_function: Any = None
         self.call_serial = 0
         self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
+        self.size_texts = SizeTexts(self)
         self.number_for: str | None = None  # what a number is being taken for (sizes.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self._rules = rules.table()
@@ -139,7 +141,11 @@ class Tracer(Observer):
 
     def origin(self) -> Origin:
         """The program's line for a fact about sizes: the innermost one that is not torch's own."""
-        frames = self.where()
+        return self.origin_of(self.mark())
+
+    def origin_of(self, mark: Mark) -> Origin:
+        """The same for another place of the program."""
+        frames = frames_at(mark)
         if not frames:
             return Origin("user line", note="outside of the program")
         at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
@@ -203,6 +209,11 @@ class Tracer(Observer):
             return self.refusal(id, **names)
         return UnsupportedCall(error.id, error.what, error.instead, self.where())
 
+    def refuse_text(self) -> None:
+        """Somebody reads the text of a tensor: the program, or the user the message of its error when all is over."""
+        if not self.vm.retired:
+            self.refuse("tensor-repr")
+
     def abort(self, error: DynamoLiteError) -> NoReturn:
         """Stop the trace. The first error counts, even if the program swallows what is raised here."""
         if self.broken is None:
@@ -233,7 +244,7 @@ class Tracer(Observer):
         key = id(fn)
         self.reads.call(fn, args, kwargs)
         if self.uses_texts and (type(fn) is not FunctionType or is_trusted(fn)) and key not in rules.skipped_always():
-            tensor_text.check_call(fn, args, kwargs)
+            unread_text.check_call(fn, args, kwargs)
         if key in addresses.ORDERS:
             addresses.check_order(self, args, kwargs)
         rule = self._rules.get(key)
@@ -269,6 +280,8 @@ class Tracer(Observer):
         return sizes_in_c.call_with_numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        if fn in dropped_text.TEXT_CALLS:
+            result = self.size_texts.made(result)
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
@@ -279,7 +292,7 @@ class Tracer(Observer):
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
         self.writes.after_operator(operands, result)
-        return result
+        return self.size_texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
@@ -288,8 +301,10 @@ class Tracer(Observer):
             if is_tensor(owner):
                 self.reads.tensor_attribute(owner, key)
                 return tensor_attributes.read(self, owner, key, value)
-            if type(owner) in SYMBOLIC and key == "__class__":
+            if key == "__class__" and type(owner) in SYMBOLIC:
                 return real_type(owner)
+            if key == "__class__" and type(owner) is unread_text.UnreadText:
+                return str
             if type(owner) is range and key == "stop":
                 return self.ranges.get(id(owner), (owner, value))[1]
             if id(owner) in self.graph_nodes:
@@ -305,6 +320,8 @@ class Tracer(Observer):
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
+        if type(key) is unread_text.UnreadText:
+            key.read()
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -313,6 +330,8 @@ class Tracer(Observer):
             return
         if kind != "inplace":
             self.reads.write(kind, owner, key, value is DELETED)
+        if self.uses_texts and self.writes.is_old(owner):
+            unread_text.read_all((value,))  # a later call may look at it
         if kind == "attr" and key in owned_dicts.NAMES:
             self.owned_dicts.given(value)
             self.journal.touch(value, "items")  # what the object is given from now on goes there
@@ -335,18 +354,21 @@ class Tracer(Observer):
 
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
-        return size_keys.key(key)
+        return unread_text.plain(key) if type(key) is unread_text.UnreadText else size_keys.key(key)
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
         """C code insists on an int, float or bool from `__index__`, `__hash__` and the like, and reads texts."""
-        if type(result) is tensor_text.TensorText:
-            result.refuse()
+        if type(result) is unread_text.UnreadText:
+            return unread_text.plain(result)
         if type(result) in SYMBOLIC and fn.__name__ in sizes_in_c.CONVERSIONS:
             return sizes_in_c.converted(self, fn.__name__, result)
         return result
 
+    def on_formatted(self, text: str) -> str:
+        return self.size_texts.made(text)
+
     def on_text(self, parts: list[str]) -> str:
-        return tensor_text.joined(parts)
+        return unread_text.joined(parts)
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""

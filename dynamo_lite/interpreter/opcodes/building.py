@@ -288,16 +288,18 @@ def CONVERT_VALUE(frame: Frame, stack: Stack, kind: int) -> None:
     """value -> str(value), repr(value) or ascii(value)"""
     convert = _CONVERSIONS[kind]
     assert convert is not None
-    stack[-1] = convert(frame.vm, stack[-1])
+    text = convert(frame.vm, stack[-1])
+    stack[-1] = text if frame.vm.on_formatted is None else frame.vm.on_formatted(text)
 
 
 @handler
 def FORMAT_VALUE(frame: Frame, stack: Stack, arg: tuple[int, bool]) -> None:
     """value, [spec] -> the formatted string; arg is (conversion, whether there is a spec)"""
     conversion, has_spec = arg
-    spec = stack.pop() if has_spec else ""
+    spec = str(stack.pop()) if has_spec else ""
     value = stack[-1]
     convert = _CONVERSIONS[conversion]
     if convert is not None:
         value = convert(frame.vm, value)
-    stack[-1] = value if type(value) is str and not spec else datamodel.format_(frame.vm, value, spec)
+    text = value if type(value) is str and not spec else datamodel.format_(frame.vm, value, spec)
+    stack[-1] = text if frame.vm.on_formatted is None else frame.vm.on_formatted(text)
