@@ -16,13 +16,13 @@ from symbolic_shapes.proof import Step
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Opaque, Rel, Truth, eq_zero, le_zero, ne_zero, not_
 
 if TYPE_CHECKING:
-    from symbolic_shapes.knowledge import Knowledge
+    from symbolic_shapes.known_tables import Tables
 
 Shown = tuple[bool, Step]
 _REL = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
 
 
-def direct(known: Knowledge, relation: Bool) -> Shown | None:
+def direct(known: Tables, relation: Bool) -> Shown | None:
     """(True, step that shows the relation), (False, step that shows its negation), or None."""
     known.steps += 1
     if isinstance(relation, Truth):
@@ -44,7 +44,7 @@ def direct(known: Knowledge, relation: Bool) -> Shown | None:
     return None
 
 
-def _relation(known: Knowledge, relation: Rel) -> Shown | None:
+def _relation(known: Tables, relation: Rel) -> Shown | None:
     p = relation.poly
     if relation.kind == "le":
         step = prove_le(known, p)
@@ -64,7 +64,7 @@ def _relation(known: Knowledge, relation: Rel) -> Shown | None:
     return _with_remainders(known, relation)
 
 
-def prove_le(known: Knowledge, p: Int) -> Step | None:
+def prove_le(known: Tables, p: Int) -> Step | None:
     """A step for p <= 0 from bounds."""
     relation = le_zero(p)
     if not isinstance(relation, Rel):
@@ -92,7 +92,7 @@ def prove_le(known: Knowledge, p: Int) -> Step | None:
     return _by_remainder_range(known, p) or _by_shift(known, p)
 
 
-def _by_remainder_range(known: Knowledge, p: Int) -> Step | None:
+def _by_remainder_range(known: Tables, p: Int) -> Step | None:
     """p with each  x % d, d > 0,  replaced by its greatest value d - 1 (or its least, 0, where it is subtracted)."""
     if not any(isinstance(a, Apply) and a.op == "floordiv" for a in p.atoms()):
         return None
@@ -121,7 +121,7 @@ def _by_remainder_range(known: Knowledge, p: Int) -> Step | None:
     return Step("linear", (step, *halves), ((g, *multipliers), -(-rest.const // g) * g - rest.const))
 
 
-def _by_shift(known: Knowledge, p: Int) -> Step | None:
+def _by_shift(known: Tables, p: Int) -> Step | None:
     if all(len(m) == 1 for m in p.terms):
         return None  # for linear terms it is interval arithmetic
     atoms = tuple(dict.fromkeys(p.atoms()))
@@ -132,7 +132,7 @@ def _by_shift(known: Knowledge, p: Int) -> Step | None:
     return step if top == 0 else Step("linear", (step,), ((1,), -top))
 
 
-def prove_ne(known: Knowledge, p: Int) -> Step | None:
+def prove_ne(known: Tables, p: Int) -> Step | None:
     """A step for p != 0: it is on one side of zero, an excluded value, or of another residue."""
     form, value = p - p.const, -p.const
     step = known.excluded.get(form, {}).get(value)
@@ -148,14 +148,14 @@ def prove_ne(known: Knowledge, p: Int) -> Step | None:
     return None
 
 
-def prove_eq(known: Knowledge, p: Int) -> Step | None:
+def prove_eq(known: Tables, p: Int) -> Step | None:
     """A step for p == 0 from both bounds."""
     above = prove_le(known, p)
     below = prove_le(known, -p) if above else None
     return Step("both", (above, below)) if above and below else None
 
 
-def _with_remainders(known: Knowledge, relation: Rel) -> Shown | None:
+def _with_remainders(known: Tables, relation: Rel) -> Shown | None:
     """Replace each x % d whose value the residue of x gives, and look again."""
     if not known.residues:
         return None
@@ -180,7 +180,7 @@ def _with_remainders(known: Knowledge, relation: Rel) -> Shown | None:
     return shown[0], Step("modulo", (shown[1], *equations), (relation, tuple(multipliers), shown[0]))
 
 
-def _junction(known: Knowledge, relation: Junction) -> Shown | None:
+def _junction(known: Tables, relation: Junction) -> Shown | None:
     """A conjunction is shown by all its parts and refuted by one; a disjunction the other way round."""
     parts = [direct(known, part) for part in relation.args]  # type: ignore[arg-type]
     decisive = relation.kind == "or"

@@ -19,7 +19,8 @@ from symbolic_shapes.errors import (
 from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, as_int, symbols_of
 from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact, Origin
 from symbolic_shapes.floats import float_symbols_of
-from symbolic_shapes.knowledge import Clash, Knowledge, Mark
+from symbolic_shapes.knowledge import Clash, Knowledge
+from symbolic_shapes.known_tables import Mark
 from symbolic_shapes.listener import Before, Listener
 from symbolic_shapes.models import Models
 from symbolic_shapes.proof import facts_used

@@ -11,7 +11,8 @@ from symbolic_shapes.differences import prove_by_chain
 from symbolic_shapes.direct import prove_le
 from symbolic_shapes.elimination import Found, Row, refute_rows, row_of
 from symbolic_shapes.expr import Apply, Atom, Int, Monomial, make_int
-from symbolic_shapes.knowledge import Bound, Clash
+from symbolic_shapes.knowledge import Clash
+from symbolic_shapes.known_tables import Bound
 from symbolic_shapes.proof import Step
 from symbolic_shapes.relations import Bool, Junction, Rel, Truth, le_zero, not_, or_
 

@@ -17,7 +17,7 @@ from symbolic_shapes.relations import Bool, le_zero, ne_zero
 from symbolic_shapes.rewrite import substitute, top_atoms
 
 if TYPE_CHECKING:
-    from symbolic_shapes.knowledge import Knowledge
+    from symbolic_shapes.known_tables import Tables
 
 Image = tuple[Int, Step | None]
 """What an atom equals, and the step that shows  atom - image == 0  (None: it is itself)."""
@@ -29,7 +29,7 @@ DEPTH = 24
 class Rewriter:
     """Images of atoms, remembered until knowledge changes."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Tables) -> None:
         self._known = knowledge
         self._images: dict[Atom, Image] = {}
         self._version = -1
@@ -115,7 +115,7 @@ class Rewriter:
 
 
 # -- laws with a condition that the facts must show -----------------------------------------------------------------
-def _constant(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
+def _constant(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     """lo <= atom <= hi with lo == hi."""
     lo, hi = known.range(atom)
     if lo != hi:
@@ -125,7 +125,7 @@ def _constant(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
     return as_int(int(lo)), Step("both", tuple(ends))
 
 
-def _floordiv(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
+def _floordiv(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     constant = _constant(known, atom)
     if constant:
         return constant
@@ -146,7 +146,7 @@ def _floordiv(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
     return image, Step("exact division", (nonzero[1],), (atom,))
 
 
-def _max(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
+def _max(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     args = atom.args
     for i, low in enumerate(args):
         for j, high in enumerate(args):
@@ -160,7 +160,7 @@ def _max(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
     return _constant(known, atom)
 
 
-def _ite(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
+def _ite(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     cond, then, other = atom.args
     truth = known.quick(cond)  # type: ignore[arg-type]
     if truth is None:
@@ -168,7 +168,7 @@ def _ite(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
     return (then if truth[0] else other), Step("ite chosen", (truth[1],), (atom,))  # type: ignore[return-value]
 
 
-def _rounding(known: Knowledge, atom: Apply) -> tuple[Int, Step] | None:
+def _rounding(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     image, conditions = laws.exact_rounding(atom)
     if image is None:
         return _constant(known, atom)
