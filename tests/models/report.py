@@ -315,7 +315,8 @@ def main() -> None:
     if missing := set(names) - set(models):
         parser.error(f"no models {sorted(missing)}")
     results = gather(names, exporters, options.workers, options.log, options.dynamic)
-    command = " ".join(["python -m tests.models.report", *sys.argv[1:]])
+    words = [word for word in sys.argv[1:] if not word.startswith("--log") and word != str(options.log)]
+    command = " ".join(["python -m tests.models.report", *words])
     title = "# Models with dynamic batch and length" if options.dynamic else "# Models"
     compared = "two inputs, and at other sizes" if options.dynamic else "two inputs"
     parts = [
