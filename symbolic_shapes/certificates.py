@@ -412,7 +412,10 @@ def _enumerate(checker: Checker, premises: Premises, data: tuple[Any, ...]) -> C
 
 
 def all_hold(relation: Bool, symbols: Sequence[Symbol], facts: Premises, ranges: Callable[[Atom], Interval]) -> bool:
-    """Whether a relation holds at each point of a small box that satisfies the facts; division by zero counts as no."""
+    """Whether a relation holds at each point of a small box that satisfies the facts; division by zero counts as no.
+
+    A fact that divides by zero at a point excludes nothing there: more facts never show less.
+    """
     ends = [ranges(s) for s in symbols]
     if float_symbols_of(relation) or any(isinstance(lo, float) or isinstance(hi, float) for lo, hi in ends):
         return False
@@ -425,11 +428,21 @@ def all_hold(relation: Bool, symbols: Sequence[Symbol], facts: Premises, ranges:
     for point in product(*axes):
         values = dict(zip(symbols, point))
         try:
-            if all(evaluate(f, values) for f in facts) and not evaluate(relation, values):  # type: ignore[arg-type]
+            if not _excluded(facts, values) and not evaluate(relation, values):
                 return False
         except (ArithmeticError, ValueError):
             return False
     return True
+
+
+def _excluded(facts: Premises, values: dict[Symbol, Any]) -> bool:
+    for fact in facts:
+        try:
+            if not evaluate(fact, values):  # type: ignore[arg-type]
+                return True
+        except (ArithmeticError, ValueError):
+            continue
+    return False
 
 
 RULES: dict[str, Callable[[Checker, Premises, tuple[Any, ...]], Claim]] = {

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeEnv, as_bool, eq
@@ -112,6 +112,7 @@ def test_the_order_of_simple_facts_changes_no_verdict() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(FACTS, relations(1), relations(1))
+@example([], ("<", "x", ("//", "x", "x")), ("and", ("<", "x", "y"), ("==", 5, ("*", "x", "x"))))
 def test_adding_a_fact_never_loses_a_proof(facts: list[Term], more: Term, goal: Term) -> None:
     try:
         env, symbols = environment(facts)
