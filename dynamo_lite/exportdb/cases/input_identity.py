@@ -17,6 +17,8 @@ ERROR = "input-identity"
 
 
 class Module(nn.Module):
+    table: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("table", torch.ones(3))
@@ -28,6 +30,8 @@ class Module(nn.Module):
 
 
 class Rewrite(nn.Module):
+    table: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("table", torch.ones(3))
