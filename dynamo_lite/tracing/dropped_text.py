@@ -28,7 +28,8 @@ _PUSHES = {
     "LOAD_METHOD": (1, 2),
 }
 """Instruction → how many values it takes off the stack, and how many it leaves."""
-TEXT_CALLS = (str, repr, ascii, format, str.format)
+TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
+"""The ids of the functions that make a text of what they are given."""
 
 
 def is_dropped(tracer: Tracer) -> bool:
@@ -48,7 +49,7 @@ def text_at_work(tracer: Tracer) -> int | None:
     percent = at_work == "BINARY_OP" and type(frame.stack[-1]) is str
     if percent or at_work in ("FORMAT_VALUE", "CONVERT_VALUE"):
         return len(frame.stack) - 1
-    return len(frame.stack) if at_work in ("CALL", "CALL_KW") and tracer.torch_function in TEXT_CALLS else None
+    return len(frame.stack) if at_work in ("CALL", "CALL_KW") and id(tracer.torch_function) in TEXT_CALLS else None
 
 
 def in_f_string(tracer: Tracer) -> bool:

@@ -280,7 +280,7 @@ class Tracer(Observer):
         return sizes_in_c.call_with_numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        if fn in dropped_text.TEXT_CALLS:
+        if id(fn) in dropped_text.TEXT_CALLS:
             result = self.size_texts.made(result)
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
