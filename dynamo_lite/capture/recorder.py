@@ -173,6 +173,8 @@ class Recorder(Outside):
         return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if func is _DROPOUT and len(args) == 3 and not args[2]:
+            return args[0]  # as eager does; the Python version of it (torch/_decomp/decompositions.py) copies
         was, self.running = self.running, True
         try:
             if self.env is None:
@@ -319,6 +321,7 @@ def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> I
 
 
 _REMEMBERS = frozenset({memo.Memory.ALL, memo.Memory.GRADIENT_VIEWS})
+_DROPOUT = torch.ops.aten.dropout.default
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})
 _METADATA_ASSERTED = frozenset(
     {torch.ops.aten.to.device, torch.ops.aten.to.dtype, torch.ops.aten.to.dtype_layout},

@@ -602,3 +602,20 @@ def modules_moved_to_where_they_are():
             return self.linear(x) + self.shift
 
     return M(), (t(2, 3),)
+
+
+@equal
+def dropout_that_is_off_is_its_argument():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.drop = nn.Dropout(0.5).eval()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            same = self.drop(x) is x, self.drop(self.weight) is self.weight
+            y = self.drop(x)
+            y += 1
+            return x * self.drop(self.weight), same
+
+    return M(), (t(3),)
