@@ -344,6 +344,8 @@ def _functions() -> dict[int, Rule]:
         id(torch._C.TensorBase._is_view): call_is_view,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
+    for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
+        rows[id(getattr(torch._C, name))] = subclass_asked.call_has_torch_function
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
     checkpoint = sys.modules.get("torch.utils.checkpoint")

@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.overrides import _get_current_function_mode_stack
 
+from dynamo_lite.capture.modes import FunctionMode
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_fake
 
 if TYPE_CHECKING:
@@ -26,6 +29,22 @@ def instance(tracer: Tracer, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
     if is_fake(value) and any(_tells(cls, classes) for cls in tracer.recorder.subclasses):
         _refuse(tracer)
+
+
+def call_has_torch_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
+    if tracer.recorder.subclasses and not tracer.in_library():
+        _refuse(tracer)
+    modes = _get_current_function_mode_stack()
+    if not all(isinstance(mode, FunctionMode) for mode in modes):
+        return NOT_HANDLED
+    for _ in modes:
+        torch._C._pop_torch_function_stack()
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        for mode in modes:
+            torch._C._push_on_torch_function_stack(mode)
 
 
 def _tells(cls: type, classes: Any) -> bool:

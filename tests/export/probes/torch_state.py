@@ -8,6 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd import forward_ad
+from torch.overrides import (
+    TorchFunctionMode,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+)
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..probe import equal, refused, sound, t
@@ -514,5 +520,27 @@ def dual_numbers():
         with forward_ad.dual_level():
             dual = forward_ad.make_dual(x, torch.ones_like(x))
             return tuple(forward_ad.unpack_dual(dual.sin()))
+
+    return forward, (t(3),)
+
+
+class Passing(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class Handled:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "handled"
+
+
+@equal
+def who_overrides_torch_functions():
+    def forward(x):
+        alone = has_torch_function((x,)), has_torch_function_unary(x), has_torch_function_variadic(x, x)
+        with Passing():
+            below = has_torch_function((x,))
+        return x * 2 if has_torch_function((x,)) else x + 1, alone, below, has_torch_function((x, Handled()))
 
     return forward, (t(3),)
