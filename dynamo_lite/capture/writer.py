@@ -198,6 +198,8 @@ class GraphWriter:
         assert last is not None
         with self.graph.inserting_after(last):
             self.last_first = node = self.size_node(function, args, val)
+        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
+        node.meta["nn_module_stack"] = dict([*node.meta["nn_module_stack"].items()][:1])
         return node
 
 

@@ -242,6 +242,7 @@ class _Inserter:
         """A size of an input: behind the placeholders, where the recorder reads them too."""
         cursor, self._cursor = self._cursor, self._last_input
         node = self._make(function, args, value)
+        node.meta["nn_module_stack"] = dict([*node.meta.get("nn_module_stack", {}).items()][:1])
         self._last_input, self._cursor = node, node if cursor.op in ("placeholder", "root") else cursor
         return node
 
