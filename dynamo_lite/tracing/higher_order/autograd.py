@@ -50,6 +50,17 @@ def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     if before is None:
         recorder.around_function = torch.is_grad_enabled()
     try:
-        return tracer.vm.interpret_function(fn, args, kwargs)
+        result = tracer.vm.interpret_function(fn, args, kwargs)
     finally:
         recorder.around_function = before
+    return _without_gradients(args, result) if before is None and torch.is_grad_enabled() else result
+
+
+def _without_gradients(args: tuple[Any, ...], result: Any) -> Any:
+    """The result, where what the Function keeps from learning (`ctx.mark_non_differentiable`) is detached: autograd
+    would differentiate the operators that it is made of."""
+    if not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
+        return result
+    if isinstance(result, torch.Tensor):
+        return result.detach() if result.is_floating_point() and not result.requires_grad else result
+    return tuple(_without_gradients(args, part) for part in result) if type(result) is tuple else result

@@ -619,3 +619,31 @@ def dropout_that_is_off_is_its_argument():
             return x * self.drop(self.weight), same
 
     return M(), (t(3),)
+
+
+class Split(torch.autograd.Function):
+    """Its second result does not learn."""
+
+    @staticmethod
+    def forward(ctx, x):
+        sign = x.sign()
+        ctx.mark_non_differentiable(sign)
+        return x * 2, sign
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        return grad * 2
+
+
+@equal
+def results_of_a_function_that_do_not_learn():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            learns, does_not = Split.apply(self.weight * x)
+            return learns, does_not, does_not + 1, Split.apply(x)
+
+    return M(), (t(3),)
