@@ -35,6 +35,7 @@ from dynamo_lite.tracing import (
     unread_text,
 )
 from dynamo_lite.tracing import effects as effects_of
+from dynamo_lite.tracing.alike import is_made_alike
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
@@ -350,6 +351,7 @@ def retrace(first: Run) -> None:
             same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
             pending = second.effects.pending
             again = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
+            again = [effect for effect in again if not is_made_alike(effect)]
     except InternalError:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:
@@ -357,4 +359,5 @@ def retrace(first: Run) -> None:
     if again or not same:
         raise effects_of.error(first.tracer, change)
     for effect in first.effects.pending:
-        first.tracer.note(f"{effects_of.describe_target(first.tracer, effect)} is set on the first call only")
+        how = "becomes an equal container in each call" if is_made_alike(effect) else "is set on the first call only"
+        first.tracer.note(f"{effects_of.describe_target(first.tracer, effect)} {how}")

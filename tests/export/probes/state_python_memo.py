@@ -428,3 +428,51 @@ def class_attribute_rebound_and_read_through_an_instance():
         return y
 
     return forward, (t(3),)
+
+
+@equal
+def containers_made_anew_with_the_same_in_them():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.tables = [torch.ones(3), torch.zeros(3)]
+            self.named = {"a": torch.ones(3), "n": [1, (2, 3)]}
+            self.before = self.tables
+
+        def forward(self, x):
+            self.tables = [table.to(x.device) for table in self.tables]
+            self.named = {key: v.to(x) if key == "a" else [1, (2, len(v) + 1)] for key, v in self.named.items()}
+            return x + self.tables[0] * self.named["a"] + self.named["n"][0]
+
+    return M(), (t(3),)
+
+
+@refused("python-state")
+def container_made_anew_that_was_another_one_before():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.values = self.same = [1, 2]
+
+        def forward(self, x):
+            first = self.values is self.same
+            self.values = list(self.values)
+            return x + (1 if first else 2)
+
+    return M(), (t(3),)
+
+
+@refused("python-state")
+def containers_made_anew_in_another_order_or_longer():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.order, self.values = {"a": 1, "b": 2}, []
+
+        def forward(self, x):
+            first = next(iter(self.order.values())) + len(self.values)
+            self.order = dict(reversed(self.order.items()))
+            self.values = [*self.values, None]
+            return x * first
+
+    return M(), (t(3),)
