@@ -199,8 +199,14 @@ class GraphWriter:
         with self.graph.inserting_after(last):
             self.last_first = node = self.size_node(function, args, val)
         # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
-        node.meta["nn_module_stack"] = dict([*node.meta["nn_module_stack"].items()][:1])
+        in_root(node)
         return node
+
+
+def in_root(node: fx.Node) -> None:
+    """Says that `node` belongs to the root module, whichever module was being called."""
+    stack = node.meta.get("nn_module_stack", {})
+    node.meta["nn_module_stack"] = {key: entry for key, entry in stack.items() if key == "L__self__"}
 
 
 def _refuse(arg: Any) -> None:

@@ -102,13 +102,13 @@ def build_program(
 
 
 def _place_in_root(graph: fx.Graph, root: nn.Module | None) -> None:
-    """Nodes made outside of every module (sizes that are outputs, a plain function's operators) belong to the root:
-    torch.export.unflatten wants a module for each node."""
+    """Nodes made outside of every module (sizes that are outputs, a plain function's operators) belong to the root, and
+    so do the modules that a function calls: torch.export.unflatten wants a module for each node, below the root."""
     name = "torch.nn.modules.module.Module" if root is None else f"{type(root).__module__}.{type(root).__qualname__}"
     stack = {"L__self__": ("", name)}
     for node in graph.nodes:
-        if node.op == "call_function" and not node.meta.get("nn_module_stack"):
-            node.meta["nn_module_stack"] = stack
+        if node.op == "call_function" and "L__self__" not in node.meta.get("nn_module_stack", ()):
+            node.meta["nn_module_stack"] = {**stack, **node.meta.get("nn_module_stack", {})}
 
 
 def _insert_asserts(recorder: Recorder, solution: Solution | None) -> None:

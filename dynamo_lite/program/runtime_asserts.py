@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.size_nodes import SizeNodes
+from dynamo_lite.capture.writer import in_root
 from dynamo_lite.program._torch import CallMethodKey, ConvertIntKey, DivideByKey
 from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
@@ -242,7 +243,7 @@ class _Inserter:
         """A size of an input: behind the placeholders, where the recorder reads them too."""
         cursor, self._cursor = self._cursor, self._last_input
         node = self._make(function, args, value)
-        node.meta["nn_module_stack"] = dict([*node.meta.get("nn_module_stack", {}).items()][:1])
+        in_root(node)
         self._last_input, self._cursor = node, node if cursor.op in ("placeholder", "root") else cursor
         return node
 

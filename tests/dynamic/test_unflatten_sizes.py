@@ -67,3 +67,18 @@ def test_unflattened_equals_eager(module: nn.Module) -> None:
         x = torch.randn(batch, length, 4)
         torch.testing.assert_close(unflattened(x), module(x))
         torch.testing.assert_close(program.module()(x), module(x))
+
+
+def test_a_function_that_calls_modules() -> None:
+    """The function is the root, and the modules are below it."""
+    linear, flat = nn.Linear(4, 4), Flat()
+
+    def forward(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        n = x.shape[0]
+        return torch.relu(x), linear(x).sum(), nn.ReLU()(linear(x * 2)), flat(x + n)[:n]
+
+    program = dynamo_lite.export(forward, (torch.randn(3, 4),), dynamic_shapes=({0: Dim.AUTO},))
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(torch.export.unflatten(copy.deepcopy(program))(x), forward(x))
+    nodes = [node for node in program.graph.nodes if node.op == "call_function"]
+    assert all("L__self__" in node.meta["nn_module_stack"] for node in nodes)
