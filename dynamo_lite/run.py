@@ -22,7 +22,6 @@ from dynamo_lite.program.layout_guards import layout_guards
 from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs
 from dynamo_lite.tracing import (
     addresses,
-    dropped_text,
     hidden_tensors,
     kept_sizes,
     lost_gradients,
@@ -146,9 +145,8 @@ class Run:
         args, kwargs = self.inputs.unflatten(leaves)
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
-            in_f_string = lambda: dropped_text.in_f_string(tracer)  # noqa: E731
-            refused = tensor_text.refused(tracer.refuse_text, in_operator, in_f_string)
-            numbers = size_protocol.as_numbers(tracer.size_texts)
+            refused = tensor_text.refused(tracer.refuse_text, in_operator, tracer.texts)
+            numbers = size_protocol.as_numbers(tracer.texts)
             with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
                 result = tracer.vm.enter(self.mod, args, kwargs)

@@ -14,7 +14,6 @@ import torch
 from dynamo_lite.interpreter.handler_table import HANDLERS
 from dynamo_lite.interpreter.sentinels import NULL
 from dynamo_lite.tracing import rules
-from dynamo_lite.tracing.kinds import is_tensor
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -50,15 +49,6 @@ def text_at_work(tracer: Tracer) -> int | None:
     if percent or at_work in ("FORMAT_VALUE", "CONVERT_VALUE"):
         return len(frame.stack) - 1
     return len(frame.stack) if at_work in ("CALL", "CALL_KW") and id(tracer.torch_function) in TEXT_CALLS else None
-
-
-def in_f_string(tracer: Tracer) -> bool:
-    """Whether the instruction at work formats a tensor for an f-string. The tracer looks out for such texts then."""
-    frame = tracer.vm.frame if tracer.sees_python else None
-    if frame is None or _NAMES.get(frame.info.ops[frame.pc - 1][0]) != "FORMAT_VALUE" or not is_tensor(frame.stack[-1]):
-        return False
-    tracer.uses_texts = True
-    return True
 
 
 def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:

@@ -24,7 +24,7 @@ from torch.fx.experimental import sym_node
 from dynamo_lite.tracing.size_kinds import NUMBERS, PYTHON_TYPE, number
 
 if TYPE_CHECKING:
-    from dynamo_lite.tracing.size_text import SizeTexts
+    from dynamo_lite.tracing.texts_at_work import TextsAtWork
 
 _OURS = ("dynamo_lite.capture", "dynamo_lite.program", "dynamo_lite.tracing")
 _TORCH = frozenset({"torch", "symbolic_shapes", "sympy"})
@@ -172,7 +172,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 @contextmanager
-def as_numbers(texts: SizeTexts | None = None) -> Iterator[None]:
+def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
     """While inside, stand-ins answer the program in this thread as numbers do.
 
     `texts` says where a number is for a text that nobody reads as yet: then none is taken.
@@ -188,7 +188,7 @@ def as_numbers(texts: SizeTexts | None = None) -> Iterator[None]:
         plain = getattr(kind, name)
 
         def method(self: Any) -> Any:
-            if threading.get_ident() == thread and texts is not None and texts.ask(self, 1):
+            if threading.get_ident() == thread and texts is not None and texts.ask_size(self, 1):
                 return int(in_example(self))  # "%d" % n
             return plain(self)
 
@@ -202,7 +202,7 @@ def as_numbers(texts: SizeTexts | None = None) -> Iterator[None]:
                 return hash(known)  # it has been a key, whose dict torch may look at
             if threading.get_ident() != thread or asked_by_torch(1):
                 return plain(self, *args)
-            if name != "__hash__" and texts is not None and texts.ask(self, 1):
+            if name != "__hash__" and texts is not None and texts.ask_size(self, 1):
                 return getattr(in_example(self), name)(*args)
             return answer(self, *args)
 

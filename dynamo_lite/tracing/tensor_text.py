@@ -1,8 +1,8 @@
 """The text of a tensor during a trace: it would show data that is not there, so it is refused.
 
 repr(), str(), f-strings and the text of a container of tensors all end in two places of torch's, which are replaced
-while a trace runs, for its thread only. An f-string with a tensor in it is an `UnreadText`: it is refused when somebody
-reads it. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
+while a trace runs, for its thread only. What the program makes of such a text is an `UnreadText` (texts_at_work.py),
+which is refused when somebody reads it. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import _tensor_str
 
-from dynamo_lite.tracing.unread_text import unread
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.texts_at_work import TextsAtWork
 
 _SHOWN = "tensor(...)"
 
 
 @contextmanager
 def refused(
-    refuse: Callable[[], None], in_operator: Callable[[], bool], in_f_string: Callable[[], bool]
+    refuse: Callable[[], None], in_operator: Callable[[], bool], texts: TextsAtWork
 ) -> Iterator[None]:
-    """While inside, the text of any tensor calls `refuse` in this thread; `in_f_string()`: it is an `UnreadText`.
+    """While inside, the text of any tensor calls `refuse` in this thread, unless it is for one of `texts`.
 
     Not where `in_operator()`: kernels make texts that nobody sees (torch's argument parser formats what does not fit an
     overload before it tries the next one).
@@ -41,9 +42,8 @@ def refused(
         return made() if threading.get_ident() == thread else plain(self, spec)
 
     def made() -> str:
-        if in_f_string():
-            return unread(_SHOWN, refuse)
-        refuse()
+        if not texts.ask_tensor():
+            refuse()
         return _SHOWN
 
     plain = torch.Tensor.__format__

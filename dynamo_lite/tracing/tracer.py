@@ -55,8 +55,8 @@ from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
-from dynamo_lite.tracing.size_text import SizeTexts
 from dynamo_lite.tracing.spelling import spelled
+from dynamo_lite.tracing.texts_at_work import TextsAtWork
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import asks_for_frames, is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
@@ -108,7 +108,7 @@ class Tracer(Observer):
         self.torch_function: Any = None
         self.call_serial = 0
         self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
-        self.size_texts = SizeTexts(self)
+        self.texts = TextsAtWork(self)
         self.number_for: str | None = None  # what a number is being taken for (sizes.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self._rules = rules.table()
@@ -281,7 +281,7 @@ class Tracer(Observer):
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if id(fn) in dropped_text.TEXT_CALLS:
-            result = self.size_texts.made(result)
+            result = self.texts.made(result)
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
@@ -292,7 +292,7 @@ class Tracer(Observer):
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
         self.writes.after_operator(operands, result)
-        return self.size_texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
+        return self.texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
@@ -365,7 +365,7 @@ class Tracer(Observer):
         return result
 
     def on_formatted(self, text: str) -> str:
-        return self.size_texts.made(text)
+        return self.texts.made(text)
 
     def on_text(self, parts: list[str]) -> str:
         return unread_text.joined(parts)

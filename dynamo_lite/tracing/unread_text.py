@@ -1,8 +1,8 @@
 """Texts that rest on what the program has not asked yet: a tensor's data, the number that a size is.
 
 Most such texts are messages of checks that hold: made, handed on and dropped. So an f-string with a tensor or a size in
-it costs nothing until somebody reads it. Then a tensor's is refused (`tensor_text.py`), and a size's fixes the size
-(`size_text.py`). Python code reads a text by its methods; C code may look at the characters at once, so the tracer
+it costs nothing until somebody reads it. Then a tensor's is refused, and a size's fixes the size
+(`texts_at_work.py`). Python code reads a text by its methods; C code may look at the characters at once, so the tracer
 looks at what C code is given (`check_call`).
 """
 
@@ -37,7 +37,7 @@ class UnreadText(str):
     read: Callable[[], None]
 
     def __format__(self, spec: str) -> str:
-        return self if not spec else str.__format__(plain(self), spec)
+        return self if not spec else unread(str.__format__(self, spec), self.read)
 
     def __add__(self, other: Any) -> Any:
         return joined((self, other)) if isinstance(other, str) else NotImplemented

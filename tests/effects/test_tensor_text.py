@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import json
 import logging
+import pprint
+import reprlib
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -28,6 +30,15 @@ def _check(holds: bool, message: str) -> None:
 
 def _message(x: Tensor) -> Tensor:
     _check(x.dim() == 1, f"bad {x} and {x.sum()} of {x.shape}")
+    return x * 2
+
+
+def _made_otherwise(x: Tensor) -> Tensor:
+    _check(x.dim() == 1, f"bad {[x, {'a': x}]!r:>10}")
+    _check(x.dim() == 1, "bad " + str(x) + repr((x,)))
+    _check(x.dim() == 1, "bad %s, %r" % (x, [x]))  # noqa: UP031
+    _check(x.dim() == 1, "bad {} {a[0]}".format(x, a=[x]))  # noqa: UP032
+    _check(x.dim() == 1, f"bad {nn.Parameter(torch.ones(2))} {torch.ones(2, dtype=torch.int64).tolist()[:0]}")
     return x * 2
 
 
@@ -70,7 +81,7 @@ def _written(x: Tensor) -> Tensor:
     return x * len(stream.getvalue())
 
 
-UNREAD: list[Callable[[Tensor], Tensor]] = [_message, _caught, _talk]
+UNREAD: list[Callable[[Tensor], Tensor]] = [_message, _made_otherwise, _caught, _talk]
 READ: dict[str, Callable[[Tensor], Any]] = {
     "output": lambda x: (x, f"{x}"),
     "length": lambda x: x * len(f"{x}"),
@@ -98,6 +109,17 @@ READ: dict[str, Callable[[Tensor], Any]] = {
     "bytes": lambda x: x * len(bytes(f"{x}", "ascii")),
     "operator": lambda x: torch.einsum(f"{x}", x),
     "message of an error": _error_text,
+    "of a list": lambda x: x * len(f"{[x]}"),
+    "of a dict of lists": lambda x: x * len(f"{ {'a': [x]} }"),
+    "padded": lambda x: x * len(f"{f'{x}':>30}"),
+    "str": lambda x: x * len(str(x)),
+    "str of a tuple": lambda x: x * len(str((x, 1))),
+    "repr": lambda x: x * len(repr(x)),
+    "percent of a tensor": lambda x: x * len("%s" % x),  # noqa: UP031
+    "percent of a list": lambda x: x * len("%s" % [x]),
+    "format of a tensor": lambda x: x * len("{} {}".format(1, x)),  # noqa: UP032
+    "pretty": lambda x: x * len(pprint.pformat([x] * 30)),
+    "short": lambda x: x * len(reprlib.repr([x])),
     "json": lambda x: x * len(json.dumps({"a": [f"{x}"]})),
     "repr of objects": lambda x: x * len(repr([_Box(x)])),
     "joined by a generator": lambda x: x * len("".join(f"{part}" for part in [x])),
