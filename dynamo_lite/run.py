@@ -39,8 +39,9 @@ from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.torch_state import TorchState
-from dynamo_lite.tracing.tracer import Abort, Tracer
+from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.unread_text import UnreadText
 from symbolic_shapes import Origin
 from symbolic_shapes.facts import Fact

@@ -18,10 +18,11 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.lenient_recorder import LenientRecorder
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.shadow import NoShadow, Shadow
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
 from dynamo_lite.tracing.torch_state import modes_off
-from dynamo_lite.tracing.tracer import Abort, Tracer
+from dynamo_lite.tracing.tracer import Tracer
 from symbolic_shapes.errors import DataDependentQuestion
 
 _LEFT_OUT = frozenset({"global-rng", "process-state", "outside-world", "global-state"})

@@ -7,11 +7,9 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from types import CellType, FunctionType
 from typing import Any, NoReturn
 
@@ -19,9 +17,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
-from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED, Observer
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
+from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.size_check import ambiguous, input_paths
 from dynamo_lite.tracing import (
     addresses,
@@ -48,34 +45,25 @@ from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCaches
-from dynamo_lite.tracing.marks import Mark, frames_at
+from dynamo_lite.tracing.marks import Mark
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.poison import Unrecordable
 from dynamo_lite.tracing.printing import Listeners
 from dynamo_lite.tracing.reads import Reads
 from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.refusing import Abort, Refusing
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
-from dynamo_lite.tracing.spelling import spelled
 from dynamo_lite.tracing.texts_at_work import TextsAtWork
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.trusted import asks_for_frames, is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
-from symbolic_shapes import DataDependentQuestion, Origin, UnknownValue
+from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
-_TORCH = str(Path(torch.__file__).parent)
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
-class Abort(BaseException):
-    """Carries a GraphBreak through the program: not an Exception, so that its handlers let it pass."""
-
-    def __init__(self, error: DynamoLiteError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-class Tracer(Observer):
+class Tracer(Refusing):
     """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
 
     sees_python = True
@@ -83,12 +71,11 @@ class Tracer(Observer):
     recorder_type = Recorder
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
+        super().__init__()
         self.root = root
         self.inputs = inputs
         self.guards: list[str] = []
         self.recorder = recorder
-        self._notes: dict[str, Mark] = {}
-        self.broken: DynamoLiteError | None = None
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.listeners = Listeners()
@@ -114,7 +101,6 @@ class Tracer(Observer):
         self._rules = rules.table()
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
-        self.vm = Interpreter(self)
         self.reads = Reads(self.vm, is_trusted)
         self.made_dicts: set[int] = set()
         self.made_wrappers: dict[int, Any] = {}  # tensors around others that the program has made, by id
@@ -124,68 +110,21 @@ class Tracer(Observer):
         """Whether a text is being made that nobody reads, where no interpreter is to tell (dynamo_lite/nonstrict)."""
         return False
 
-    # ---- where the program is
+    def _stop_if_ours(self, error: Exception) -> None:
+        """An error of a rule's own code must not reach the program, which might catch it and go another way."""
+        at = error.__traceback__
+        while at is not None and at.tb_next is not None:
+            at = at.tb_next
+        code = at.tb_frame.f_code if at is not None else None
+        if code is not None and code.co_filename in _OWN_FILES and code is not rules.run_native.__code__:
+            raise Abort(self.internal(error))
 
-    def where(self) -> tuple[UserFrame, ...]:
-        """The program's stack, outermost first."""
-        return frames_at(self.mark())
-
-    def mark(self) -> Mark:
-        """Where the program is: cheap enough for each write, made into frames (`frames_at`) when somebody asks."""
-        marks = []
-        frame = self.vm.frame
-        while frame is not None:
-            marks.append((frame.code, frame.info, frame.pc))
-            frame = frame.back
-        return tuple(marks)
-
-    def origin(self) -> Origin:
-        """The program's line for a fact about sizes: the innermost one that is not torch's own."""
-        return self.origin_of(self.mark())
-
-    def origin_of(self, mark: Mark) -> Origin:
-        """The same for another place of the program."""
-        frames = frames_at(mark)
-        if not frames:
-            return Origin("user line", note="outside of the program")
-        at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
-        return Origin("user line", at.filename, at.lineno, at.source, stack=frames)
-
-    def in_library(self) -> bool:
-        """Whether the innermost frame is the standard library's or trusted code."""
-        frame = self.vm.frame
-        return frame is not None and rules.in_library(str(frame.globals.get("__name__", "")))
-
-    @property
-    def notes(self) -> dict[str, tuple[UserFrame, ...]]:
-        """What the report tells: text → where it first happened."""
-        return {text: frames_at(mark) for text, mark in self._notes.items()}
-
-    # ---- refusing and noting
-
-    def note(self, text: str) -> None:
-        """Remember something that the report tells (once a text, with the line of the first time)."""
-        if text not in self._notes:
-            self._notes[text] = self.mark()
+    # ---- refusals of their own kind
 
     def unrecordable(self, name: str) -> Unrecordable:
         """What stands for the result of `name`: refused where it is used, but for a text that nobody sees."""
         is_dropped = partial(dropped_text.is_dropped, self)
         return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
-
-    def refuse(self, id: str, **names: Any) -> NoReturn:
-        """Stop the trace with the refusal `id` at the program's line."""
-        self.abort(self.refusal(id, **names))
-
-    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
-        """The error of refusal `id`, at `mark` or where the program is."""
-        row = REFUSALS[id]
-        where = frames_at(self.mark() if mark is None else mark)
-        return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
-
-    def lets_pass(self, text: str) -> bool:
-        """Whether the trace goes on though `text` is true, which a strict one refuses."""
-        return False
 
     def undecided(self, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
@@ -208,32 +147,6 @@ class Tracer(Observer):
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
         return UnsupportedCall(error.id, error.what, error.instead, self.where())
-
-    def refuse_text(self) -> None:
-        """Somebody reads the text of a tensor: the program, or the user the message of its error when all is over."""
-        if not self.vm.retired:
-            self.refuse("tensor-repr")
-
-    def abort(self, error: DynamoLiteError) -> NoReturn:
-        """Stop the trace. The first error counts, even if the program swallows what is raised here."""
-        if self.broken is None:
-            self.broken = error
-        raise Abort(self.broken)
-
-    def _stop_if_ours(self, error: Exception) -> None:
-        """An error of a rule's own code must not reach the program, which might catch it and go another way."""
-        at = error.__traceback__
-        while at is not None and at.tb_next is not None:
-            at = at.tb_next
-        code = at.tb_frame.f_code if at is not None else None
-        if code is not None and code.co_filename in _OWN_FILES and code is not rules.run_native.__code__:
-            raise Abort(self._internal(error))
-
-    def _internal(self, error: Exception) -> DynamoLiteError:
-        if self.broken is None:
-            text = "".join(traceback.format_exception(error))
-            self.broken = InternalError(f"the tracer itself failed; please report this program\n{text}")
-        return self.broken
 
     # ---- the observer's methods
 

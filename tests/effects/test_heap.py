@@ -22,7 +22,8 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.doors import is_door
 from dynamo_lite.interpreter.frame import Frame
 from dynamo_lite.tracing.poison import Unrecordable
-from dynamo_lite.tracing.tracer import Abort, Tracer
+from dynamo_lite.tracing.refusing import Abort
+from dynamo_lite.tracing.tracer import Tracer
 
 OF_A_TRACE = (
     *(FakeTensor, FakeTensorMode, torch.SymInt, torch.SymFloat, torch.SymBool, fx.Node, fx.Graph, fx.Proxy),
