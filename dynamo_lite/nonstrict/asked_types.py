@@ -44,25 +44,31 @@ class AskedTypes:
 
 
 def _type_for(tracer: NativeTracer) -> type:
-    """A class that stands for `type`: called with one argument, it answers as strict mode does."""
+    """A class that stands for `type`: called with one argument, it answers as strict mode does.
+
+    A metaclass of the program's has it for a base; what is asked of that one is its own business.
+    """
 
     class Metaclass(type):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if cls is not stand_in:
+                return super().__call__(*args, **kwargs)
             answer = call_type(tracer, type, args, kwargs)
             return type(*args, **kwargs) if answer is NOT_HANDLED else answer
 
         def __instancecheck__(cls, instance: Any) -> bool:
-            return isinstance(instance, type)
+            return isinstance(instance, type) if cls is stand_in else super().__instancecheck__(instance)
 
         def __subclasscheck__(cls, subclass: type) -> bool:
-            return issubclass(subclass, type)
+            return issubclass(subclass, type) if cls is stand_in else super().__subclasscheck__(subclass)
 
         def __eq__(cls, other: object) -> bool:
-            return other is cls or other is type
+            return other is cls or (cls is stand_in and other is type)
 
         __hash__ = type.__hash__
 
-    return Metaclass("type", (type,), {"__new__": type.__new__})
+    stand_in = Metaclass("type", (type,), {"__new__": type.__new__})
+    return stand_in
 
 
 def _hash_for(tracer: NativeTracer) -> Callable[[Any], int]:

@@ -138,7 +138,8 @@ _CALL_MODULE: Any = nn.Module._wrapped_call_impl
 
 def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
     """id → (Python function, rule) for those rules that hold natively as well; all are torch's own functions."""
-    named = (*skipped.TRUE_WHILE_TRACING, *skipped.BACKWARD, "torch.utils.checkpoint:checkpoint", _SWAP)
+    unseen = (*skipped.DISPATCH_MODES, *skipped.DUAL_NUMBERS, *skipped.NESTED)
+    named = (*skipped.TRUE_WHILE_TRACING, *skipped.BACKWARD, *unseen, "torch.utils.checkpoint:checkpoint", _SWAP)
     functions = [_CALL_MODULE, *higher_order.callables(), *map(loaded, named)]
     return {id(fn): (fn, table[id(fn)]) for fn in functions if type(fn) is FunctionType and id(fn) in table}
 

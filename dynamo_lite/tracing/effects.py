@@ -140,7 +140,8 @@ def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     if isinstance(root, nn.Module):
         for path, module in root.named_modules():
             for registry in ("_buffers", "_parameters"):
-                rows[id(module.__dict__[registry])] = (registry, path)
+                if registry in module.__dict__:  # a scripted or traced module keeps its own in C++
+                    rows[id(module.__dict__[registry])] = (registry, path)
     return rows
 
 

@@ -211,12 +211,16 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
     "torch._utils:is_compiling",
 )
 
+# A tangent is computed below the operators, where no recording sees it; torch.func.jvp is recorded.
+DUAL_NUMBERS: tuple[str, ...] = (
+    "torch.autograd.forward_ad:enter_dual_level",
+    "torch.autograd.forward_ad:make_dual",
+)
+
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
     "torch.func:linearize",
-    # A tangent is computed below the operators, where no recording sees it; torch.func.jvp is recorded.
-    "torch.autograd.forward_ad:enter_dual_level",
-    "torch.autograd.forward_ad:make_dual",
+    *DUAL_NUMBERS,
 )
 
 # How a class is flattened that an export made a container (program/containers.py): the program's own pytree knew it as

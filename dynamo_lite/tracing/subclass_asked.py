@@ -33,7 +33,9 @@ def instance(tracer: Tracer, value: Any, classes: Any) -> None:
 
 def call_has_torch_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
-    if tracer.recorder.subclasses and not tracer.in_library():
+    if tracer.in_library():
+        return NOT_HANDLED  # torch's own functions come to the mode by it
+    if tracer.recorder.subclasses:
         _refuse(tracer)
     modes = _get_current_function_mode_stack()
     if not all(isinstance(mode, FunctionMode) for mode in modes):

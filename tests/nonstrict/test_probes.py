@@ -16,6 +16,8 @@ HARD = {
     "data_values.hash_of_an_object": {NOTED, EQUAL},
     "data_values.numpy_random": {NOTED},
     "data_values.own_random_generator": {NOTED},
+    "torch_state.dispatch_mode_in_forward": {REFUSED},
+    "torch_state.dual_numbers": {REFUSED},
     "effects_opaque.numpy_table_changed_after_it_became_a_tensor": {NOTED, REFUSED},
     "effects_tensors.grad_function_name": {NOTED},
     "effects_tensors.identity_with_a_buffer_asked": {NOTED},
