@@ -27,6 +27,7 @@ from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.own_keys import is_under_an_own_key
 from dynamo_lite.tracing.paths import path_of
+from dynamo_lite.tracing.scratch_entries import is_scratch_entry
 from dynamo_lite.tracing.skipped import INVISIBLE
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.writes import is_invisible
@@ -184,9 +185,11 @@ def _is_scratch(tracer: Tracer, change: Change) -> bool:
         return False
     if change.part.startswith("member"):
         return False  # a class is read through its instances, which `read_first` does not relate to it
-    if change.part == "items":  # `in`, len() and loops over a dict are not seen; a module's globals have none of these
-        if not _is_globals(owner) or (id(owner), change.key) in read:
-            return False
+    if change.part == "items":
+        if change.key is None or (id(owner), change.key) in read:
+            return False  # None: the order of a dict, or all of a list
+        if not _is_globals(owner):
+            return is_scratch_entry(tracer, change)
         return not was_looked_at(tracer, owner, owner, change.key)
     if change.part == "cell":
         return not any(holder == id(owner) for holder, _ in read)

@@ -11,7 +11,6 @@ import _thread
 import array
 import collections
 from collections.abc import Callable
-from functools import partial
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -81,15 +80,29 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 )
 
 
+class Of:
+    """`read` or `restore` of one container. Not a functools.partial: the collector is asked who holds the container
+    (scratch_entries.py), and takes those for the program's."""
+
+    __slots__ = ("_fn", "_owner")
+
+    def __init__(self, fn: Callable[..., Any], owner: Any) -> None:
+        self._fn = fn
+        self._owner = owner
+
+    def __call__(self, *args: Any) -> Any:
+        return self._fn(self._owner, *args)
+
+
 def container(owner: Any) -> Snapshot | None:
     """The items of a built-in container (or of a subclass of one); None when `owner` is none of these."""
     mro = type(owner).__mro__
     for base, read, restore in _CONTAINERS:
         if base in mro:
-            return Snapshot(owner, "items", read(owner), partial(read, owner), partial(restore, owner))
+            return Snapshot(owner, "items", read(owner), Of(read, owner), Of(restore, owner))
     if memory.is_ndarray(owner):
         read, restore = memory.read_ndarray, memory.restore_ndarray
-        return Snapshot(owner, "items", read(owner), partial(read, owner), partial(restore, owner))
+        return Snapshot(owner, "items", read(owner), Of(read, owner), Of(restore, owner))
     return None
 
 
