@@ -22,7 +22,7 @@ def test_raises_on_the_data_that_eager_raises_on(program: Callable[[Tensor], Ten
         torch.testing.assert_close(run(x), program(x))
     with pytest.raises(Exception):  # noqa: B017
         program(BAD)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError), torch.enable_grad():  # a program that raises leaves gradients as they were there
         run(BAD)
 
 
