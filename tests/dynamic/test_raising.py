@@ -15,6 +15,12 @@ from .raising_programs import BRANCH, RAISE
 GOOD, BAD = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -2.0, 3.0])
 
 
+@pytest.fixture(autouse=True)
+def validating(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.compile switches torch.distributions' checks off for the process (torch/_dynamo/eval_frame.py)."""
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)
+
+
 @pytest.mark.parametrize("program", RAISE, ids=lambda fn: fn.__name__)
 def test_raises_on_the_data_that_eager_raises_on(program: Callable[[Tensor], Tensor]) -> None:
     run = dynamo_lite.export(program, (GOOD,)).module()
