@@ -25,7 +25,11 @@ _MESSAGE = frozenset(
 )
 _RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
 _HANDLED, _WITH, _RERAISES = HANDLERS["PUSH_EXC_INFO"], HANDLERS["WITH_EXCEPT_START"], HANDLERS["RERAISE"]
-_COPIES, _POPS = HANDLERS["COPY"], HANDLERS["POP_EXCEPT"]
+_CLEANS = frozenset(
+    HANDLERS[name] for name in ("COPY", "POP_EXCEPT", "SWAP", "POP_TOP", "STORE_FAST", "STOPITERATION_ERROR")
+)
+"""What runs before an exception is raised again: after a handler, around an inlined comprehension (PEP 709), at the end
+of a generator (which turns a StopIteration into a RuntimeError, PEP 479)."""
 
 
 def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
@@ -65,8 +69,9 @@ def may_be_caught(frame: Any) -> bool:
 def _raised_again(frame: Any, handler: Any) -> int | None:
     """The instruction at which an exception handler that cannot end there raises the exception again; else None."""
     ops, at = frame.info.ops, handler.target
-    if ops[at][0] is _COPIES and ops[at + 1][0] is _POPS and ops[at + 2][0] is _RERAISES:
-        return int(at + 2)
+    end = next(i for i in range(at, len(ops)) if ops[i][0] not in _CLEANS)
+    if ops[end][0] is _RERAISES:
+        return end
     if ops[at][0] is not _HANDLED or ops[at + 1][0] is not _WITH or not _lets_through(frame.stack, handler.depth):
         return None
     return next((i for i in range(at + 2, min(at + 6, len(ops))) if ops[i][0] is _RERAISES), None)

@@ -66,7 +66,7 @@ for _name in vars(str).keys() - _OWN:
 
 def unread(text: str, read: Callable[[], None]) -> UnreadText:
     """`text`, which calls `read` when somebody looks at it."""
-    made = str.__new__(UnreadText, text)
+    made = str.__new__(UnreadText, str.__str__(text))  # str.__format__ may give the unread text itself
     made.read = read
     return made
 

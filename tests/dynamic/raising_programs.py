@@ -50,6 +50,10 @@ def in_a_loop_and_a_callee(x: Tensor) -> Tensor:
     return sum(message(part) for part in x.split(1))
 
 
+def in_a_comprehension(x: Tensor) -> Tensor:
+    return torch.cat([message(part) for part in x.split(1)])
+
+
 def a_number(x: Tensor) -> Tensor:
     lowest = x.min().item()
     if lowest < 0:
@@ -120,7 +124,8 @@ def raises_either_way(x: Tensor) -> Tensor:
 
 
 RAISE: list[Callable[[Tensor], Tensor]] = [
-    message, class_alone, several_conditions, in_regions, in_a_loop_and_a_callee, a_number, asserted, of_torch
+    message, class_alone, several_conditions, in_regions, in_a_loop_and_a_callee,
+    in_a_comprehension, a_number, asserted, of_torch
 ]  # fmt: skip
 
 BRANCH = [caught, caught_by_the_caller, suppressed, caught_assertion, asked_for_an_attribute, raises_either_way]
