@@ -192,6 +192,14 @@ def deliver(frame: Frame, exc: BaseException) -> bool | None:
     return None
 
 
+def suspended_frame(generator: Any) -> Frame | None:
+    """The frame behind a generator that the interpreter made, where it waits at a `yield` of its own; else None."""
+    if type(generator) is not types.GeneratorType or generator.gi_code is not _drive.__code__:
+        return None
+    frame: Frame | None = generator.gi_frame.f_locals["frame"] if generator.gi_frame is not None else None
+    return None if frame is None or _delegates(frame) else frame
+
+
 def _delegates(frame: Frame) -> bool:
     """Whether `frame` is suspended in a `yield from` or an `await`."""
     return frame.pc >= 2 and frame.info.ops[frame.pc - 2][0] is HANDLERS["SEND"]

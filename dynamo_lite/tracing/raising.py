@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from dynamo_lite.interpreter.generators import suspended_frame
 from dynamo_lite.interpreter.handler_table import HANDLERS
 
 _PROTOCOL = (StopIteration, StopAsyncIteration, AttributeError, LookupError, ImportError)
@@ -57,13 +58,18 @@ def _named(frame: Any, name: str) -> Any:
 def may_be_caught(frame: Any) -> bool:
     """Whether the program may go on after an exception that is raised where `frame` and its callers are."""
     while frame is not None:
-        index: int | None = frame.pc - 1
-        while index is not None and (handler := frame.info.handler_at(frame.code, index)) is not None:
-            index = _raised_again(frame, handler)
-        if index is None:
+        if _catches(frame):
             return True
         frame = frame.back
     return False
+
+
+def _catches(frame: Any) -> bool:
+    """Whether an exception at the instruction at work may end in this frame."""
+    index: int | None = frame.pc - 1
+    while index is not None and (handler := frame.info.handler_at(frame.code, index)) is not None:
+        index = _raised_again(frame, handler)
+    return index is None
 
 
 def _raised_again(frame: Any, handler: Any) -> int | None:
@@ -81,4 +87,7 @@ def _lets_through(stack: list[Any], depth: int) -> bool:
     """Whether the context manager of a with-block, whose `__exit__` is on the stack, never ends an exception."""
     manager = getattr(stack[depth - 1], "__self__", None) if 0 < depth <= len(stack) else None
     cls = type(manager)
-    return cls is contextlib._GeneratorContextManager or cls.__module__.partition(".")[0] == "torch"
+    if manager is not None and cls is contextlib._GeneratorContextManager:  # the exception goes on at its `yield`
+        frame = suspended_frame(manager.gen)
+        return frame is not None and not _catches(frame)
+    return cls.__module__.partition(".")[0] == "torch"
