@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from symbolic_shapes.certificates import ENUMERATION_LIMIT, Certificate, all_hold
+from symbolic_shapes.bound_rules import ENUMERATION_LIMIT, all_hold
+from symbolic_shapes.certificates import Certificate
 from symbolic_shapes.expr import Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.floats import float_symbols_of

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symbolic_shapes.bound_rules import shifted_constant
 from symbolic_shapes.bounds import interval, truth_interval
-from symbolic_shapes.certificates import shifted_constant
 from symbolic_shapes.expr import Apply, Int, split
 from symbolic_shapes.laws import division_bounds
 from symbolic_shapes.printer import take_out_mods

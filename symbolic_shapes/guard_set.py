@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from symbolic_shapes.bound_rules import ranges_from
 from symbolic_shapes.bounds import Interval
-from symbolic_shapes.certificates import BadCertificate, ranges_from
+from symbolic_shapes.certificates import BadCertificate
 from symbolic_shapes.derivations import Ledger, declared_ends, environment_of
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.expr import Atom, Int, Symbol, as_int, symbols_of

@@ -5,39 +5,30 @@ Each is a rule of the checker: `rule(checker, premises, data) -> claim`, with it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from symbolic_shapes.division import take_out
 from symbolic_shapes.expr import Apply, Int, as_int
 from symbolic_shapes.floats import Float
+from symbolic_shapes.inference import Premises, Rule, require
 from symbolic_shapes.lattice import exact_rounding as _exact_rounding
 from symbolic_shapes.lattice import maximum
 from symbolic_shapes.proof import Congruent
 from symbolic_shapes.relations import FALSE, Bool, and_, eq_zero, le_zero, ne_zero, not_, or_
 
-Premises = Sequence[Any]
-
-
-def _fail_unless(condition: bool, why: str, *about: object) -> None:
-    if not condition:
-        from symbolic_shapes.certificates import BadCertificate
-
-        raise BadCertificate(": ".join([why, *map(str, about)]))
-
 
 def _parts(atom: Apply, op: str) -> tuple[Any, ...]:
-    _fail_unless(isinstance(atom, Apply) and atom.op == op, "not this operator", op)
+    require(isinstance(atom, Apply) and atom.op == op, "not this operator", op)
     return atom.args
 
 
 def _sign(d: Int, premises: Premises) -> int:
     """1 if d is shown to be >= 1, -1 if <= -1 (by the constant itself or by the premise)."""
     if not d.terms:
-        _fail_unless(d.const != 0, "division by zero")
+        require(d.const != 0, "division by zero")
         return 1 if d.const > 0 else -1
     claim = premises[0] if premises else None
-    _fail_unless(claim in (le_zero(1 - d), le_zero(d + 1)), "the sign is not shown", d)
+    require(claim in (le_zero(1 - d), le_zero(d + 1)), "the sign is not shown", d)
     return 1 if claim is le_zero(1 - d) else -1
 
 
@@ -64,8 +55,8 @@ def _remainder(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
     atom, r = data
     x, d = _parts(atom, "floordiv")
     claim = premises[0]
-    _fail_unless(isinstance(claim, Congruent) and not d.terms and d.const > 0, "not a remainder by a constant")
-    _fail_unless(claim.poly is x - r and claim.modulus % d.const == 0, "not about this division")
+    require(isinstance(claim, Congruent) and not d.terms and d.const > 0, "not a remainder by a constant")
+    require(claim.poly is x - r and claim.modulus % d.const == 0, "not about this division")
     return eq_zero(x - d * atom.as_int() - r % d.const)
 
 
@@ -73,9 +64,9 @@ def _exact(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
     """atom (d*q + y) // d with premise d != 0:  it equals q + y // d."""
     atom, = data
     x, d = _parts(atom, "floordiv")
-    _fail_unless(shows_nonzero(premises[0], d), "it may be zero", d)
+    require(shows_nonzero(premises[0], d), "it may be zero", d)
     quotient, rest = take_out(x, d)
-    _fail_unless(bool(quotient.terms or quotient.const), "no multiple of the divisor")
+    require(bool(quotient.terms or quotient.const), "no multiple of the divisor")
     return eq_zero(atom.as_int() - quotient - (rest // d if rest.terms or rest.const else as_int(0)))
 
 
@@ -84,7 +75,7 @@ def _small(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
     atom, = data
     x, d = _parts(atom, "floordiv")
     shown = [None if claim is FALSE else claim for claim in premises]
-    _fail_unless(shown == [le_zero(-x), le_zero(x - d + 1)], "not shown to be less than the divisor")
+    require(shown == [le_zero(-x), le_zero(x - d + 1)], "not shown to be less than the divisor")
     return eq_zero(atom.as_int())
 
 
@@ -111,7 +102,7 @@ def _max_without(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Boo
     """atom, i, j with premise args[i] <= args[j]: the max needs no args[i]."""
     atom, i, j = data
     args = _parts(atom, "max")
-    _fail_unless(premises[0] is le_zero(args[i] - args[j]) and i != j, "not dominated")
+    require(premises[0] is le_zero(args[i] - args[j]) and i != j, "not dominated")
     return eq_zero(atom.as_int() - maximum(*(a for k, a in enumerate(args) if k != i)))
 
 
@@ -119,7 +110,7 @@ def _ite_chosen(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool
     """atom with its condition or the negation as premise: the choice."""
     atom, = data
     cond, then, other = _parts(atom, "ite")
-    _fail_unless(premises[0] in (cond, not_(cond)), "not the condition")
+    require(premises[0] in (cond, not_(cond)), "not the condition")
     return eq_zero(atom.as_int() - (then if premises[0] is cond else other))
 
 
@@ -138,8 +129,8 @@ def _rounded(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Bool:
     """atom, image: rounding of float(p) or of a / b is exact for small integers; premises bound them."""
     atom = data[0]
     image, bounded = exact_rounding(atom)
-    _fail_unless(image is not None, "no exact rounding")
-    _fail_unless(all(claim in premises for claim in bounded), "not shown to be small")
+    require(image is not None, "no exact rounding")
+    require(all(claim in premises for claim in bounded), "not shown to be small")
     return eq_zero(atom.as_int() - image)
 
 
@@ -149,7 +140,7 @@ def exact_rounding(atom: Apply) -> tuple[Any, list[Bool]]:
     return _exact_rounding(atom.op, x) if isinstance(x, Float) else (None, [])
 
 
-RULES: dict[str, Callable[[Any, Premises, tuple[Any, ...]], Any]] = {
+RULES: dict[str, Rule] = {
     "floordiv bound": _floordiv_bound,
     "remainder": _remainder,
     "exact division": _exact,
