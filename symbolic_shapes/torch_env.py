@@ -19,8 +19,7 @@ What is answered without a fact, and why that is sound:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +29,17 @@ import torch
 from symbolic_shapes._torch_private import (
     GuardOnDataDependentSymNode,
     ShapeEnvSettings,
-    _ShapeEnvGuardError,
-    int_oo,
 )
 from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, UnknownValue
+from symbolic_shapes.errors import DataDependentQuestion, UnknownValue
 from symbolic_shapes.expr import Int, Symbol
-from symbolic_shapes.facts import Fact, Origin
-from symbolic_shapes.floats import Float, float_const
-from symbolic_shapes.relations import Bool, Rel, as_bool, eq, ne, not_
+from symbolic_shapes.facts import Origin
+from symbolic_shapes.floats import Float
+from symbolic_shapes.relations import Bool, eq, not_
 from symbolic_shapes.torch_asking import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, Asking
+from symbolic_shapes.torch_learning import Learning, float_equals
 from symbolic_shapes.torch_node import SymNode
 from symbolic_shapes.torch_past import Past
-from symbolic_shapes.torch_ranges import int_end, range_relations
-from symbolic_shapes.torch_reading import Reading
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
 
@@ -67,7 +63,7 @@ class DataDependentError(GuardOnDataDependentSymNode):
         self.question = question
 
 
-class TorchShapeEnv(Reading, Asking):
+class TorchShapeEnv(Learning):
     """See the module's docstring.
 
     Attributes:
@@ -78,7 +74,6 @@ class TorchShapeEnv(Reading, Asking):
         specialized: called with an expression and its value in the example, where the program takes the value.
         past: what environments that came about as this one did have found out (torch_past.py).
         values_taken: how often a number was taken of a symbolic expression.
-        refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
     """
 
     _translation_validation_enabled = False
@@ -98,13 +93,9 @@ class TorchShapeEnv(Reading, Asking):
             prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
         super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
         Asking.__init__(self)
-        self.refuted: ContradictoryFacts | None = None
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
-        self._suppressed = 0
         self.derived_sizes: dict[Any, Int] = {}
-        self._fail_on_new = False
-        self.frozen = False
         self.values_taken = 0
         self.fake_tensor_cache = _NoCache()
         self.past = self.memo.past = Past(self)
@@ -208,7 +199,7 @@ class TorchShapeEnv(Reading, Asking):
             if value is None:
                 raise self._unknown(node, self.where())
             if node.op != "const":
-                self._fix(self._float_equals(node, value), node, value)
+                self._fix(float_equals(node, value), node, value)
             return value
         constant = node.as_constant()
         if constant is not None:
@@ -232,11 +223,6 @@ class TorchShapeEnv(Reading, Asking):
         if self.specialized is not None and not self._suppressed:
             self.specialized(node, value)
         self._record(equality, "guard")
-
-    def _float_equals(self, node: Float, value: float) -> Bool:
-        from symbolic_shapes.float_relations import compare
-
-        return compare("eq", node, float_const(value))
 
     def _unknown(self, node: Any, origin: Origin) -> DataDependentError:
         question = UnknownValue(node, origin, self.core.ranges_of(node))
@@ -267,91 +253,7 @@ class TorchShapeEnv(Reading, Asking):
         lo, hi = self.core.bounds(node)
         return sympy.Integer(lo) if lo == hi else None
 
-    # -- facts ----------------------------------------------------------------------------------------------------
-    def expect_true(self, relation: Any) -> bool:
-        """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
-
-        A guard if the example decides it, else something that run time asserts.
-        """
-        verdict = self.memo.decide(relation)
-        if verdict is True:
-            return True
-        if verdict is False:
-            answer = self.core.decide(relation)
-            self.refuted = ContradictoryFacts(relation, self._checked_at(), getattr(answer, "facts", ()))
-            return False
-        value = self.hint_of(relation)
-        if value is False:
-            self._record(not_(relation), "guard")
-            return False
-        deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
-        self._record(relation, "check" if deferred else "guard", self._checked_at)
-        return True
-
-    def _checked_at(self) -> Origin:
-        line = self.where()
-        if self._inside != PROGRAM:
-            return line  # an operator checks its arguments
-        return Origin("torch._check", line.file, line.line, line.code, line.note, line.stack)
-
-    def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
-        return self.expect_true(self.from_sympy(orig_expr))
-
-    def require(self, relation: Any, error: Exception) -> None:
-        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
-
-        A fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done at run
-        time: there the real kernel runs, and raises what it raises.
-        """
-        if relation is as_bool(True):
-            return
-        if self._inside != PROGRAM:
-            if self.memo.decide(relation) is False or self.hint_of(relation) is False:
-                raise error
-        elif not self.expect_true(relation):
-            raise error
-
-    def require_divisor(self, divisor: Any) -> None:
-        """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""
-        if isinstance(divisor, Int):
-            self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"))
-        elif isinstance(divisor, Float) and divisor.op != "const":
-            self.require(not_(self._float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"))
-
-    def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
-        if not self._suppressed:
-            self._learn(relation, (origin or self.where)(), kind)
-
-    def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
-        if self._fail_on_new or self.frozen:
-            raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
-        fact = None
-        for part in factors_nonzero(relation):
-            fact = self.core.assume(part, origin, kind)
-        return fact
-
-    @contextmanager
-    def suppress_guards(self) -> Iterator[None]:
-        """Within, no answer becomes a fact. Torch rebuilds known tensors so."""
-        self._suppressed += 1
-        try:
-            yield
-        finally:
-            self._suppressed -= 1
-
-    @property
-    def suppressed(self) -> bool:
-        return self._suppressed > 0
-
-    def _suppress_guards_tls(self) -> bool:
-        return self._suppressed > 0
-
-    def _suppress_guards_enter(self) -> None:
-        self._suppressed += 1
-
-    def _suppress_guards_exit(self) -> None:
-        self._suppressed -= 1
-
+    # -- sizes of tensors -----------------------------------------------------------------------------------------
     def note_sizes(self, shape: Sequence[Any]) -> None:
         """A tensor has these sizes: questions about 0 and 1 may be about them, as about symbols (`decide_large`)."""
         for size in shape:
@@ -369,17 +271,7 @@ class TorchShapeEnv(Reading, Asking):
         ((mono, coefficient),) = node.terms.items()
         return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self.size_like) for a in mono)
 
-    @contextmanager
-    def error_on_new_guards(self) -> Iterator[None]:
-        before, self._fail_on_new = self._fail_on_new, True
-        try:
-            yield
-        finally:
-            self._fail_on_new = before
-
-    def freeze(self) -> None:
-        self.frozen = True
-
+    # -- the rest of torch's interface ----------------------------------------------------------------------------
     def freeze_runtime_asserts(self) -> None:
         self.runtime_asserts_frozen = True
 
@@ -391,40 +283,6 @@ class TorchShapeEnv(Reading, Asking):
 
     def _update_version_counter(self) -> None:
         """The core counts."""
-
-    # -- ranges that operators declare ----------------------------------------------------------------------------
-    def constrain_symbol_range(self, s: Any, compiler_min: Any, compiler_max: Any) -> None:
-        """min <= s <= max, asserted at run time. ContradictoryFacts if that cannot be."""
-        node = self.from_sympy(s)
-        for relation in range_relations(node, int_end(compiler_min), int_end(compiler_max)):
-            self._record(relation, "check", lambda: Origin("operator", note="range of its result"))
-
-    def _constrain_range(self, a: Any, min: Any, max: Any) -> None:
-        self.constrain_symbol_range(a, min, max)
-
-    def _constrain_range_for_size(self, a: Any, min: int | None = None, max: int | None = None) -> None:
-        low, high = 0 if min is None else min, int_oo if max is None else max
-        if high < low:
-            raise ValueError(f"the range [{low}, {high}] is empty")
-        self.constrain_symbol_range(a, low, high)
-        node = self.symbols.from_sympy.get(a)
-        if isinstance(node, Symbol):
-            self.size_like.add(node)
-
-    def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
-        """The torch._check before it said so already."""
-
-    def _constrain_unify(self, a: Any, b: Any) -> None:
-        if not self.expect_true(eq(self.unwrap(a), self.unwrap(b))):
-            raise ValueError(f"{a} and {b} cannot be equal")
-
-
-def factors_nonzero(relation: Any) -> list[Any]:
-    """a*b != 0 as a != 0 and b != 0, of which each settles more questions; other relations as they are."""
-    if not isinstance(relation, Rel) or relation.kind != "ne" or relation.poly.const or len(relation.poly.terms) != 1:
-        return [relation]
-    ((mono, _),) = relation.poly.terms.items()
-    return [ne(atom.as_int(), 0) for atom in dict.fromkeys(mono)]
 
 
 class _NoCache:
