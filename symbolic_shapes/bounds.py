@@ -164,7 +164,9 @@ def _power(atom: Apply, ranges: Ranges) -> Interval:
     if base[0] < 0 or exponent[0] < 0:
         return ANY
     if base[0] < 1:
-        return (0, base[1] if base[1] <= 1 else _big_power(base[1], exponent[1]))
+        if base[1] < 1 <= exponent[0]:
+            return 0, 0
+        return 0, max(1, _big_power(base[1], exponent[1]))  # 0**0 == 1
     lo = _big_power(base[0], exponent[0])
     return (lo if type(lo) is int else 1), _big_power(base[1], exponent[1])
 

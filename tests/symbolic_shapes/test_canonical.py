@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import Symbol, as_int, ceildiv, eq, evaluate, maximum, minimum, to_python
+from symbolic_shapes import Symbol, as_int, ceildiv, eq, evaluate, maximum, minimum, power, to_python
 from symbolic_shapes.bounds import declared
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import FromSympy, PlainSymbols, ToSympy
@@ -209,3 +209,14 @@ def test_a_product_that_is_divided_by_keeps_its_parentheses() -> None:
     x, y = Symbol("x").as_int(), Symbol("y").as_int()
     assert eval(to_python(x // (x * y)), {"x": 1, "y": 2}) == 0
     assert eval(to_python(x % (x * y)), {"x": 1, "y": 2}) == 1
+
+
+@pytest.mark.parametrize("base", [(0, 0), (0, 1), (0, 3), (1, 2), (-2, 2), (-2, -1)])
+@pytest.mark.parametrize("exponent", [(0, 0), (0, 2), (1, 3)])
+def test_bounds_of_a_power_contain_every_value(base: tuple[int, int], exponent: tuple[int, int]) -> None:
+    """0**0 is 1: once the bounds of 0**n were (0, 0)."""
+    x, n = Symbol("x", *base).as_int(), Symbol("n", *exponent).as_int()
+    for b, e in itertools.product(range(base[0], base[1] + 1), range(exponent[0], exponent[1] + 1)):
+        for p in (power(x, n), power(as_int(b), n), power(x, as_int(e))):
+            lo, hi = declared(p)
+            assert lo <= b**e <= hi, (b, e, p)
