@@ -2,9 +2,9 @@
 
 | rung         | what it does                                                                        |
 |--------------|-------------------------------------------------------------------------------------|
-| normal form  | the canonical form, after known equalities and laws, is True or False               |
 | direct       | known truths, bounds of forms, interval arithmetic, residues                        |
-| models       | true in one model of the facts, false in another: nothing follows, nothing to search |
+| models       | true in one model of the facts, false in another: nothing follows, no search        |
+| normal form  | the same of the form that known equalities and conditional laws give                |
 | refutation   | chains of differences; assume the opposite, derive, eliminate, split cases          |
 | enumeration  | few enough assignments in the ranges: try each                                      |
 | z3           | optional, with a resource limit and a seed, never a clock                           |
@@ -69,13 +69,16 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
     found = known.quick(relation)
     if found:
         return Answer(found[0], "direct", relation, found[1])
+    seen = {model} if model is not None else set() if isinstance(relation, Opaque) else seen_truths(known, relation)
+    if len(seen) == 2:
+        return Answer(UNKNOWN, "models", relation)
     atoms, images, steps = known.rewriter.changes(relation)
     simple = known.simplify(relation) if atoms else relation
     if simple is not relation:
         found = known.quick(simple)
     rung = "normal form" if isinstance(simple, Truth) else "direct"
     if not found:
-        found, rung = _search(known, simple, model, models)
+        found, rung = _search(known, simple, seen, models)
     if found:
         truth, step = found
         if simple is not relation:
@@ -91,15 +94,10 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
     return Answer(UNKNOWN, "none", relation)
 
 
-def _answer(known: Knowledge, relation: Bool, rung: str, truth: bool, step: Step) -> Answer:
-    return Answer(truth, rung, relation, step)
-
-
-def _search(known: Knowledge, relation: Bool, model: bool | None,
+def _search(known: Knowledge, relation: Bool, seen: set[bool],
             models: Models | None) -> tuple[tuple[bool, Step] | None, str]:
     if isinstance(relation, Opaque):
         return None, "none"
-    seen = seen_truths(known, relation) if model is None else {model}
     for truth in (True, False):
         if (not truth) in seen:  # a model in which it is the other way
             continue

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from symbolic_shapes.bound_rules import shifted_constant
-from symbolic_shapes.bounds import interval, truth_interval
-from symbolic_shapes.expr import Apply, Int, split
+from symbolic_shapes.bounds import Interval, interval, truth_interval
+from symbolic_shapes.expr import Apply, Extended, Int, Symbol, split
 from symbolic_shapes.laws import division_bounds
 from symbolic_shapes.printer import take_out_mods
 from symbolic_shapes.proof import Step
@@ -46,6 +46,10 @@ def direct(known: Tables, relation: Bool) -> Shown | None:
 
 def _relation(known: Tables, relation: Rel) -> Shown | None:
     p = relation.poly
+    if _is_plain(p):
+        lo, hi = _ends(known, p)
+        if not (hi <= 0 or lo >= 1) if relation.kind == "le" else _may_be_zero(known, p, lo, hi):
+            return None
     if relation.kind == "le":
         step = prove_le(known, p)
         if step:
@@ -62,6 +66,39 @@ def _relation(known: Tables, relation: Rel) -> Shown | None:
         if step:
             return is_eq, step
     return _with_remainders(known, relation)
+
+
+def _is_plain(p: Int) -> bool:
+    """Whether only bounds and residues speak of an expression: no product in it, and no quotient."""
+    return all(len(mono) == 1 and (mono[0].__class__ is Symbol or mono[0].op != "floordiv")  # type: ignore[attr-defined]
+               for mono in p.terms)
+
+
+def _ends(known: Tables, p: Int) -> Interval:
+    """What bounds and residues say of a plain expression: the ends that `prove_le` can show."""
+    lo, hi = interval(p, known.range)
+    if known.residues:
+        m, r = known.residue_of(p)
+        if m > 1:
+            lo = lo + (r - lo) % m if isinstance(lo, int) else lo
+            hi = hi - (hi - r) % m if isinstance(hi, int) else hi
+    form, sign = split(p)
+    below, above = known.lower.get(form), known.upper.get(form)
+    if sign < 0:
+        below, above = above, below
+    if below is not None:
+        lo = max(lo, below.value * sign + p.const)
+    if above is not None:
+        hi = min(hi, above.value * sign + p.const)
+    return lo, hi
+
+
+def _may_be_zero(known: Tables, p: Int, lo: Extended, hi: Extended) -> bool:
+    """Whether neither p == 0 nor p != 0 can be shown of a plain expression with these ends."""
+    if lo > 0 or hi < 0 or lo == hi or -p.const in known.excluded.get(p - p.const, {}):
+        return False
+    m, r = known.residue_of(p)
+    return m <= 1 or not r
 
 
 def prove_le(known: Tables, p: Int) -> Step | None:

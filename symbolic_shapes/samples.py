@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.expr import INF, Extended, Symbol, symbols_of
-from symbolic_shapes.relations import Bool
+from symbolic_shapes.expr import INF, Extended, Int, Symbol, symbols_of
+from symbolic_shapes.relations import Bool, Rel
 from symbolic_shapes.semantics import evaluate
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ def seen_truths(known: Knowledge, relation: Bool) -> set[bool]:
     free, relations = system
     choices = [_choices(known.range(s), s.hint) for s in free]
     seen: set[bool] = set()
+    root = _root(relation, free)
     for attempt in range(TRIES):
         known.steps += 1
         # Coprime strides walk through the combinations, each symbol at its own pace.
         values = {s: c[attempt * (2 * i + 1) // (i + 1) % len(c)] for i, (s, c) in enumerate(zip(free, choices))}
         try:
+            if root is not None and attempt % 2 and (relation.kind == "eq") not in seen:  # type: ignore[attr-defined]
+                values[root[0]] = evaluate(root[1], values)
             _add_solved(known, (relation, *relations), values)
             truth = bool(evaluate(relation, values))
             if truth not in seen and _is_model(relations, values):
@@ -65,6 +68,20 @@ def _system(known: Knowledge, relation: Bool) -> tuple[list[Symbol], list[Bool]]
         if len(symbols) > MAX_SYMBOLS or len(facts) > MAX_FACTS:
             return None
     return [s for s in symbols if s not in known.solved], list(facts)
+
+
+def _root(relation: Bool, free: list[Symbol]) -> tuple[Symbol, Int] | None:
+    """For p == 0 or p != 0: a symbol, and what it has to be for p to be 0. Chance rarely hits that."""
+    if not isinstance(relation, Rel) or relation.kind == "le" or not symbols_of(relation) <= set(free):
+        return None
+    p = relation.poly
+    for mono, coef in p.terms.items():
+        atom = mono[0]
+        if len(mono) == 1 and abs(coef) == 1 and isinstance(atom, Symbol):
+            image = atom.as_int() - p * coef
+            if atom not in symbols_of(image):
+                return atom, image
+    return None
 
 
 def _add_solved(known: Knowledge, relations: tuple[Bool, ...], values: dict[Symbol, int]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from symbolic_shapes.expr import Apply, Int, Node, Symbol
 from symbolic_shapes.floats import FLOAT_OPERATORS, ROUNDERS, Float
-from symbolic_shapes.relations import Bool, Junction, Opaque, Rel, Truth
+from symbolic_shapes.relations import Junction, Opaque, Rel, Truth
 
 FUNCTIONS: dict[str, Callable[..., int]] = {
     "bitand": operator.and_,
@@ -46,57 +46,70 @@ def evaluate(node: Node, values: Mapping[Any, Any]) -> Any:
     Keys are `Symbol`s (or `Float` symbols). Raises what Python raises (ZeroDivisionError, ...), ValueError for a
     negative integer power, KeyError for a symbol without value. `and`/`or`/ite evaluate only what they need.
     """
-    return _evaluate(node, values, {})
+    meaning = _MEANINGS.get(node.__class__)
+    if meaning is None:
+        raise TypeError(f"no meaning for {type(node).__name__}")
+    return meaning(node, values, {})
 
 
-def _evaluate(node: Node, values: Mapping[Any, Any], memo: dict[Node, Any]) -> Any:
+Values = Mapping[Any, Any]
+Memo = dict[Node, Any]
+"""The values of the operators that were evaluated: they share parts."""
+
+
+def _evaluate(node: Node, values: Values, memo: Memo) -> Any:
+    return _MEANINGS[node.__class__](node, values, memo)
+
+
+def _int(node: Int, values: Values, memo: Memo) -> int:
+    result = node.const
+    for mono, coef in node.terms.items():
+        for atom in mono:
+            coef *= values[atom] if atom.__class__ is Symbol else _evaluate(atom, values, memo)
+        result += coef
+    return result
+
+
+def _apply(node: Apply, values: Values, memo: Memo) -> int:
     found = memo.get(node)
     if found is None:
-        found = memo[node] = _compute(node, values, memo)
+        if node.op == "ite":
+            cond, then, other = node.args
+            found = _evaluate(then if _evaluate(cond, values, memo) else other, values, memo)
+        else:
+            meaning = INT_OPERATORS.get(node.op) or FUNCTIONS[node.op]
+            found = meaning(*[_evaluate(a, values, memo) for a in node.args])
+        memo[node] = found
     return found
 
 
-def _compute(node: Node, values: Mapping[Any, Any], memo: dict[Node, Any]) -> Any:
-    if isinstance(node, Int):
-        result = node.const
-        for mono, coef in node.terms.items():
-            for atom in mono:
-                coef *= _evaluate(atom, values, memo)
-            result += coef
-        return result
-    if isinstance(node, Symbol):
-        return values[node]
-    if isinstance(node, Apply):
-        return _compute_apply(node, values, memo)
-    if isinstance(node, Float):
-        if node.op == "const":
-            return node.value
-        if node.op == "symbol":
-            return values[node]
-        return FLOAT_OPERATORS[node.op](*(_evaluate(a, values, memo) for a in node.args))
-    if isinstance(node, Bool):
-        return _compute_bool(node, values, memo)
-    raise TypeError(f"no meaning for {type(node).__name__}")
-
-
-def _compute_apply(node: Apply, values: Mapping[Any, Any], memo: dict[Node, Any]) -> int:
-    if node.op == "ite":
-        cond, then, other = node.args
-        return _evaluate(then if _evaluate(cond, values, memo) else other, values, memo)
-    meaning = INT_OPERATORS.get(node.op) or FUNCTIONS[node.op]
-    return meaning(*(_evaluate(a, values, memo) for a in node.args))
-
-
-def _compute_bool(node: Bool, values: Mapping[Any, Any], memo: dict[Node, Any]) -> bool:
-    if isinstance(node, Truth):
+def _float(node: Float, values: Values, memo: Memo) -> Any:
+    if node.op == "const":
         return node.value
-    if isinstance(node, Rel):
-        value = _evaluate(node.poly, values, memo)
-        return value <= 0 if node.kind == "le" else (value == 0) == (node.kind == "eq")
-    if isinstance(node, Junction):
-        quantifier = all if node.kind == "and" else any
-        return quantifier(_evaluate(a, values, memo) for a in node.args)
-    if isinstance(node, Opaque):
-        a, b = (_evaluate(x, values, memo) for x in node.args)
-        return COMPARISONS[node.op](a, b) == node.positive
-    raise TypeError(f"no meaning for {type(node).__name__}")
+    if node.op == "symbol":
+        return values[node]
+    found = memo.get(node)
+    if found is None:
+        found = memo[node] = FLOAT_OPERATORS[node.op](*[_evaluate(a, values, memo) for a in node.args])
+    return found
+
+
+def _rel(node: Rel, values: Values, memo: Memo) -> bool:
+    value = _int(node.poly, values, memo)
+    return value <= 0 if node.kind == "le" else (value == 0) == (node.kind == "eq")
+
+
+def _junction(node: Junction, values: Values, memo: Memo) -> bool:
+    quantifier = all if node.kind == "and" else any
+    return quantifier(_evaluate(a, values, memo) for a in node.args)
+
+
+def _opaque(node: Opaque, values: Values, memo: Memo) -> bool:
+    a, b = (_evaluate(x, values, memo) for x in node.args)
+    return COMPARISONS[node.op](a, b) == node.positive
+
+
+_MEANINGS: dict[type, Callable[[Any, Values, Memo], Any]] = {
+    Int: _int, Symbol: lambda node, values, memo: values[node], Apply: _apply, Float: _float,
+    Truth: lambda node, values, memo: node.value, Rel: _rel, Junction: _junction, Opaque: _opaque,
+}
