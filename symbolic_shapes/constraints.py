@@ -11,11 +11,13 @@ from symbolic_shapes.dim_specs import Auto, DimSpec, Dynamic, Named
 from symbolic_shapes.dims import DimTable
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ShapeError
-from symbolic_shapes.expr import Int, Symbol, symbols_of
+from symbolic_shapes.expr import Extended, Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.floats import has_unknown_float
 from symbolic_shapes.guard_set import Guard, GuardSet
-from symbolic_shapes.relations import Bool, ge
+from symbolic_shapes.reach import reach_of
+from symbolic_shapes.reformulations import as_residue
+from symbolic_shapes.relations import Bool, eq, ge
 from symbolic_shapes.simplify import simplify
 from symbolic_shapes.suggestions import Suggestion, suggest
 
@@ -167,17 +169,14 @@ class _Check:
             if image.const in (0, 1) and symbol not in self.table.integers():
                 text += " (operators treat sizes of 0 and 1 apart: give an example of 2 or more)"
             return [self._violation("specialised", symbol, guards, text)]
+        if not isinstance(spec, Named):
+            return []
         linear = as_linear(image)
-        if linear is None or not isinstance(spec, Named):
-            return []  # a relation of more dimensions: a guard, as between the others
-        a, other, b = linear
-        if other in self.strict:
-            text = f"{name}: must always be {self._words(image)}, with {self._name(other)}"
+        if linear is not None and linear[1] in self.strict:
+            text = f"{name}: must always be {self._words(image)}, with {self._name(linear[1])}"
             return [self._violation("related", symbol, guards, text)]
-        if abs(a) > 1:
-            text = f"{name}: {self._label(symbol)} % {abs(a)} == {b % abs(a)} must hold"
-            return [self._violation("divisibility", symbol, guards, text)]
-        return []
+        # A relation of more dimensions is a guard, as between the others, but for what it leaves of this one alone.
+        return self._narrowed(symbol, spec, image, guards)
 
     def _is_all_promised(self, symbol: Symbol, spec: Named, value: int) -> bool:
         """Whether a value is the only one of a range that is not too small to be promised (`FEW`)."""
@@ -186,23 +185,42 @@ class _Check:
 
     def _restricted(self, symbol: Symbol, spec: Named) -> list[Violation]:
         """A named dimension of its own: are all values of its range admitted?"""
-        own = [g for g in self.guard_set.guards if symbols_of(g.relation) == {symbol}]
-        found = []
-        bounds = [g for g in own if g.kind == "range"]
-        lo, hi = self.guard_set.own_range(symbol)
+        found = self._narrowed(symbol, spec, symbol.as_int())
         least, start = self.table.edges(symbol, FEW)
-        promised = spec.lo > least
-        if lo <= start and not promised:
-            lo = spec.lo
-        if bounds and (lo, hi) != (spec.lo, spec.hi):
-            text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
-            found.append(self._violation("range", symbol, bounds, text))
-        for guard in own:
-            if guard.kind != "range" and (promised or not _holds_from(start, symbol, guard)):
+        for guard in self.guard_set.guards:
+            if symbols_of(guard.relation) != {symbol} or guard.kind == "range" or as_residue(guard.relation):
+                continue
+            if spec.lo > least or not _holds_from(start, symbol, guard.relation):
                 kind = "divisibility" if guard.kind == "divisibility" else "other"
                 text = f"{self._name(symbol)}: {self._words(guard.relation)} must hold"
                 found.append(self._violation(kind, symbol, [guard], text))
         return found
+
+    def _narrowed(self, symbol: Symbol, spec: Named, size: Int, because: Sequence[Guard] = ()) -> list[Violation]:
+        """A named dimension, and what the guards together leave of it (`Reach`): an end that moves in, a residue."""
+        reach = reach_of(self.guard_set, size)
+        least, start = self.table.edges(symbol, FEW)
+        from_ = max(spec.lo, start) if spec.lo <= least else spec.lo
+        found, ends = [], []
+        lo, hi = spec.lo, spec.hi
+        if reach.lo > reach.first(from_):
+            lo, ends = reach.lo, [reach.lower_end()]
+        if reach.hi < reach.last(spec.hi):
+            hi, ends = reach.hi, [*ends, reach.upper_end()]
+        guards = self._reasons(ends, because)
+        if guards:
+            text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
+            found.append(self._violation("range", symbol, guards, text))
+        guards = self._reasons([reach.residue()] if reach.m > 1 else [], because)
+        if guards and not _holds_from(from_, symbol, eq(symbol.as_int() % reach.m, reach.r)):
+            text = f"{self._name(symbol)}: {self._label(symbol)} % {reach.m} == {reach.r} must hold"
+            found.append(self._violation("divisibility", symbol, guards, text))
+        return found
+
+    def _reasons(self, relations: Sequence[Bool], because: Sequence[Guard]) -> list[Guard]:
+        """The guards that the relations follow from, and `because`; none if there is no relation."""
+        found = dict.fromkeys(g for relation in relations for g in self.guard_set.resting_on(relation))
+        return [*dict.fromkeys([*because, *found])] if relations else []
 
     def _violation(self, kind: str, symbol: Symbol, guards: list[Guard], message: str) -> Violation:
         origins = dict.fromkeys(f for g in guards for f in self.guard_set.origins(g))
@@ -219,11 +237,12 @@ class _Check:
         return f"{self._label(symbol)} ({spec.to_python()})"
 
 
-def _holds_from(least: int, symbol: Symbol, guard: Guard) -> bool:
-    """Whether a guard about one symbol is no demand on sizes from `least` on."""
+def _holds_from(least: Extended, symbol: Symbol, relation: Bool) -> bool:
+    """Whether a relation of one symbol is no demand on sizes from `least` on."""
     env = ShapeEnv()
-    env.learn(ge(symbol.as_int(), least))
-    return env.decide(guard.relation).verdict is True
+    if isinstance(least, int):
+        env.learn(ge(symbol.as_int(), least))
+    return env.decide(relation).verdict is True
 
 
 def as_linear(image: Int) -> tuple[int, Symbol, int] | None:

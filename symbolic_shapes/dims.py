@@ -88,7 +88,7 @@ class DimTable:
         """The symbols that are not negative in any call, since some size is a*symbol + b with b < a. A root of d + 1
         alone is -1 where the size is 0."""
         sizes = [size for dim, size in zip(self.dims, self.sizes) if dim.is_size]
-        return frozenset(s for s in self.symbols() if any(p.const < p.terms.get((s,), -1) for p in sizes))
+        return frozenset(s for s in self.symbols() if any((s,) in p.terms and p.const < p.terms[s,] for p in sizes))
 
     def edges(self, symbol: Symbol, few: int) -> tuple[int, int]:
         """(least, from): the least value of a symbol for which no dimension that is a*symbol + b is negative, and the

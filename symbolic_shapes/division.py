@@ -101,7 +101,7 @@ def _nested(p: Int, b: int) -> Int | None:
         return None
     x, a = inner.args
     assert isinstance(x, Int) and isinstance(a, Int)
-    if a.terms or not _holds("nested: b > 0", b):
+    if a.terms or a.const < 1 or not _holds("nested: b > 0", b):  # x // 0 comes up when values are tried
         return None
     if coef == 1:
         return _by_constant(x + a.const * p.const, a.const * b)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from symbolic_shapes.bound_rules import ranges_from
 from symbolic_shapes.bounds import Interval
 from symbolic_shapes.certificates import BadCertificate
+from symbolic_shapes.congruences import NOTHING, Residue
 from symbolic_shapes.derivations import Ledger, declared_ends, environment_of
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.expr import Atom, Int, Symbol, as_int, symbols_of
@@ -96,6 +97,17 @@ class GuardSet:
     def range_of(self, expr: Int | int) -> Interval:
         """An interval that contains the expression wherever the guards hold."""
         return self.environment().bounds(self.size_of(expr))
+
+    def residue_of(self, expr: Int | int) -> Residue:
+        """(m, r) such that the expression is r modulo m wherever the guards hold; (1, 0) if nothing is known."""
+        node = self.size_of(expr)
+        return self.environment().knowledge.residue_of(node) if node.terms else NOTHING
+
+    def resting_on(self, relation: Bool) -> list[Guard]:
+        """The guards that a relation follows from; empty if it is not seen to follow."""
+        answer = self.environment().decide(relation)
+        used = {fact.relation for fact in answer.facts} if answer.verdict else set()
+        return [g for g in self.guards if g.relation in used]
 
     def own_range(self, symbol: Symbol) -> Interval:
         """The declared range of a symbol, met with the guards of kind "range" about it: what is asked of it alone."""

@@ -6,11 +6,10 @@ it in the place of the old specs and solve again. Only text that solves is shown
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.bounds import end_add, end_mul
 from symbolic_shapes.definitions import compose, read, write
 from symbolic_shapes.dim_specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named
 from symbolic_shapes.dims import DimTable, declare
@@ -18,6 +17,7 @@ from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts
 from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol, symbols_of
 from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact
+from symbolic_shapes.reach import Reach, reach_of
 from symbolic_shapes.reformulations import as_residue, is_bound, true_interval
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, and_, eq, eq_zero, le_zero, ne_zero
 from symbolic_shapes.rewrite import substitute
@@ -178,12 +178,9 @@ class _Proposal:
             return Constant(image.const)
         (mono, a), *others = image.terms.items()
         other = mono[0]
-        if others or len(mono) > 1 or a < 1 or not isinstance(other, Symbol):
-            return self._open(symbol)
-        if other not in self.name_of:
-            lo, hi = self.guards.own_range(other)
-            return self._multiples(symbol, a, image.const % a, end_add(end_mul(lo, a), image.const),
-                                   end_add(end_mul(hi, a), image.const))
+        if others or len(mono) > 1 or other not in self.name_of:
+            reach = reach_of(self.guards, image)
+            return self._multiples(symbol, reach.m, reach.r, reach.lo, reach.hi)
         try:
             return compose(a, self._spec(other), image.const)
         except InvalidSpec:
@@ -191,27 +188,28 @@ class _Proposal:
 
     def _root(self, symbol: Symbol) -> DimSpec:
         """A dimension of its own, within what the guards about it alone leave: one residue class of a range."""
-        own = [g.relation for g in self.guards.guards if symbols_of(g.relation) == {symbol}]
-        residue = next((found for r in own if (found := as_residue(r)) is not None), None)
-        lo, hi = self._range(symbol, own)
-        if hi != self.guards.own_range(symbol)[1]:
+        reach = reach_of(self.guards, symbol.as_int())
+        lo, hi = self._range(symbol, reach)
+        if hi != reach.hi:
             return self._open(symbol)  # a range that ends where the first hole is would lose too much
-        if residue is not None:
-            return self._multiples(symbol, residue[1], residue[2], lo, hi)
+        if reach.m > 1:
+            return self._multiples(symbol, reach.m, reach.r, lo, hi)
         if lo == hi and isinstance(lo, int):
             return Constant(lo)
         return Named(self.name_of[symbol], lo, hi)
 
-    def _range(self, symbol: Symbol, own: Sequence[object]) -> tuple[Extended, Extended]:
-        """The interval around the example on which the relations hold that are no residues."""
-        lo, hi = self.guards.own_range(symbol)
-        rest = [r for r in own if not is_bound(r) and as_residue(r) is None]  # type: ignore[arg-type]
+    def _range(self, symbol: Symbol, reach: Reach) -> tuple[Extended, Extended]:
+        """The interval around the example on which the relations about this symbol hold that are no residues."""
+        own = [g.relation for g in self.guards.guards if symbols_of(g.relation) == {symbol}]
+        rest = [r for r in own if not is_bound(r) and as_residue(r) is None]
         if not rest or symbol.hint is None:
-            return lo, hi
-        return true_interval(and_(*rest), symbol, symbol.hint, (lo, hi))  # type: ignore[arg-type]
+            return reach.lo, reach.hi
+        return true_interval(and_(*rest), symbol, symbol.hint, (reach.lo, reach.hi))
 
     def _multiples(self, symbol: Symbol, m: int, r: int, lo: Extended, hi: Extended) -> DimSpec:
-        """m * root + r for a new root, for the values of the symbol in [lo, hi]."""
+        """m * root + r for a new root, for the values of the symbol in [lo, hi]; the name itself if m is 1."""
+        if m == 1 and lo < hi:
+            return Named(self.name_of[symbol], lo, hi)
         first = -((r - lo) // m) if isinstance(lo, int) else 0
         last = (hi - r) // m if isinstance(hi, int) else INF
         if first == last:

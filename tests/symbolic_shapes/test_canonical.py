@@ -211,6 +211,15 @@ def test_a_product_that_is_divided_by_keeps_its_parentheses() -> None:
     assert eval(to_python(x % (x * y)), {"x": 1, "y": 2}) == 1
 
 
+def test_a_quotient_by_a_zero_that_was_put_in_is_divided_again() -> None:
+    """x // 0 is some integer, so x // 0 // 2 is one; the law for nested divisors once divided by 0 * 2."""
+    x, y = Symbol("x").as_int(), Symbol("y").as_int()
+    quotient = substitute(x // y, {y.as_atom(): as_int(0)})  # type: ignore[dict-item]
+    for at_zero in AT_ZERO:
+        for value in (-3, 0, 7):
+            assert our_value((quotient + 1) // 2, {x.as_atom(): value}, at_zero) == (at_zero + 1) // 2
+
+
 @pytest.mark.parametrize("base", [(0, 0), (0, 1), (0, 3), (1, 2), (-2, 2), (-2, -1)])
 @pytest.mark.parametrize("exponent", [(0, 0), (0, 2), (1, 3)])
 def test_bounds_of_a_power_contain_every_value(base: tuple[int, int], exponent: tuple[int, int]) -> None:

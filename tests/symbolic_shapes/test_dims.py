@@ -137,6 +137,27 @@ VIOLATIONS: dict[str, tuple[list[int], list[Any], Questions, list[tuple[str, str
                                        [("specialised", "x0.shape[0] (Dim('b')): the program only works for 8")]),
     "a root that no input has": ([8], [Derived(Named("k"), 4, 0)], lambda x: [x < 100],
                                  [("range", "k (Dim('k')): k <= 24 must hold")]),
+    "what another one leaves": ([8, 5], [B, Auto()], lambda x, y: [x <= y * 2, y < 7],
+                               [("range", "x0.shape[0] (Dim('b')): x0.shape[0] <= 12 must hold")]),
+    "a sum leaves each no more than all of it": (
+        [8, 5], [B, Named("c", 1, 64)], lambda x, y: [x + y <= 50],
+        [("range", "x0.shape[0] (Dim('b')): x0.shape[0] <= 49 must hold"),
+         ("range", "x1.shape[0] (Dim('c', min=1, max=64)): x1.shape[0] <= 50 must hold")]),
+    "a residue from an equation that no name is solved for": (
+        [4, 8], [B, Dynamic()], lambda x, y: [eq(x * 3 + 4, y * 2)],
+        [("divisibility", "x0.shape[0] (Dim('b')): x0.shape[0] % 2 == 0 must hold")]),
+    "a sum of multiples": (
+        [12, 2, 3], [Named("b", 0, 40), Auto(), Auto()], lambda x, y, z: [eq(x, y * 3 + z * 6 - 12)],
+        [("divisibility", "x0.shape[0] (Dim('b', max=40)): x0.shape[0] % 3 == 0 must hold")]),
+    "half of a free one that has a range": (
+        [8, 4], [B, Auto()], lambda x, y: [eq(x, y * 2), y <= 10],
+        [("range", "x0.shape[0] (Dim('b')): x0.shape[0] <= 20 must hold"),
+         ("divisibility", "x0.shape[0] (Dim('b')): x0.shape[0] % 2 == 0 must hold")]),
+    "a quotient of a free one": ([4, 9], [Named("b", 2), Auto()], lambda x, y: [eq(x, y // 2), y >= 7],
+                                 [("range", "x0.shape[0] (Dim('b', min=2)): x0.shape[0] >= 3 must hold")]),
+    "ends within the residue class": ([9], [Named("b", 2, 31)], lambda x: [eq(x % 4, 1)],
+                                      [("divisibility", "x0.shape[0] (Dim('b', min=2, max=31)): "
+                                        "x0.shape[0] % 4 == 1 must hold")]),
     "inequalities between dims are guards": ([8, 10], [B, C], lambda x, y: [x <= y], []),
     "products are guards": ([3, 4, 12], [B, C, Named("d")], lambda x, y, z: [eq(x * y, z)], []),
 }

@@ -60,6 +60,14 @@ def test_a_root_that_is_no_size_itself_is_not_negative() -> None:
     assert admits == [1, 2, 3]
 
 
+def test_what_another_dimension_subtracts_says_nothing_of_a_root() -> None:
+    """y is d + 2, so d is -2 where y is 0; x, which is r - 2, has no d in it."""
+    code = trace([1, 3], [Derived(Named("r", 2), 1, -2), Derived(Named("d"), 1, 2)], lambda x, y: []).guards_as_code()
+    admits = [n for n in range(5) if admitted(code, {"x0": SimpleNamespace(size=lambda: (1,)),
+                                                     "x1": SimpleNamespace(size=lambda n=n: (n,))})]
+    assert admits == [2, 3, 4]
+
+
 def test_a_symbol_of_the_callers_own_is_a_guard_by_its_source() -> None:
     env = ShapeEnv()
     table = declare(env, input_dims([8], [Named("b")]))

@@ -54,6 +54,13 @@ FIXES: dict[str, tuple[list[int], list[Any], Questions, list[str]]] = {
         [8, 5], [B, Derived(Named("k"), 2, 1)], lambda x, y: [eq(((y // 2) * (y // 2)) % 3, 1)],
         ["dynamic_shapes['x1'][0] = Dim.DYNAMIC"]),
     "given up within its range": ([4], [Named("b", 2, 64)], lambda x: [ne(x, 5)], ["b = Dim.DYNAMIC(min=2, max=64)"]),
+    "what another one leaves": ([8, 5], [B, Auto()], lambda x, y: [x <= y * 2, y < 7], ["b = Dim('b', max=12)"]),
+    "a sum leaves each no more than all of it": ([8, 5], [B, Named("c", 1)], lambda x, y: [x + y <= 50],
+                                                 ["b = Dim('b', max=49)", "c = Dim('c', min=1, max=50)"]),
+    "a residue from an equation that no name is solved for": (
+        [4, 8], [B, Dynamic()], lambda x, y: [eq(x * 3 + 4, y * 2), y <= 50], ["_b = Dim('_b', max=16)", "b = 2*_b"]),
+    "half of a free one that has a range": ([8, 4], [B, Auto()], lambda x, y: [eq(x, y * 2), y <= 10],
+                                            ["_b = Dim('_b', max=10)", "b = 2*_b"]),
     "a name that is taken": ([8, 3], [B, Named("_b")], lambda x, y: [eq(x % 4, 0)], ["__b = Dim('__b')", "b = 4*__b"]),
 }
 
