@@ -155,11 +155,19 @@ def _keep(table: dict[frozenset[tuple[Monomial, int]], Row], row: Row, count: li
 
 
 def _cheapest(table: dict[frozenset[tuple[Monomial, int]], Row]) -> Monomial | None:
-    """The variable whose elimination adds the fewest rows."""
-    counts: dict[Monomial, list[int]] = {}
+    """The variable whose elimination loses nothing, else adds the fewest rows.
+
+    It is exact over the integers if all the coefficients of one sign are ±1 (Pugh's Omega test): between
+    a*x >= p and x <= q there is an integer x whenever a*q >= p."""
+    above: dict[Monomial, list[int]] = {}
+    below: dict[Monomial, list[int]] = {}
     for row in table.values():
         for mono, c in row.terms.items():
-            counts.setdefault(mono, [0, 0])[c > 0] += 1
-    if not counts:
-        return None
-    return min(counts, key=lambda m: counts[m][0] * counts[m][1] - sum(counts[m]))
+            (above if c > 0 else below).setdefault(mono, []).append(c)
+
+    def cost(mono: Monomial) -> tuple[bool, int]:
+        up, low = above.get(mono, []), below.get(mono, [])
+        exact = not up or not low or max(up) == 1 or min(low) == -1
+        return not exact, len(up) * len(low) - len(up) - len(low)
+
+    return min({**above, **below}, key=cost, default=None)

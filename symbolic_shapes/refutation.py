@@ -14,7 +14,7 @@ from symbolic_shapes.expr import Apply, Atom, Int, Monomial, make_int
 from symbolic_shapes.knowledge import Clash
 from symbolic_shapes.known_tables import Bound
 from symbolic_shapes.proof import Step
-from symbolic_shapes.relations import Bool, Junction, Rel, Truth, le_zero, not_, or_
+from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Rel, Truth, le_zero, not_, or_
 
 if TYPE_CHECKING:
     from symbolic_shapes.knowledge import Knowledge
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MAX_FORMS = 16
 """How many known forms a refutation looks at, those nearest to the question first."""
 MAX_ATOMS = 24
-MAX_SPLITS = 2
+MAX_SPLITS = 3
 """How deep case splits nest."""
 BUDGET = 800
 """Elementary inferences that one question may cost; then the answer is "unknown". A count, so the same everywhere."""
@@ -112,13 +112,26 @@ def _rows_of_form(known: Knowledge, form: Int) -> list[Row]:
         return []
     rows = []
     hi, lo = known.upper.get(form), known.lower.get(form)
-    if hi:
-        rows.append(row_of(form - hi.value, hi.step))
-    if lo:
-        rows.append(row_of(lo.value - form, lo.step))
+    product = any(len(mono) > 1 for mono in form.terms)
+    for bound, p in ((hi, form - hi.value if hi else form), (lo, lo.value - form if lo else form)):
+        if bound is None:
+            continue
+        rows.append(row_of(p, bound.step))
+        if product:  # a factor may have another image by now, and the equation of the factor says nothing of products
+            rows += _rewritten_row(known, p, bound.step)
     if hi and lo and hi.value == lo.value:
         rows.append(row_of(form - hi.value, Step("both", (hi.step, lo.step)), equation=True))
     return rows
+
+
+def _rewritten_row(known: Knowledge, p: Int, step: Step) -> list[Row]:
+    relation = le_zero(p)
+    changed, shown = known.rewriter.rewritten(relation, step)
+    if changed is relation or changed is TRUE:
+        return []
+    if changed is FALSE:
+        raise Found(shown)
+    return [row_of(changed.poly, shown)] if isinstance(changed, Rel) else []
 
 
 def _bound_rows(known: Knowledge, atoms: dict[Atom, None]) -> Iterator[Row]:
@@ -199,9 +212,13 @@ def _nonnegative(known: Knowledge, atom: Atom) -> Bound | None:
 
 # -- cases --------------------------------------------------------------------------------------------------
 def _by_cases(known: Knowledge, focus: dict[Atom, None], rows: list[Row], splits: int) -> Step | None:
-    for tried, (shown, alternatives) in enumerate(_splits(known, focus, rows)):
+    tried = 0
+    for shown, alternatives in _splits(known, focus, rows):
+        if any((found := known.quick(case)) is not None and found[0] for case in alternatives):
+            continue  # the case that we are in
         if tried >= splits or (known.limit is not None and known.steps > known.limit):
             return None
+        tried += 1
         branches = []
         for case in alternatives:
             branch = _contradiction(known, case, splits - 1)
@@ -234,12 +251,46 @@ def _splits(known: Knowledge, focus: dict[Atom, None], rows: list[Row]) -> Itera
         if form.as_atom() is None:
             for value, step in known.excluded.get(form, {}).items():
                 yield from _disjunction(Step("apart", (step,)), [le_zero(form - value + 1), le_zero(value + 1 - form)])
-    for atom in atoms:
-        if isinstance(atom, Apply) and atom.op == "max" and atom not in known.solved:
-            yield from _disjunction(Step("max cases", (), (atom,)), laws.max_cases(atom))
-        elif isinstance(atom, Apply) and atom.op == "ite" and atom not in known.solved:
-            yield from _disjunction(Step("ite cases", (), (atom,)), laws.ite_cases(atom))
+    yield from _operator_cases(known, atoms, rows)
+    yield from _divisor_signs(known, atoms)
     yield from _small_ranges(known, atoms)
+
+
+def _operator_cases(known: Knowledge, atoms: dict[Atom, None], rows: list[Row]) -> Iterator[Split]:
+    """What a max or a choice is; last a max whose upper end nobody asks for, as it is above its arguments anyway."""
+    open_ = [a for a in atoms if isinstance(a, Apply) and a.op in ("max", "ite") and a not in known.solved]
+    asked = _bounded_below(rows)
+    for atom in sorted(open_, key=lambda a: a.op == "max" and a not in asked):
+        if atom.op == "max":
+            yield from _disjunction(Step("max cases", (), (atom,)), laws.max_cases(atom))
+        else:
+            yield from _disjunction(Step("ite cases", (), (atom,)), laws.ite_cases(atom))
+
+
+def _bounded_below(rows: list[Row]) -> set[Atom]:
+    """The atoms that some row says to be at least another expression (a max above its own arguments does not count),
+    and those in products."""
+    found: set[Atom] = set()
+    for row in rows:
+        if len(row.terms) < 2:
+            continue
+        own = row.step.data[0] if row.step.rule == "max above" else None
+        for mono, coef in row.terms.items():
+            if (coef < 0 or row.equation or len(mono) > 1) and mono[0] is not own:
+                found.update(mono)
+    return found
+
+
+def _divisor_signs(known: Knowledge, atoms: dict[Atom, None]) -> Iterator[Split]:
+    """Of what a quotient by an expression of unknown sign is, one can say something once the sign is known."""
+    for atom in atoms:
+        if isinstance(atom, Apply) and atom.op == "floordiv" and atom not in known.solved:
+            d = atom.args[1]
+            assert isinstance(d, Int)
+            lo, hi = known.bounds(d)
+            if lo <= 0 <= hi:
+                low = le_zero(d)
+                yield None, (low, not_(low))
 
 
 def _small_ranges(known: Knowledge, atoms: dict[Atom, None]) -> Iterator[Split]:

@@ -1,13 +1,14 @@
 """A tiny expression language with three meanings: Python's ints, ours, z3's.
 
-A term is a string (a variable), an int, or a tuple (operator, *terms). Integer and boolean terms share the type; the
-operators of `INT` and `BOOL` say which is which. In Python's meaning, `x // 0` is `at_zero`, any fixed integer: what
-canonical forms and proofs promise holds for each of them.
+A term is a string (a variable), an int, a float, or a tuple (operator, *terms). Integer, float and boolean terms share
+the type; "f/" and "f*" make floats, "floor", "ceil", "trunc" and "to_even" ints of them. In Python's meaning,
+`x // 0` is `at_zero`, any fixed integer: what canonical forms and proofs promise holds for each of them.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -35,6 +36,8 @@ def python_table(at_zero: int) -> dict[str, Callable[..., Any]]:
         "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
         "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
         "ite": lambda c, a, b: a if c else b, "pow": operator.pow, "round": round,
+        "f/": operator.truediv, "f*": operator.mul, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+        "to_even": round,
     }
 
 
@@ -44,6 +47,11 @@ OURS: dict[str, Callable[..., Any]] = {
     "<": ours.lt, "<=": ours.le, "==": ours.eq, "!=": ours.ne, ">": ours.gt, ">=": ours.ge,
     "and": ours.and_, "or": ours.or_, "not": ours.not_, "ite": ours.ite, "pow": ours.power,
     "round": lambda x, digits: ours.round_int(x, digits.const),
+    "f/": lambda a, b: ours.int_truediv(a, b) if isinstance(a, ours.Int) and isinstance(b, ours.Int)
+    else ours.as_float(a) / ours.as_float(b),
+    "f*": lambda a, b: ours.as_float(a) * ours.as_float(b),
+    "floor": lambda x: ours.round_float("floor", x), "ceil": lambda x: ours.round_float("ceil", x),
+    "trunc": lambda x: ours.round_float("trunc", x), "to_even": lambda x: ours.round_float("round", x),
 }
 
 
@@ -51,7 +59,7 @@ def python_value(term: Term, values: Mapping[str, int], table: Mapping[str, Call
     """The term's value on Python ints."""
     if isinstance(term, str):
         return values[term]
-    if isinstance(term, int):
+    if isinstance(term, (int, float)):
         return term
     return table[term[0]](*(python_value(t, values, table) for t in term[1:]))
 
@@ -62,6 +70,8 @@ def our_node(term: Term, symbols: Mapping[str, ours.Int]) -> Any:
         return symbols[term]
     if isinstance(term, int):
         return ours.as_int(term)
+    if isinstance(term, float):
+        return ours.float_const(term)
     return OURS[term[0]](*(our_node(t, symbols) for t in term[1:]))
 
 
@@ -83,6 +93,8 @@ def z3_term(term: Term, names: dict[str, Any], at_zero: Any) -> Any:
         return names.setdefault(term, z3.Int(term))
     if isinstance(term, int):
         return z3.IntVal(term)
+    if isinstance(term, float):
+        raise KeyError("floats have no exact meaning in z3's reals")
     args = [z3_term(t, names, at_zero) for t in term[1:]]
 
     def div(x: Any, d: Any) -> Any:
