@@ -20,6 +20,9 @@ RULES: dict[str, Rule] = {
     **linear_rules.RULES, **bound_rules.RULES, **congruence_rules.RULES, **logic_rules.RULES, **laws.RULES,
 }
 
+MALFORMED = (TypeError, ValueError, AttributeError, AssertionError, LookupError, ArithmeticError)
+"""What a rule stumbles over when the premises or the data of a step are not even of the right sort."""
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -58,6 +61,12 @@ class Checker:
         return self._done[id(last)]
 
     def _one(self, step: Step) -> tuple[Claim, frozenset[Bool]]:
+        try:
+            return self._applied(step)
+        except MALFORMED as error:
+            raise BadCertificate(f"malformed step {step.rule!r}: {error}") from error
+
+    def _applied(self, step: Step) -> tuple[Claim, frozenset[Bool]]:
         done = [self._done[id(p)] for p in step.premises]
         special = DISCHARGING.get(step.rule)
         if special:

@@ -6,7 +6,7 @@ from typing import Any
 
 from symbolic_shapes.expr import Symbol, total
 from symbolic_shapes.inference import Claim, Premises, Rule, inequality, require
-from symbolic_shapes.relations import FALSE, Junction, Rel, eq_zero, le_zero, ne_zero, or_
+from symbolic_shapes.relations import FALSE, Bool, Junction, Rel, eq_zero, le_zero, ne_zero, or_
 
 
 def _fact(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:
@@ -15,6 +15,8 @@ def _fact(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:
 
 
 def _assume(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:
+    """relation: it follows from itself; the checker keeps it as open."""
+    require(isinstance(data[0], Bool), "not a proposition")
     return data[0]
 
 
