@@ -1,24 +1,31 @@
-"""torch's operator samples (op_db) under FakeTensorMode with symbolic sizes: our shape environment, torch's, and eager.
+"""torch's operator samples under FakeTensorMode with symbolic sizes: our shape environment, torch's, and eager.
 
-    python benchmarks/op_db_symbolic.py [--samples 3] [--ops add,view] [--write] [--list ours-only]
+    python benchmarks/op_db_symbolic.py [--samples 3] [--ops add,view] [--variant plain,strided] [--db op_db,refs]
+        [--part 0/8] [--save tally.json]
+    python benchmarks/op_db_symbolic.py --merge tally*.json --write
 
 For each sample every tensor input gets symbols for its sizes, the operator runs on fake tensors, and the results'
 dtypes, sizes and strides, with the example's values put in for the symbols, are compared with eager's. Sizes that
 only run time knows match anything. Equal sizes share a symbol, 0 and 1 stay numbers: torch's own default, in both
-environments; and, in ours, once more with a symbol of its own for every size from 1 on.
-`--write` keeps the counts in benchmarks/results/op_db_symbolic.md.
+environments; and, in ours, once more with a symbol of its own for every size from 1 on. The variants (other strides,
+gradients, decompositions, unbacked sizes, ...) are in benchmarks/op_db_variants.py.
+`--samples 0` takes all samples, hours on one core: in parts, with `--save`. `--write` keeps the counts in
+benchmarks/results/op_db_symbolic.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import logging
+import signal
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,28 +33,36 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import sympy  # noqa: E402
 import torch  # noqa: E402
 import torch.utils._pytree as pytree  # noqa: E402
 from torch._dispatch.python import enable_python_dispatcher  # noqa: E402
-from torch._dynamo.source import ConstantSource  # noqa: E402
-from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily  # noqa: E402
-from torch.fx.experimental.symbolic_shapes import (  # noqa: E402
-    DimDynamic,
-    ShapeEnv,
-    StatelessSymbolicContext,
-)
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch.testing._internal import common_methods_invocations as databases  # noqa: E402
 
-from symbolic_shapes.fake_cache import fake_mode  # noqa: E402
-from symbolic_shapes.torch_env import TorchShapeEnv  # noqa: E402
+from benchmarks.op_db_variants import (  # noqa: E402
+    FREE,
+    OURS,
+    STATIC,
+    TORCH,
+    VARIANTS,
+    NoSymbols,
+    Sample,
+    Variant,
+)
 
 RESULTS = ROOT / "benchmarks" / "results" / "op_db_symbolic.md"
+DATABASES: dict[str, list[Any]] = {
+    "op_db": databases.op_db,
+    "refs": databases.python_ref_db,
+    "foreach": [info for kind in ("unary", "binary", "pointwise", "reduce", "other")
+                for info in getattr(databases, f"foreach_{kind}_op_db")],
+}
 DTYPES = (torch.float32, torch.int64, torch.bool, torch.complex64)
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 UNKNOWN = "only run time knows"
-
-OURS, FREE, TORCH = "ours", "ours, each size its own symbol", "torch"
-ENVIRONMENTS = (OURS, FREE, TORCH)
+SECONDS = 60
+"""For one sample in one environment."""
+PLAIN = VARIANTS["plain"]
 PASSED, WRONG, RAISED = "passed", "wrong", "raised"
 
 
@@ -59,45 +74,90 @@ class Outcome:
     text: str = ""
 
 
-class NoSymbols(AssertionError):
-    """An input came out with plain sizes: the comparison would compare nothing."""
-
-
-@dataclass
-class Sample:
-    name: str
-    call: Callable[[Callable[[Any], Any]], Any]
-    """call(convert): run the operator with every tensor converted."""
+LISTS = ("worse", "better", "free", "wrong", "meta")
 
 
 @dataclass
 class Tally:
-    outcomes: dict[str, Counter[str]] = field(default_factory=lambda: {which: Counter() for which in ENVIRONMENTS})
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(ENVIRONMENTS, 0.0))
-    pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
-    worse: list[tuple[str, Outcome]] = field(default_factory=list)
-    better: list[tuple[str, Outcome]] = field(default_factory=list)
-    free: list[tuple[str, Outcome]] = field(default_factory=list)
+    """Counts of one variant on one database. `outcomes`: environment -> status -> number.
+
+    The lists (sample, remark): `worse` and `better` than torch's environment, `free`: not with a symbol for each size,
+    `wrong`: not eager's result, `meta`: neither, but a fake tensor with plain sizes has the same difference.
+    """
+
+    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    worse: list[tuple[str, str]] = field(default_factory=list)
+    better: list[tuple[str, str]] = field(default_factory=list)
+    free: list[tuple[str, str]] = field(default_factory=list)
+    wrong: list[tuple[str, str]] = field(default_factory=list)
+    meta: list[tuple[str, str]] = field(default_factory=list)
     unusable: int = 0
     refusals: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
 
+    def add(self, sample: str, found: dict[str, Outcome]) -> str:
+        """Count one sample's outcome by environment; what there is to say of it, if anything."""
+        self.operators.add(sample.split("#")[0])
+        for which in self.outcomes:
+            self.outcomes[which][found[which].status] += 1
+        ours, theirs = found[OURS], found[TORCH]
+        if ours.status == WRONG and found[STATIC].status == WRONG:
+            self.meta.append((sample, ours.text))
+        elif ours.status == WRONG:
+            self.wrong.append((sample, ours.text))
+        if ours.status == RAISED:
+            self.refusals[ours.text.split(":")[0]] += theirs.status != PASSED
+        if theirs.status == PASSED != ours.status:
+            self.worse.append((sample, f"{ours.status}, {ours.text}"))
+            return f"{sample}: {ours.status}: {ours.text}"
+        if ours.status == PASSED != theirs.status:
+            self.better.append((sample, f"{theirs.status}, {theirs.text}"))
+        free = found.get(FREE, ours)
+        if ours.status == PASSED != free.status:
+            self.free.append((sample, f"{free.status}, {free.text}"))
+            return f"{sample} with its own symbols: {free.status}: {free.text}"
+        return f"{sample}: wrong: {ours.text}" if ours.status == WRONG != found[STATIC].status else ""
 
-def samples(operators: list[Any], per_operator: int) -> Iterator[Sample]:
-    """The first few samples of each operator that have a tensor with a size that can be a symbol."""
+    def merge(self, other: Tally) -> None:
+        """Add another part's counts."""
+        for which, counts in other.outcomes.items():
+            self.outcomes.setdefault(which, Counter()).update(counts)
+        for which, spent in other.seconds.items():
+            self.seconds[which] = self.seconds.get(which, 0.0) + spent
+        self.refusals.update(other.refusals)
+        self.operators |= other.operators
+        self.unusable += other.unusable
+        for name in LISTS:
+            getattr(self, name).extend(getattr(other, name))
+
+    def as_json(self) -> dict[str, Any]:
+        return {**vars(self), "operators": sorted(self.operators)}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Tally:
+        lists = {name: [tuple(x) for x in data[name]] for name in LISTS}
+        return Tally(**{**data, **lists, "operators": set(data["operators"]), "refusals": Counter(data["refusals"]),
+                        "outcomes": {which: Counter(counts) for which, counts in data["outcomes"].items()}})
+
+
+def samples(operators: list[Any], per_operator: int | None, requires_grad: bool = False) -> Iterator[Sample]:
+    """The first samples (None: all) of each operator that have a tensor with a size that can be a symbol."""
     for info in operators:
         dtype = next((d for d in DTYPES if d in info.supported_dtypes("cpu")), None)
-        if dtype is None:
+        differentiable = info.supports_autograd and dtype is not None and (dtype.is_floating_point or dtype.is_complex)
+        if dtype is None or (requires_grad and not differentiable):
             continue
         torch.manual_seed(0)
         try:
-            found = [s for s in itertools.islice(info.sample_inputs("cpu", dtype), 40) if _dynamic(s)]
+            found = info.sample_inputs("cpu", dtype, requires_grad=requires_grad)
+            found = list(itertools.islice(filter(_dynamic, found), per_operator))
         except RuntimeError as error:  # an optional library that is not there
             logging.getLogger(__name__).info("no samples of %s: %s", info.name, error)
             continue
-        for number, sample in enumerate(found[:per_operator]):
-            variant = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
-            yield Sample(f"{variant}#{number}", _caller(info, sample))
+        variant = f"{info.name}.{info.variant_test_name}" if info.variant_test_name else info.name
+        for number, sample in enumerate(found):
+            yield _sample(f"{variant}#{number}", info, sample)
 
 
 def _dynamic(sample: Any) -> bool:
@@ -107,54 +167,37 @@ def _dynamic(sample: Any) -> bool:
     return plain and any(size > 1 for t in tensors for size in t.shape)
 
 
-def _caller(info: Any, sample: Any) -> Callable[[Callable[[Any], Any]], Any]:
-    def call(convert: Callable[[Any], Any]) -> Any:
-        memo: dict[int, Any] = {}
+def _sample(name: str, info: Any, sample: Any) -> Sample:
+    leaves, spec = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    tensors = list({id(x): x for x in leaves if isinstance(x, torch.Tensor)}.values())
+    places = {id(x): i for i, x in enumerate(tensors)}
 
-        def once(leaf: Any) -> Any:
-            if not isinstance(leaf, torch.Tensor):
-                return leaf
-            if id(leaf) not in memo:
-                memo[id(leaf)] = convert(leaf)
-            return memo[id(leaf)]
-
-        value, args, kwargs = pytree.tree_map(once, (sample.input, sample.args, sample.kwargs))
+    def operator(inputs: list[Any]) -> Any:
+        filled = [inputs[places[id(x)]] if isinstance(x, torch.Tensor) else x for x in leaves]
+        value, args, kwargs = pytree.tree_unflatten(filled, spec)
         return info.op(value, *args, **kwargs)
 
-    return call
+    return Sample(name, tensors, operator)
 
 
 # -- running ---------------------------------------------------------------------------------------------------
-def _mode(which: str) -> FakeTensorMode:
-    if which != TORCH:
-        duck = which == OURS
-        return fake_mode(TorchShapeEnv(duck_shape=duck, specialize_zero_one=duck), allow_non_fake_inputs=True)
-    return FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True, export=True)
+def eager(sample: Sample, variant: Variant) -> list[Any]:
+    """What the operator gives for real tensors."""
+    result = variant.perform(sample, list(map(variant.real, sample.tensors)))
+    return [describe(leaf, {}) for leaf in pytree.tree_leaves(result)]
 
 
-def run(sample: Sample, which: str, expected: list[Any]) -> Outcome:
+def run(sample: Sample, which: str, expected: list[Any], variant: Variant = PLAIN) -> Outcome:
     """One sample in one environment, against what eager gave; twice in ours: the second run finds the cache filled."""
-    mode = _mode(which)
-    numbers = itertools.count()
-
-    def convert(tensor: torch.Tensor) -> Any:
-        context: Any = StatelessSymbolicContext([DimDynamic.DUCK] * tensor.dim())
-        source = ConstantSource(f"x{next(numbers)}")
-        with unset_fake_temporarily():  # a copy made in the mode would be a fake with plain sizes
-            copy = tensor.detach().clone()
-        fake = mode.from_tensor(copy, source=source, symbolic_context=context)
-        plain = not any(isinstance(size, torch.SymInt) for size in fake.shape)
-        # (a guard may have given a size its number, before the second run)
-        if plain and any(size > 1 for size in tensor.shape) and not mode.shape_env.guards:  # type: ignore[union-attr]
-            raise NoSymbols(f"{sample.name}, {which}: an input of {tuple(tensor.shape)} has no symbols")
-        return fake
-
-    for _ in range(1 if which == TORCH else 2):
+    mode = variant.mode(which)
+    convert = variant.to_fake(which, mode)
+    for _ in range(1 if which in (TORCH, STATIC) else 2):
         try:
             # with it, as in a trace: composite kernels in C++ would ask for plain sizes
-            with mode, enable_python_dispatcher():
-                result = sample.call(convert)
-            given = [describe(leaf) for leaf in pytree.tree_leaves(result)]
+            with _limit(SECONDS), mode, enable_python_dispatcher():
+                result = variant.perform(sample, list(map(convert, sample.tensors)))
+            example = variant.example(mode)
+            given = [describe(leaf, example) for leaf in pytree.tree_leaves(result)]
         except NoSymbols:
             raise
         except Exception as error:  # whatever the operator raises is the outcome
@@ -166,19 +209,39 @@ def run(sample: Sample, which: str, expected: list[Any]) -> Outcome:
     return Outcome(PASSED)
 
 
-def describe(leaf: Any) -> Any:
-    """(dtype, sizes, strides) of a tensor, the value of a number, in the example."""
+@contextmanager
+def _limit(seconds: int) -> Iterator[None]:
+    """TimeoutError in what takes longer."""
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def describe(leaf: Any, example: dict[Any, int]) -> Any:
+    """(dtype, sizes, strides) of a tensor, the value of a number; `example`: values of unbacked symbols."""
     if isinstance(leaf, torch.Tensor):
+        sizes = tuple(hint(size, example) for size in leaf.shape)
         if leaf.layout is not torch.strided:
-            return leaf.dtype, tuple(map(hint, leaf.shape)), None
-        return leaf.dtype, tuple(map(hint, leaf.shape)), tuple(map(hint, leaf.stride()))
-    return hint(leaf)
+            return leaf.dtype, sizes, None
+        return leaf.dtype, sizes, tuple(hint(stride, example) for stride in leaf.stride())
+    return hint(leaf, example)
 
 
-def hint(value: Any) -> Any:
+def hint(value: Any, example: dict[Any, int]) -> Any:
+    """The number that a size is in the example, or UNKNOWN."""
     if not isinstance(value, SYMBOLIC):
         return value
     known = value.node.hint
+    if known is None:
+        form = sympy.sympify(value.node.expr.xreplace(example))
+        known = int(form) if form.is_Integer else None
     return UNKNOWN if known is None else known
 
 
@@ -196,82 +259,116 @@ def same(given: Any, expected: Any) -> bool:
     return all(a == b for a, b, size in zip(strides, strides2, sizes2) if size > 1 and a != UNKNOWN)
 
 
-def compare(operators: list[Any], per_operator: int, progress: Callable[[str], None] = lambda _: None,
-            stop: Callable[[], bool] = lambda: False) -> Tally:
+def compare(operators: list[Any], per_operator: int | None, progress: Callable[[str], None] = lambda _: None,
+            stop: Callable[[], bool] = lambda: False, variant: Variant = PLAIN) -> Tally:
     """The environments on all samples, taking turns; no further sample once `stop()`."""
-    tally = Tally()
-    for sample in samples(operators, per_operator):
+    tally = Tally(outcomes={which: Counter() for which in variant.environments})
+    for sample in samples(operators, per_operator, variant.requires_grad):
         if stop():
             break
         torch.manual_seed(0)
         try:
-            # A clone keeps the strides; operators change their arguments.
-            expected = [describe(leaf) for leaf in pytree.tree_leaves(sample.call(lambda t: t.detach().clone()))]
+            expected = eager(sample, variant)
         except Exception as error:  # a sample that eager refuses compares nothing
             progress(f"{sample.name}: eager raises {type(error).__name__}")
             tally.unusable += 1
             continue
         found: dict[str, Outcome] = {}
-        for which in ENVIRONMENTS:
+        for which in variant.environments:
             start = time.perf_counter()
-            found[which] = run(sample, which, expected)
-            tally.seconds[which] += time.perf_counter() - start
-            tally.outcomes[which][found[which].status] += 1
-        tally.operators.add(sample.name.split("#")[0])
-        tally.pairs[found[OURS].status, found[TORCH].status] += 1
-        if found[TORCH].status == PASSED and found[OURS].status != PASSED:
-            tally.worse.append((sample.name, found[OURS]))
-            progress(f"{sample.name}: {found[OURS].status}: {found[OURS].text}")
-        elif found[OURS].status == PASSED and found[TORCH].status != PASSED:
-            tally.better.append((sample.name, found[TORCH]))
-        elif found[OURS].status == RAISED:
-            tally.refusals[found[OURS].text.split(":")[0]] += 1
-        if found[OURS].status == PASSED and found[FREE].status != PASSED:
-            tally.free.append((sample.name, found[FREE]))
-            progress(f"{sample.name} with its own symbols: {found[FREE].status}: {found[FREE].text}")
+            found[which] = run(sample, which, expected, variant)
+            tally.seconds[which] = tally.seconds.get(which, 0.0) + time.perf_counter() - start
+        if found[OURS].status == WRONG:
+            found[STATIC] = run(sample, STATIC, expected, variant)
+        remark = tally.add(sample.name, found)
+        if remark:
+            progress(remark)
     return tally
 
 
 # -- the report ------------------------------------------------------------------------------------------------------
-def report(tally: Tally, per_operator: int) -> str:
-    """The counts as Markdown."""
-    total = sum(tally.pairs.values())
+LISTED = 40
+"""Samples that are named under a heading of the report."""
+
+
+def report(tallies: dict[tuple[str, str], Tally], per_operator: int | None) -> str:
+    """The counts, by (variant, database), as Markdown."""
+    each = f"up to {per_operator} samples" if per_operator else "all samples"
     lines = [
         "# Operator samples of torch with symbolic sizes", "",
-        f"torch {torch.__version__}; {len(tally.operators)} entries of op_db, {total} samples (up to {per_operator} an"
-        f" entry), {tally.unusable} that eager refuses left out.",
+        f"torch {torch.__version__}; {each} of each entry that have a size to vary; those that eager refuses are left"
+        " out. Equal: dtypes, sizes and strides, with the example's values put in.",
         "Written by `python benchmarks/op_db_symbolic.py --write`.", "",
-        "| environment | equals eager | differs from eager | raises | seconds |", "|---|---|---|---|---|",
+        "| samples of | variant | entries | environment | equals eager | differs from eager | raises | seconds |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for which in ENVIRONMENTS:
-        counts = tally.outcomes[which]
-        cells = (which, counts[PASSED], counts[WRONG], counts[RAISED], round(tally.seconds[which]))
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    lines += ["", f"Passes with torch's ShapeEnv and not with ours: {len(tally.worse)}."]
-    lines += [f"- {name}: {outcome.status}, {outcome.text}" for name, outcome in tally.worse]
-    lines += ["", f"Passes with ours and not with torch's: {len(tally.better)}."]
-    lines += [f"- {name}: {outcome.status}, {outcome.text}" for name, outcome in tally.better]
-    lines += ["", f"Passes with shared symbols and not with a symbol for each size, from 1 on: {len(tally.free)}."]
-    lines += [f"- {name}: {outcome.status}, {outcome.text}" for name, outcome in tally.free]
-    lines += ["", "What raises in both environments, by the error in ours:"]
-    lines += [f"- {name}: {count}" for name, count in tally.refusals.most_common()]
+    for (variant, database), tally in tallies.items():
+        for which, counts in tally.outcomes.items():
+            cells = (database, VARIANTS[variant].title, len(tally.operators), which, counts[PASSED], counts[WRONG],
+                     counts[RAISED], round(tally.seconds.get(which, 0.0)))
+            lines.append(f"| {' | '.join(map(str, cells))} |")
+    for (variant, database), tally in tallies.items():
+        lines += ["", f"## {database}, {VARIANTS[variant].title}", "", *_details(tally)]
     return "\n".join(lines) + "\n"
+
+
+def _details(tally: Tally) -> list[str]:
+    lines = []
+    for heading, named in (("Passes with torch's ShapeEnv and not with ours", tally.worse),
+                           ("Differs from eager in ours", tally.wrong),
+                           ("Differs from eager without symbols too: a kernel of torch's for fake tensors", tally.meta),
+                           ("Passes with ours and not with torch's", tally.better),
+                           ("Passes with shared symbols and not with a symbol for each size, from 1 on", tally.free)):
+        lines.append(f"{heading}: {len(named)}.")
+        lines += [f"- {name}: {text}" for name, text in named[:LISTED]]
+        lines += [f"- and {len(named) - LISTED} more"] * (len(named) > LISTED)
+        lines.append("")
+    if tally.refusals:
+        lines.append("What raises in both environments, by the error in ours:")
+        lines += [f"- {name}: {count}" for name, count in tally.refusals.most_common() if count]
+    return lines
+
+
+def _measure(options: argparse.Namespace) -> dict[tuple[str, str], Tally]:
+    names = set(filter(None, options.ops.split(",")))
+    first, step = map(int, options.part.split("/"))
+    tallies = {}
+    for database in options.db.split(","):
+        chosen = [op for op in DATABASES[database] if not names or op.name in names][first::step]
+        for variant in options.variant.split(","):
+            tallies[variant, database] = compare(
+                chosen, options.samples or None, lambda line: print(line, file=sys.stderr, flush=True),
+                variant=VARIANTS[variant])
+    return tallies
+
+
+def _merged(paths: list[str]) -> dict[tuple[str, str], Tally]:
+    tallies: dict[tuple[str, str], Tally] = {}
+    for path in paths:
+        for variant, database, data in json.loads(Path(path).read_text()):
+            tallies.setdefault((variant, database), Tally()).merge(Tally.from_json(data))
+    order = list(VARIANTS), list(DATABASES)
+    return dict(sorted(tallies.items(), key=lambda item: tuple(o.index(k) for o, k in zip(order, item[0]))))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=3)
-    parser.add_argument("--ops", default="", help="names of op_db entries, separated by commas")
+    parser.add_argument("--samples", type=int, default=3, help="of each entry; 0: all")
+    parser.add_argument("--ops", default="", help="names of entries, separated by commas")
+    parser.add_argument("--variant", default="plain", help=f"of {', '.join(VARIANTS)}")
+    parser.add_argument("--db", default="op_db", help=f"of {', '.join(DATABASES)}")
     parser.add_argument("--part", default="0/1", help="i/n: every n-th entry, from the i-th")
+    parser.add_argument("--save", help="keep the counts of this part in a file")
+    parser.add_argument("--merge", nargs="+", help="report on such files instead of measuring")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     logging.getLogger("torch").setLevel(logging.CRITICAL)
-    names = set(filter(None, options.ops.split(",")))
-    first, step = map(int, options.part.split("/"))
-    chosen = [op for op in op_db if not names or op.name in names][first::step]
-    tally = compare(chosen, options.samples, lambda line: print(line, file=sys.stderr, flush=True))
-    text = report(tally, options.samples)
+    tallies = _merged(options.merge) if options.merge else _measure(options)
+    if options.save:
+        data = [(variant, database, tally.as_json()) for (variant, database), tally in tallies.items()]
+        Path(options.save).write_text(json.dumps(data))
+    text = report(tallies, options.samples or None)
     print(text)
     if options.write:
         RESULTS.write_text(text)

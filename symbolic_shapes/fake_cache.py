@@ -7,6 +7,7 @@ gives it a storage of its own, or the storage that it aliases.
 When a result may be reused:
 - Facts that the operator recorded are still there: the key holds the epoch, which changes with a rollback, and with a
   new equation, which may give sizes a simpler form. A run under `suppress_guards` records nothing and is not kept.
+- Who asked is the same: what a kernel asks of sizes 0 and 1 within another operator may need no fact (torch_asking.py).
 - The operator is a function of the metadata of its arguments: the rules of `refusal` and `_key`.
 - It made no unbacked symbol.
 - Every result is an argument's or its own new memory: what aliases what is part of the entry.
@@ -139,9 +140,9 @@ class SymbolicCache:
             if self._env.unbacked_created != made:
                 raise Bypass("made an unbacked symbol")
             entry = self.make_entry(result, tensors)
-            # The run may have learned equations or been rolled back: the key of now, not of before.
-            self._entries[self.call_key(func, args, kwargs, [])] = entry
             self.misses += 1
+            if self.call_key(func, args, kwargs, []) == key:  # else it learned an equation: the next run knows it
+                self._entries[key] = entry
         except Bypass as bypass:
             self.bypasses[bypass.reason] += 1
         return result
@@ -167,8 +168,9 @@ class SymbolicCache:
             raise Bypass("answers are suppressed")
         if make_fx_mode() is not None:
             raise Bypass("make_fx traces sizes")
-        parts: list[Any] = [func, self._env.memo.epoch(), torch.get_default_dtype(), torch._C._get_default_device(),
-                            torch.is_inference_mode_enabled()]
+        env = self._env
+        parts: list[Any] = [func, env.memo.epoch(), env.asking, torch.get_default_dtype(),
+                            torch._C._get_default_device(), torch.is_inference_mode_enabled()]
         self._key(parts, args, tensors)
         if kwargs:
             self._key(parts, kwargs.keys(), tensors)
@@ -225,10 +227,13 @@ class SymbolicCache:
         outputs: list[Output] = []
         seen: dict[int, int] = {}
         with in_kernel_invocation_manager(self._mode):
-            memory = {t.untyped_storage()._cdata: i for i, t in reversed(list(enumerate(tensors)))}
+            memory = {t.untyped_storage()._cdata: i for i, t in enumerate(tensors)}
+            ambiguous = len(memory) < len(tensors)
             for position, output in enumerate(result if container else (result,)):
                 self._check_output(output, tensors)
                 storage = output.untyped_storage()
+                if ambiguous and storage._cdata in memory:  # of which argument it is a view is not to be seen
+                    raise Bypass("arguments share memory")
                 meta = output.data  # detach() would share the version counter, which autograd goes by
                 own = torch.empty(0, dtype=torch.uint8, device="meta")
                 share_storage_(meta, own)  # the copy must not keep the memory of the first run alive

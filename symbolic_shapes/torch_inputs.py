@@ -178,9 +178,9 @@ class Inputs(Expressions):
     def _torch_policy(self, value: int, kind: Any, constraint: Any,
                       specialize: bool = True) -> DimPolicy:
         """torch's words for a dimension in ours. A duck-shaped one shares the symbol of the first of that size."""
-        if kind is DimDynamic.UNBACKED:
-            return Fresh(unbacked=True)
         lo, hi = _constrained(constraint)
+        if kind is DimDynamic.UNBACKED:
+            return Fresh(lo=0 if constraint is None else lo, hi=hi, unbacked=True)
         zero_one = value in (0, 1) and specialize and self.settings.specialize_zero_one
         if kind is DimDynamic.STATIC or value < lo or zero_one:
             return None

@@ -32,7 +32,7 @@ class Memo:
         self._version = -1
         self._seen = 0
         self._last: Fact | None = None
-        self._equations = 0
+        self._equations = self._solved = 0
         self._open: set[Bool] = set()
         self.past: Past | None = None
 
@@ -46,7 +46,10 @@ class Memo:
             self._truths.clear()
             self._large.clear()
             self._seen = 0
-        self._equations += sum(_is_equation(fact.relation) for fact in facts[self._seen:])
+        # An equation, or ranges that leave one value, give expressions a simpler form.
+        solved = len(self._core.knowledge.solved)
+        self._equations += solved != self._solved or any(_is_equation(fact.relation) for fact in facts[self._seen:])
+        self._solved = solved
         self._open.clear()
         self._seen, self._last = len(facts), facts[-1] if facts else None
         self._version = self._core.version

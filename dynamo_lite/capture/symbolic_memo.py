@@ -95,8 +95,7 @@ class SymbolicMemory:
         (func, _, *parts), switches, learns = key
         node = self._shared_node
         try:
-            return (func, self._env.asking, tuple([node(p) if isinstance(p, SymNode) else p for p in parts]), switches,
-                    learns)  # fmt: skip
+            return (func, tuple([node(p) if isinstance(p, SymNode) else p for p in parts]), switches, learns)
         except Untranslatable:
             return None
 

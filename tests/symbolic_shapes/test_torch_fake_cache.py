@@ -5,12 +5,14 @@ import weakref
 
 import pytest
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from symbolic_shapes.fake_cache import Bypass, SymbolicCache, fake_mode, install, refusal
 from symbolic_shapes.torch_asking import KERNELS
 from symbolic_shapes.torch_env import TorchShapeEnv
 from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
+from tests.symbolic_shapes import cache_programs
 
 aten = torch.ops.aten
 
@@ -345,3 +347,35 @@ def test_a_hit_makes_no_callback(env, mode, cache, x, monkeypatch: pytest.Monkey
                                 lambda *args, name=name: asked.append(name) or pytest.fail(name))
         torch.ops.aten.mul.Tensor(x, 2)
     assert cache.hits == 1 and not asked
+
+
+# -- sequences -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_sequences_give_the_same_with_and_without_the_cache(first: int) -> None:
+    hits = sum(cache_programs.check(seed) for seed in range(first, first + 20))
+    assert hits > 10
+
+
+@pytest.mark.long
+def test_many_sequences() -> None:
+    for seed in range(1000, 2000):
+        cache_programs.check(seed)
+
+
+def test_who_asks_is_part_of_the_key(env, mode, cache, x) -> None:
+    """Within `view`, which has no other result for small sizes, a slice asks without a fact; elsewhere it needs one."""
+    with mode, enable_python_dispatcher():
+        with env.inside_operator(aten.view.default):
+            aten.slice.Tensor(x, 0, 1, x.shape[0] - 1)
+        assert not env.core.facts and cache.misses
+        aten.slice.Tensor(x, 0, 1, x.shape[0] - 1)
+    assert [str(f.relation) for f in env.core.facts] == ["s0 >= 2"]
+
+
+def test_a_view_of_one_of_two_tensors_that_share_memory(mode, cache, x) -> None:
+    """Whose view it is cannot be told from the memory: such a call is not kept."""
+    view = x.view(-1)
+    with pytest.raises(Bypass, match="share memory"):
+        cache.make_entry(view[1:], [x, view])
+    assert cache.make_entry(view + 1, [x, view]).outputs[0].alias is None
+    assert cache.make_entry(view[1:], [x]).outputs[0].alias == 0

@@ -1,26 +1,27 @@
 """torch's operator samples: what passes with torch's ShapeEnv passes with ours. All: benchmarks/op_db_symbolic.py"""
 
+import json
 import time
 
 import pytest
 import torch
+from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
 from torch.testing._internal.common_methods_invocations import op_db
 
 from benchmarks import op_db_symbolic
 from benchmarks.op_db_symbolic import (
-    FREE,
-    OURS,
     PASSED,
     UNKNOWN,
     WRONG,
-    NoSymbols,
     Outcome,
-    Sample,
+    Tally,
     compare,
+    eager,
     report,
     run,
     same,
 )
+from benchmarks.op_db_variants import FREE, OURS, VARIANTS, NoSymbols, Sample, Variant
 
 SLICE = {
     "add", "cat", "view", "reshape", "expand", "permute", "as_strided", "narrow", "split", "chunk", "stack",
@@ -68,18 +69,51 @@ def test_strides_of_sizes_one_and_zero_do_not_matter() -> None:
 
 def test_a_wrong_result_is_noticed() -> None:
     real = torch.zeros(2, 3)
-    sample = Sample("transposed", lambda convert: convert(real).t())
-    assert run(sample, OURS, [op_db_symbolic.describe(real)]).status == WRONG
-    assert run(sample, FREE, [op_db_symbolic.describe(real.t())]) == Outcome(PASSED)
+    sample = Sample("transposed", [real], lambda inputs: inputs[0].t())
+    assert run(sample, OURS, [op_db_symbolic.describe(real, {})]).status == WRONG
+    assert run(sample, FREE, [op_db_symbolic.describe(real.t(), {})]) == Outcome(PASSED)
+
+
+class Static(Variant):
+    def context(self, which: str, tensor: torch.Tensor) -> StatelessSymbolicContext:
+        return StatelessSymbolicContext([DimDynamic.STATIC] * tensor.dim())
 
 
 def test_an_input_without_symbols_is_noticed() -> None:
-    sample = Sample("made in the mode", lambda convert: convert(torch.zeros(2, 3)).t())
+    sample = Sample("no symbol", [torch.zeros(2, 3)], lambda inputs: inputs[0].t())
     with pytest.raises(NoSymbols):
-        run(sample, OURS, [])
+        run(sample, OURS, [], Static())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_find_what_is_wrong(name: str) -> None:
+    """Each variant accepts the operator's result and not another's."""
+    variant = VARIANTS[name]
+    inputs = [torch.randn(2, 3, requires_grad=variant.requires_grad)]
+    mean = Sample("mean", inputs, lambda x: x[0].mean(1))
+    total = Sample("mean", inputs, lambda x: x[0].mean(0))
+    for which in variant.environments:
+        assert run(mean, which, eager(mean, variant), variant) == Outcome(PASSED)
+        assert run(mean, which, eager(total, variant), variant).status == WRONG
+
+
+def test_strided_inputs_have_other_strides_and_the_same_elements() -> None:
+    for shape in [(2, 3), (2, 3, 4, 5), (7,), (2, 1, 3)]:
+        tensor = torch.randn(shape)
+        other = VARIANTS["strided"].real(tensor)
+        assert torch.equal(other, tensor) and not other._is_view()
+        assert len(shape) == 1 or not other.is_contiguous()
+
+
+def test_parts_add_up() -> None:
+    chosen = [op for op in op_db if op.name in {"t", "mean"}]
+    whole, parts = compare(chosen, per_operator=2), Tally()
+    for part in (chosen[::2], chosen[1::2]):
+        parts.merge(Tally.from_json(json.loads(json.dumps(compare(part, per_operator=2).as_json()))))
+    assert (whole.outcomes, whole.operators, whole.worse) == (parts.outcomes, parts.operators, parts.worse)
 
 
 def test_the_report_counts(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = [op for op in op_db if op.name == "t"]
-    text = report(compare(chosen, per_operator=1), 1)
-    assert "| ours | 1 | 0 | 0 |" in text and "not with ours: 0." in text
+    text = report({("plain", "op_db"): compare(chosen, per_operator=1)}, 1)
+    assert "| 1 | ours | 1 | 0 | 0 |" in text and "not with ours: 0." in text
