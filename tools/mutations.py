@@ -44,6 +44,8 @@ class Mutant:
     field: str
     index: int | None
     new: ast.AST
+    outermost: str
+    """The qualified name of the function (or method) that it is in, closures aside; "" outside of functions."""
 
     def code(self, tree: ast.Module, path: str) -> CodeType:
         """The file's code with this one change; the tree is as before."""
@@ -66,33 +68,34 @@ class Mutant:
 def mutants(tree: ast.Module) -> Iterator[Mutant]:
     """Every mutant of a file, in its order."""
     seen: dict[tuple[str, str], int] = {}
-    for number, (function, parent, field, index, node, new) in enumerate(_places(tree, "")):
+    for number, (function, outermost, parent, field, index, node, new) in enumerate(_places(tree, "", "")):
         change = f"{_text(node)} -> {_text(new)}"
         seen[function, change] = times = seen.get((function, change), 0) + 1
         text = change if times == 1 else f"{change} ({times})"
-        yield Mutant(number, getattr(node, "lineno", 0), function, text, parent, field, index, new)
+        yield Mutant(number, getattr(node, "lineno", 0), function, text, parent, field, index, new, outermost)
 
 
 def _text(node: ast.AST) -> str:
     return " ".join(ast.unparse(node).split())
 
 
-Place = tuple[str, ast.AST, str, "int | None", ast.AST, ast.AST]
+Place = tuple[str, str, ast.AST, str, "int | None", ast.AST, ast.AST]
 
 
-def _places(parent: ast.AST, function: str) -> Iterator[Place]:
+def _places(parent: ast.AST, function: str, outermost: str) -> Iterator[Place]:
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "type_comment", "bases"):
             continue
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(node, ast.AST) or _is_skipped(node):
                 continue
-            inner = node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else function
-            if isinstance(node, ast.FunctionDef) and function:
-                inner = f"{function}.{node.name}"
+            inner, within = function, outermost
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                inner = f"{function}.{node.name}" if function else node.name
+                within = outermost or (inner if isinstance(node, ast.FunctionDef) else "")
             for new in _changed(node, parent):
-                yield inner, parent, field, index, node, new
-            yield from _places(node, inner)
+                yield inner, within, parent, field, index, node, new
+            yield from _places(node, inner, within)
 
 
 def _is_skipped(node: ast.AST) -> bool:
