@@ -76,8 +76,8 @@ def test_a_step_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     Step("because"), Step("linear", (), (1,)), Step("linear", (AT_LEAST_3,), (("1",), 0)), Step("part", (AT_LEAST_3,)),
     Step("fact"), Step("assume", (), ("x",)), Step("refute", (), (X <= 1,)), Step("cases", (), ()),
     Step("declared", (), (X, "lo")), Step("modulo", (AT_LEAST_3,), (X, (), True)),
-    Step("enumerate", (), (X <= 1, (), 0)), Step("interval", (), (X <= 1,)), Step("rewrite", (AT_LEAST_3,), (X >= 3, (X,), ())),
-    Step("shift", (), (X, (X,))),
+    Step("enumerate", (), (X <= 1, (), 0)), Step("interval", (), (X <= 1,)),
+    Step("rewrite", (AT_LEAST_3,), (X >= 3, (X,), ())), Step("shift", (), (X, (X,))),
 ], ids=repr)
 def test_a_malformed_step_is_a_bad_certificate(step: Step) -> None:
     with pytest.raises(BadCertificate):
