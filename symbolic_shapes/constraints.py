@@ -81,17 +81,17 @@ class Solution:
     def raised(self) -> list[str]:
         """Lower ends that the program demands of named dimensions whose spec has none: no violations (`FEW`)."""
         table, guard_set = self.table, self.guard_set
-        notes = []
+        notes, declared = [], set(table.symbols())
         for symbol in guard_set.kept_symbols:
-            spec = table.spec_of(symbol) if symbol in table.symbols() else None
+            spec = table.spec_of(symbol) if symbol in declared else None
             lo = guard_set.own_range(symbol)[0]
             if not isinstance(spec, Named):
                 continue
             least, start = table.edges(symbol, FEW)
             if spec.lo <= least and spec.lo < lo <= start:
-                notes.append(f"{table.labels()[symbol]} >= {lo} is demanded by the program")
+                notes.append(f"{table.labels[symbol]} >= {lo} is demanded by the program")
             if spec.lo <= least:
-                own = [g for g in guard_set.guards if g.kind != "range" and symbols_of(g.relation) == {symbol}]
+                own = [g for g in guard_set.about(symbol) if g.kind != "range"]
                 notes += [f"{table.in_words(g.relation)} is demanded by the program" for g in own]
         return notes
 
@@ -187,8 +187,8 @@ class _Check:
         """A named dimension of its own: are all values of its range admitted?"""
         found = self._narrowed(symbol, spec, symbol.as_int())
         least, start = self.table.edges(symbol, FEW)
-        for guard in self.guard_set.guards:
-            if symbols_of(guard.relation) != {symbol} or guard.kind == "range" or as_residue(guard.relation):
+        for guard in self.guard_set.about(symbol):
+            if guard.kind == "range" or as_residue(guard.relation):
                 continue
             if spec.lo > least or not _holds_from(start, symbol, guard.relation):
                 kind = "divisibility" if guard.kind == "divisibility" else "other"
@@ -230,7 +230,7 @@ class _Check:
         return self.table.in_words(node)
 
     def _label(self, symbol: Symbol) -> str:
-        return self.table.labels()[symbol]
+        return self.table.labels[symbol]
 
     def _name(self, symbol: Symbol) -> str:
         spec = self.specs[symbol]

@@ -7,7 +7,7 @@ its premises. `check` re-does every rule on the way from a relation to the base;
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +47,9 @@ class Ledger:
         if conclusion not in self:
             self.steps[conclusion] = derivation
 
-    def trace(self, relation: Bool) -> Iterator[tuple[Bool, Derivation | None]]:
-        """The relations that `relation` rests on, premises first; None for those of the base. BadCertificate if there
-        is a gap or a circle."""
+    def trace(self, relation: Bool, known: Collection[Bool] = ()) -> Iterator[tuple[Bool, Derivation | None]]:
+        """The relations that `relation` rests on, premises first; None for those of the base. What is `known` is taken
+        for granted. BadCertificate if there is a gap or a circle."""
         done: dict[Bool, bool] = {}
         stack: list[tuple[Bool, bool]] = [(relation, False)]
         while stack:
@@ -57,6 +57,8 @@ class Ledger:
             if expanded:
                 done[goal] = True
                 yield goal, self.steps.get(goal) if goal not in self.base else None
+            elif goal in known:
+                continue
             elif goal in self.base:
                 if goal not in done:
                     stack.append((goal, True))
@@ -75,16 +77,19 @@ class Ledger:
         """The base relations that a relation rests on."""
         return [r for r, derivation in self.trace(relation) if derivation is None]
 
-    def check(self, relation: Bool, absent: frozenset[Symbol] = frozenset()) -> None:
+    def check(self, relation: Bool, absent: frozenset[Symbol] = frozenset(), checked: set[Bool] | None = None) -> None:
         """Re-check every step from the base to `relation`; BadCertificate if one does not follow.
 
-        `absent` symbols are only known through equalities: their declared ranges may not be used."""
-        for goal, derivation in self.trace(relation):
+        `absent` symbols are only known through equalities: their declared ranges may not be used. `checked` are the
+        relations that were checked before, with as many absent or more: no step is done twice."""
+        checked = set() if checked is None else checked
+        for goal, derivation in self.trace(relation, checked):
             if derivation is not None:
                 rule = RULES.get(derivation.rule)
                 if rule is None:
                     raise BadCertificate(f"no rule {derivation.rule!r}")
                 rule(goal, derivation, absent)
+            checked.add(goal)
 
 
 # -- the rules: each raises BadCertificate unless the goal follows from the premises ---------------------------

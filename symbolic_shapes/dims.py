@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from symbolic_shapes import dim_specs
@@ -69,15 +70,21 @@ class DimTable:
 
     def users(self, symbol: Symbol) -> list[int]:
         """The indices of the dimensions whose size is just this symbol."""
-        return [i for i, size in enumerate(self.sizes) if size is symbol.as_int()]
+        return [i for i in self._places.get(symbol, ()) if self.sizes[i] is symbol.as_int()]
 
     def spec_of(self, symbol: Symbol) -> DimSpec:
         """The spec that made a symbol."""
-        for spec in self.specs:
-            root = spec.root if isinstance(spec, Derived) else spec
-            if isinstance(root, Named) and self.names[root.name] is symbol:
-                return root
-        return self.specs[self.users(symbol)[0]]
+        first = self.specs[self._places[symbol][0]]
+        return first.root if isinstance(first, Derived) else first
+
+    @cached_property
+    def _places(self) -> dict[Symbol, list[int]]:
+        """The indices of the dimensions in whose size a symbol is."""
+        found: dict[Symbol, list[int]] = {}
+        for i, size in enumerate(self.sizes):
+            for symbol in symbols_of(size):
+                found.setdefault(symbol, []).append(i)
+        return found
 
     def integers(self) -> frozenset[Symbol]:
         """The symbols that no size has: integer inputs, which may be negative."""
@@ -87,16 +94,17 @@ class DimTable:
     def unsigned(self) -> frozenset[Symbol]:
         """The symbols that are not negative in any call, since some size is a*symbol + b with b < a. A root of d + 1
         alone is -1 where the size is 0."""
-        sizes = [size for dim, size in zip(self.dims, self.sizes) if dim.is_size]
-        return frozenset(s for s in self.symbols() if any((s,) in p.terms and p.const < p.terms[s,] for p in sizes))
+        return frozenset(s for dim, size in zip(self.dims, self.sizes) if dim.is_size
+                         for s in symbols_of(size) if size.const < size.terms[s,])
 
     def edges(self, symbol: Symbol, few: int) -> tuple[int, int]:
         """(least, from): the least value of a symbol for which no dimension that is a*symbol + b is negative, and the
         least for which all of them are sizes of `few` or more."""
         least, start = 0, 0
-        for dim, size in zip(self.dims, self.sizes):
+        for i in self._places.get(symbol, ()):
+            size = self.sizes[i]
             a = size.terms.get((symbol,), 0)
-            if dim.is_size and a > 0:
+            if self.dims[i].is_size and a > 0:
                 least = max(least, -(size.const // a))
                 start = max(start, -((size.const - few) // a))
         return least, start
@@ -107,6 +115,7 @@ class DimTable:
         return {s: self.dims[users[0]].source if (users := self.users(s)) else self._from_derived(s)
                 for s in self.symbols()}
 
+    @cached_property
     def labels(self) -> dict[Symbol, str]:
         """How messages call each symbol: by a dimension that it is, else by the name of its Dim."""
         names = {symbol: name for name, symbol in self.names.items()}
@@ -114,8 +123,7 @@ class DimTable:
 
     def in_words(self, node: Node) -> str:
         """An expression with each symbol written as the dimension that it is."""
-        labels = self.labels()
-        return to_python(node, lambda s: labels.get(s, str(s)))  # type: ignore[call-overload]
+        return to_python(node, lambda s: self.labels.get(s, str(s)))  # type: ignore[call-overload]
 
     def _from_derived(self, symbol: Symbol) -> str:
         """A root that no dimension has on its own, from one that is a*root + b; in parentheses, as an operand."""

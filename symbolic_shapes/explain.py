@@ -47,8 +47,7 @@ def explain(guards: GuardSet, guard: Guard | str, name: Callable[[Any], str] = d
         sources = " and ".join(text(p) for p in derivation.premises)
         how = RULES_IN_WORDS[derivation.rule]
         lines.append(f"  {text(relation)}: {how}" + (f" from {sources}" if sources else ""))
-    spared = [f for f in guards.dropped if found.relation in guards.backward.leaves(f.relation)]
-    for fact in spared:
+    for fact in guards.spared(found):
         lines.append(f"  so that {text(fact.relation)} needs no check ({fact.origin})")
     return "\n".join(lines)
 

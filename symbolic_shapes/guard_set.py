@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from symbolic_shapes.bound_rules import ranges_from
 from symbolic_shapes.bounds import Interval
@@ -15,7 +16,7 @@ from symbolic_shapes.expr import Atom, Int, Symbol, as_int, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.printer import take_out_mods
 from symbolic_shapes.reformulations import is_bound, truth_at
-from symbolic_shapes.relations import TRUE, Bool, Rel
+from symbolic_shapes.relations import TRUE, Bool, Rel, eq
 from symbolic_shapes.rewrite import substitute
 
 
@@ -65,7 +66,6 @@ class GuardSet:
     images: Mapping[Atom, Int]
     forward: Ledger
     backward: Ledger
-    _environment: list[ShapeEnv] = field(default_factory=list, repr=False)
 
     # -- reading it -------------------------------------------------------------------------------------------
     @property
@@ -111,14 +111,29 @@ class GuardSet:
 
     def own_range(self, symbol: Symbol) -> Interval:
         """The declared range of a symbol, met with the guards of kind "range" about it: what is asked of it alone."""
-        return ranges_from([g.relation for g in self.guards if g.kind == "range" and g.symbol is symbol])(symbol)
+        return ranges_from([g.relation for g in self.about(symbol) if g.kind == "range"])(symbol)
+
+    def about(self, symbol: Symbol) -> Sequence[Guard]:
+        """The guards about this symbol alone."""
+        return self._about.get(symbol, ())
+
+    @cached_property
+    def _about(self) -> dict[Symbol, list[Guard]]:
+        found: dict[Symbol, list[Guard]] = {}
+        for guard in self.guards:
+            symbols = symbols_of(guard.relation)
+            if len(symbols) == 1:
+                found.setdefault(next(iter(symbols)), []).append(guard)
+        return found
+
+    @cached_property
+    def _environment(self) -> ShapeEnv:
+        axioms = (f.relation for f in self.facts if f.kind == "axiom")
+        return environment_of((*axioms, *self.relations))
 
     def environment(self) -> ShapeEnv:
         """An environment in which the guards are facts: ask it what follows from them."""
-        if not self._environment:
-            axioms = (f.relation for f in self.facts if f.kind == "axiom")
-            self._environment.append(environment_of((*axioms, *self.relations)))
-        return self._environment[0]
+        return self._environment
 
     def failing(self, values: Mapping[Symbol, int]) -> Guard | None:
         """The first guard that does not hold at the given values of all symbols; None if all do."""
@@ -126,8 +141,31 @@ class GuardSet:
 
     def origins(self, guard: Guard) -> tuple[Fact, ...]:
         """The collected facts that a guard was made from, in order."""
-        leaves = set(self.forward.leaves(guard.relation))
-        return tuple(f for f in self.facts if f.relation in leaves)
+        found = [f for leaf in self.forward.leaves(guard.relation) for f in self._facts_of.get(leaf, ())]
+        return tuple(sorted(dict.fromkeys(found), key=self._place.__getitem__))
+
+    def spared(self, guard: Guard) -> Sequence[Fact]:
+        """The collected facts that need no check because of a guard (and maybe others), in order."""
+        return self._spared.get(guard.relation, ())
+
+    @cached_property
+    def _place(self) -> dict[Fact, int]:
+        return {fact: i for i, fact in enumerate(self.facts)}
+
+    @cached_property
+    def _facts_of(self) -> dict[Bool, list[Fact]]:
+        found: dict[Bool, list[Fact]] = {}
+        for fact in self.facts:
+            found.setdefault(fact.relation, []).append(fact)
+        return found
+
+    @cached_property
+    def _spared(self) -> dict[Bool, list[Fact]]:
+        found: dict[Bool, list[Fact]] = {}
+        for fact in self.dropped:
+            for leaf in self.backward.leaves(fact.relation):
+                found.setdefault(leaf, []).append(fact)
+        return found
 
     def explain(self, guard: Guard | str) -> str:
         """Where a guard came from, what it was simplified from, why it is needed. See `explain.explain`."""
@@ -140,17 +178,19 @@ class GuardSet:
         """Re-check, without search, that each guard follows from the facts and each fact from the guards.
         BadCertificate names what does not. With z3, also prove (facts <=> guards) afresh; a counterexample is a
         BadCertificate too."""
-        for guard in self.guards:
-            self.forward.check(guard.relation)
+        self._check_form()
         self._check_base()
+        checked: set[Bool] = set()
+        for guard in self.guards:
+            self.forward.check(guard.relation, checked=checked)
         # The declared range of a replaced symbol may be used once it is shown itself: from the last one replaced on.
-        replaced = [s for s in self.images if isinstance(s, Symbol)]
+        replaced, checked = [s for s in self.images if isinstance(s, Symbol)], set()
         while replaced:
             for end in declared_ends(replaced[-1]):
-                self.backward.check(end, frozenset(replaced))
+                self.backward.check(end, frozenset(replaced), checked)
             replaced.pop()
         for fact in self.collected:
-            self.backward.check(fact.relation)
+            self.backward.check(fact.relation, checked=checked)
         count = len(self.forward.steps) + len(self.backward.steps)
         return Verification(count, self._equivalent_by_z3() if use_z3 else None)
 
@@ -158,6 +198,25 @@ class GuardSet:
         """What the guards have to entail: the collected facts, and the declared ranges of the replaced symbols."""
         ends = [end for s in self.symbols if s in self.images for end in declared_ends(s)]
         return [*(f.relation for f in self.collected), *ends]
+
+    def _check_form(self) -> None:
+        """Kinds and images say what the relations say; what is written of them (as code, in words) rests on that."""
+        for guard in self.guards:
+            if guard.kind == "equality":
+                s = guard.symbol
+                fits = s is not None and s in self.images and guard.relation is eq(s.as_int(), self.images[s])
+            else:
+                like = Guard.of(guard.relation)
+                fits = (guard.kind, guard.symbol) == (like.kind, like.symbol)
+            if not fits:
+                raise BadCertificate(f"{guard} is not the {guard.kind} that it is called")
+        replaced = {g.symbol for g in self.guards if g.kind == "equality"}
+        left = {s for image in self.images.values() for s in symbols_of(image)}
+        if set(self.images) != replaced or left & replaced:
+            raise BadCertificate("the images are not those of the equalities")
+        about = {s for relation in (*self.relations, *(f.relation for f in self.facts)) for s in symbols_of(relation)}
+        if not about <= set(self.symbols):
+            raise BadCertificate("a symbol that the guards are about is left out")
 
     def _check_base(self) -> None:
         axioms = {f.relation for f in self.facts if f.kind == "axiom"} | {TRUE}

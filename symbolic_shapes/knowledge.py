@@ -293,10 +293,17 @@ class Knowledge(Tables):
                 self._queue.append((le_zero(lo.value - form), lo.step))
             if known:
                 self._restate_residue(form, known)
-            for value, why in self.excluded.get(form, {}).items():
+            for value, why in self._holes_to_restate(form, solved):
                 self._queue.append((ne_zero(form - value), why))
         for clause in list(islice(self.clauses_of.get(solved, ()), NEAR)):
             self._queue.append((clause, self.truths[clause]))
+
+    def _holes_to_restate(self, form: Int, solved: Atom) -> list[tuple[int, Step]]:
+        """The values that a form does not take; if it is a constant now, that one alone matters."""
+        holes, image = self.excluded.get(form, {}), self.solved[solved][0]
+        if form.as_atom() is not solved or image.terms:
+            return list(holes.items())
+        return [(image.const, holes[image.const])] if image.const in holes else []
 
     def _restate_residue(self, form: Int, known: Known) -> None:
         m, r = known.residue

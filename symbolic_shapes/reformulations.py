@@ -6,7 +6,7 @@ table, tried in order; they need not be right, only often right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from symbolic_shapes.derivations import RESIDUE_LIMIT, period, residue_classes, under_a_max
 from symbolic_shapes.expr import Apply, Extended, Int, Symbol, as_int, symbols_of
@@ -17,6 +17,8 @@ from symbolic_shapes.semantics import evaluate
 Proposer = Callable[[Bool, Mapping[Symbol, int]], list[Bool] | None]
 PROBE_LIMIT = 1 << 20
 """How far from the example the end of an interval is looked for."""
+PASSED = 16
+"""So many values at the end of a range are tried with each relation that is no hole."""
 
 
 def conjuncts(relation: Bool, example: Mapping[Symbol, int]) -> list[Bool] | None:
@@ -125,6 +127,35 @@ def sole_symbol(relation: Bool) -> Symbol | None:
     """The only symbol of a relation, if there is just one."""
     about = symbols_of(relation)
     return next(iter(about)) if len(about) == 1 else None
+
+
+def first_admitted(symbol: Symbol, relations: Sequence[Bool], end: Extended, step: int) -> tuple[int, list[Bool]]:
+    """The first value from an end of a symbol's range inwards that no relation excludes, and those that exclude the
+    values before it. Holes (s != c) are passed without limit, what other relations exclude up to PASSED values."""
+    if not isinstance(end, int):
+        return 0, []
+    holes = {hole: r for r in relations if (hole := as_hole(r)) is not None}
+    others = [r for r in relations if as_hole(r) is None][:PASSED]
+    used: dict[Bool, None] = {}
+    value, passed = end, 0
+    while passed < PASSED and value != symbol.hint:
+        found = holes.get(value)
+        if found is None:
+            found = next((r for r in others if not truth_at(r, {symbol: value})), None)
+            passed += 1
+        if found is None:
+            break
+        used[found] = None
+        value += step
+    return value, list(used)
+
+
+def as_hole(relation: Bool) -> int | None:
+    """c if the relation is s != c (whose form is s - c != 0)."""
+    if not isinstance(relation, Rel) or relation.kind != "ne":
+        return None
+    symbol = (relation.poly - relation.poly.const).as_atom()
+    return -relation.poly.const if isinstance(symbol, Symbol) else None
 
 
 def true_interval(relation: Bool, symbol: Symbol, inside: int,

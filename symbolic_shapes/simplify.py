@@ -18,7 +18,7 @@ from symbolic_shapes.errors import ContradictoryFacts
 from symbolic_shapes.expr import Atom, Extended, Int, Node, Symbol, children, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.guard_set import Guard, GuardSet
-from symbolic_shapes.reformulations import as_residue, is_bound, proposals
+from symbolic_shapes.reformulations import as_residue, first_admitted, is_bound, is_plain, proposals, sole_symbol
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, eq, eq_zero, le_zero
 from symbolic_shapes.rewrite import substitute
 
@@ -53,6 +53,7 @@ class Simplifier:
         self.active: dict[Bool, None] = dict.fromkeys(sorted(collected, key=complexity))
         self.images: dict[Atom, Int] = {}
         self.equalities: dict[Symbol, Bool] = {}
+        self._users: dict[Symbol, dict[Symbol, None]] = {}  # a symbol -> those whose image it is in
         self._hopeless: set[Bool] = set()
 
     def run(self) -> GuardSet:
@@ -115,22 +116,27 @@ class Simplifier:
         assert isinstance(relation, Rel)
         image = symbol.as_int() - relation.poly * relation.poly.terms[(symbol,)]
         del self.active[relation]
-        for other in list(self.equalities):
+        for other in self._users.pop(symbol, {}):
             if symbol in symbols_of(self.images[other]):
                 self._update_image(other, symbol, image, relation)
-        self.images[symbol], self.equalities[symbol] = image, relation
+        self._set_image(symbol, image, relation)
         for end, side in declared_ends(symbol).items():
             self.forward.add(end, Derivation("declared", (), (symbol, side)))
             self._enter(end)
 
     def _update_image(self, other: Symbol, symbol: Symbol, image: Int, relation: Bool) -> None:
-        old = self.equalities[other]
-        self.images[other] = substitute(self.images[other], {symbol: image})
-        new = self.equalities[other] = eq(other.as_int(), self.images[other])
+        old, now = self.equalities[other], substitute(self.images[other], {symbol: image})
+        new = eq(other.as_int(), now)
+        self._set_image(other, now, new)
         data = ((symbol, image),)
         self.forward.add(new, Derivation("rewrite", (old, relation), data))
         self.backward.steps.pop(new, None)
         self.backward.add(old, Derivation("rewrite", (new, relation), data))
+
+    def _set_image(self, symbol: Symbol, image: Int, equality: Bool) -> None:
+        self.images[symbol], self.equalities[symbol] = image, equality
+        for used in symbols_of(image):
+            self._users.setdefault(used, {})[symbol] = None
 
     # -- simpler ways to say the rest -------------------------------------------------------------------------------
     def _reformulate(self) -> bool:
@@ -173,28 +179,43 @@ class Simplifier:
             self.backward.steps.pop(relation, None)
 
     def _tighten_ends(self) -> bool:
-        """s != c with c an end of the range of s moves that end."""
-        changed = False
-        ends = self._ends()
-        for relation in list(self.active):
-            if not isinstance(relation, Rel) or relation.kind != "ne":
-                continue
-            symbol = relation.poly.as_atom() or (relation.poly - relation.poly.const).as_atom()
-            if not isinstance(symbol, Symbol):
-                continue
-            x, value = symbol.as_int(), -relation.poly.const
-            for new, side in ((x >= value + 1, "lo"), (x <= value - 1, "hi")):
+        """An end of a symbol's range moves in, past the values that the relations of the symbol alone exclude."""
+        own: dict[Symbol, list[Bool]] = {}
+        for relation in self.active:
+            symbol = sole_symbol(relation)
+            if symbol is not None and not is_plain(relation):
+                own.setdefault(symbol, []).append(relation)
+        ends, changed = self._ends(), False
+        for symbol, relations in own.items():
+            x = symbol.as_int()
+            for side in ("lo", "hi"):
                 end, because = ends[symbol, side]
-                if end == value and relation in self.active:
-                    changed |= self._replace(relation, [new], because)
+                reached, used = first_admitted(symbol, relations, end, 1 if side == "lo" else -1)
+                if used:
+                    new = x >= reached if side == "lo" else x <= reached
+                    changed |= self._move_end(new, because, used)
         return changed
+
+    def _move_end(self, new: Bool, because: Sequence[Bool], used: Sequence[Bool]) -> bool:
+        """The end `new`, which follows from the present one and the relations used. It spares those that it entails."""
+        there = derive([*because, *used], new) if new not in self.active else None
+        if there is None:
+            return False
+        self.forward.add(new, there)
+        self._exchange({relation: derive([new], relation) for relation in used}, new)
+        return True
 
     def _merge_residues(self) -> bool:
         """Two residues of one symbol are one, modulo the least common multiple."""
         changed = False
-        found = [(r, residue) for r in self.active if (residue := as_residue(r)) is not None]
-        for (one, (s, m, a)), (two, (t, n, b)) in combinations(found, 2):
-            if s is not t or one not in self.active or two not in self.active:
+        found: dict[Symbol, list[tuple[Bool, int, int]]] = {}
+        for relation in self.active:
+            residue = as_residue(relation)
+            if residue is not None:
+                found.setdefault(residue[0], []).append((relation, *residue[1:]))
+        pairs = [(s, *pair) for s, residues in found.items() for pair in combinations(residues, 2)]
+        for s, (one, m, a), (two, n, b) in pairs:
+            if one not in self.active or two not in self.active:
                 continue
             modulus = math.lcm(m, n)
             value = next((v for v in range(a, modulus, m) if v % n == b), None)

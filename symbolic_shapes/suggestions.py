@@ -15,7 +15,7 @@ from symbolic_shapes.dim_specs import Auto, Constant, Derived, DimSpec, Dynamic,
 from symbolic_shapes.dims import DimTable, declare
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol, symbols_of
+from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol
 from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact
 from symbolic_shapes.reach import Reach, reach_of
 from symbolic_shapes.reformulations import as_residue, is_bound, true_interval
@@ -200,7 +200,7 @@ class _Proposal:
 
     def _range(self, symbol: Symbol, reach: Reach) -> tuple[Extended, Extended]:
         """The interval around the example on which the relations about this symbol hold that are no residues."""
-        own = [g.relation for g in self.guards.guards if symbols_of(g.relation) == {symbol}]
+        own = [g.relation for g in self.guards.about(symbol)]
         rest = [r for r in own if not is_bound(r) and as_residue(r) is None]
         if not rest or symbol.hint is None:
             return reach.lo, reach.hi
