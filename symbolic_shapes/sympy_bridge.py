@@ -7,6 +7,7 @@ torch_heads.py.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,7 @@ from symbolic_shapes.bounds import declared
 from symbolic_shapes.division import ceildiv
 from symbolic_shapes.expr import Apply, Int, Monomial, Node, Symbol, as_int
 from symbolic_shapes.float_relations import compare
-from symbolic_shapes.floats import Float, apply_float, as_float, float_const
+from symbolic_shapes.floats import Float, apply_float, as_float, float_const, int_truediv
 from symbolic_shapes.lattice import function, ite, ite_bool, maximum, minimum, power, round_float
 from symbolic_shapes.printer import comparison, negated_max, take_out_mods
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Opaque, Rel, Truth, and_, as_bool, eq, not_, or_
@@ -52,7 +53,9 @@ class Heads:
 
 # -- to sympy -----------------------------------------------------------------------------------------------
 class ToSympy:
-    """A converter with a memo; make one per environment. Raises NotConvertible."""
+    """A converter with a memo; make one per environment.
+
+    Raises NotConvertible, and what Python raises where an expression has no value at all (a float divided by 0)."""
 
     def __init__(self, symbols: SymbolMap | None = None, heads: Heads | None = None) -> None:
         self._symbols = symbols or PlainSymbols()
@@ -113,8 +116,9 @@ class ToSympy:
         if isinstance(node, Junction):
             return (sympy.And if node.kind == "and" else sympy.Or)(*map(self, node.args))
         if isinstance(node, Opaque):
-            relation = _RELATIONS[{"lt": "<", "le": "<=", "eq": "=="}[node.op]](*map(self, node.args))
-            return relation if node.positive else sympy.Not(relation)
+            # As it stands: what sympy computes of it, and of its negation, leaves out nan.
+            relation = _FLOAT_RELATIONS[node.op](*map(self, node.args), evaluate=False)
+            return relation if node.positive else sympy.Not(relation, evaluate=False)
         raise NotConvertible(f"no sympy form of {type(node).__name__}")
 
 
@@ -131,6 +135,7 @@ def _is_natural(p: Int) -> bool:
 _RELATIONS: dict[str, Callable[..., Any]] = {
     "<=": sympy.Le, "<": sympy.Lt, ">=": sympy.Ge, ">": sympy.Gt, "==": sympy.Eq, "!=": sympy.Ne,
 }
+_FLOAT_RELATIONS: dict[str, Callable[..., Any]] = {"lt": sympy.Lt, "le": sympy.Le, "eq": sympy.Eq}
 
 
 class PlainSymbols:
@@ -164,7 +169,13 @@ class FromSympy:
         key = (type(expr), expr)  # sympy's 1 == 1.0
         found = self._memo.get(key)
         if found is None:
-            found = self._memo[key] = self._convert(expr)
+            try:
+                found = self._convert(expr)
+            except NotConvertible:
+                raise
+            except TypeError as error:  # a remainder of floats
+                raise NotConvertible(f"no meaning for {expr}: {error}") from error
+            self._memo[key] = found
         return found
 
     def _convert(self, expr: Any) -> Any:
@@ -186,13 +197,33 @@ def _sum(*args: Any) -> Any:
 
 
 def _mul(expr: sympy.Mul, convert: Callable[[Any], Any]) -> Any:
+    numerator, denominator = expr.as_numer_denom() if any(map(_divides, expr.args)) else (expr, sympy.S.One)
+    if denominator is not sympy.S.One and numerator is not expr:
+        return _quotient(convert(numerator), convert(denominator))
     result: Any = as_int(1)
     for arg in expr.args:
         result = result * convert(arg)
     return result
 
 
-def _pow(base: Any, exponent: Any) -> Any:
+def _divides(factor: Any) -> bool:
+    """Whether a factor is 1/something: a negative power, or a rational number."""
+    if isinstance(factor, sympy.Rational):
+        return not factor.is_Integer
+    return isinstance(factor, sympy.Pow) and bool(factor.exp.is_Integer) and factor.exp < 0
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """a / b, a float."""
+    return int_truediv(a, b) if isinstance(a, Int) and isinstance(b, Int) else as_float(a) / as_float(b)
+
+
+def _pow(expr: sympy.Pow, convert: Callable[[Any], Any]) -> Any:
+    if expr.exp == sympy.Rational(1, 2):
+        return apply_float("sqrt", as_float(convert(expr.base)))
+    if _divides(expr):
+        return _quotient(as_int(1), convert(expr.base ** -expr.exp))
+    base, exponent = convert(expr.base), convert(expr.exp)
     if isinstance(base, Float) or isinstance(exponent, Float):
         return as_float(base) ** as_float(exponent)
     return power(base, exponent)
@@ -240,7 +271,7 @@ def _relation(build: Callable[[Any, Any], Bool]) -> Callable[[Any, Callable[[Any
 
     def convert_relation(expr: Any, convert: Callable[[Any], Any]) -> Bool:
         left, right = expr.args
-        scale = sympy.ilcm(1, *(q.q for q in (left + right).atoms(sympy.Rational))) if _has_fraction(expr) else 1
+        scale = math.lcm(*(int(q.q) for q in expr.atoms(sympy.Rational))) if _has_fraction(expr) else 1
         return build(convert(sympy.expand(left * scale)), convert(sympy.expand(right * scale))) if scale != 1 \
             else build(convert(left), convert(right))
 
@@ -248,7 +279,10 @@ def _relation(build: Callable[[Any, Any], Bool]) -> Callable[[Any, Callable[[Any
 
 
 def _has_fraction(expr: Any) -> bool:
-    """Whether a rational coefficient stands outside of floor and ceiling (inside, it is a floor division)."""
+    """Whether a rational coefficient stands outside of floor and ceiling (inside, it is a floor division), in a
+    comparison of integers: one of floats is about their quotients as they are."""
+    if isinstance(expr, sympy.core.relational.Relational) and expr.atoms(sympy.Float):
+        return False
     if isinstance(expr, sympy.Rational):
         return not expr.is_Integer
     return not isinstance(expr, (sympy.floor, sympy.ceiling)) and any(map(_has_fraction, expr.args))
@@ -284,7 +318,6 @@ PLAIN = Heads(
     },
     from_sympy={
         sympy.Add: _sum,
-        sympy.Pow: _pow,
         sympy.Max: maximum, sympy.Min: minimum,
         sympy.Abs: lambda x: apply_float("abs", x) if isinstance(x, Float) else abs(x),
         sympy.Mod: lambda p, d: p % d,
@@ -295,7 +328,11 @@ PLAIN = Heads(
         sympy.Float: lambda e, _: float_const(float(e)),
         type(sympy.true): lambda e, _: TRUE,
         type(sympy.false): lambda e, _: FALSE,
-        sympy.Mul: _mul,
+        sympy.Rational: lambda e, _: int_truediv(int(e.p), int(e.q)),
+        sympy.core.numbers.Infinity: lambda e, _: float_const(math.inf),
+        sympy.core.numbers.NegativeInfinity: lambda e, _: float_const(-math.inf),
+        sympy.core.numbers.NaN: lambda e, _: float_const(math.nan),
+        sympy.Mul: _mul, sympy.Pow: _pow,
         sympy.Eq: _relation(relation_from("eq")),
         sympy.Ne: _relation(lambda a, b: not_(relation_from("eq")(a, b))),
         sympy.Le: _relation(relation_from("le")), sympy.Lt: _relation(relation_from("lt")),

@@ -8,6 +8,8 @@ c < 0) or does not end (PythonMod asks sympy.Mod, whose eval may undo and redo o
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -37,7 +39,16 @@ BITWISE = {"bitand": "bitwise_and", "bitor": "bitwise_or", "bitxor": "bitwise_xo
 
 # -- to sympy -----------------------------------------------------------------------------------------------
 def _unevaluated(head: Any) -> Any:
-    return lambda p, d: head(p, d, evaluate=False)
+    return lambda *args: head(*args, evaluate=False)
+
+
+def _divided_as_it_stands(head: Any, meaning: Callable[[int, int], int]) -> Any:
+    def build(p: Any, d: Any) -> Any:
+        if p.is_Integer and d.is_Integer and d:  # sympy decided what was chosen from, by the sign of a symbol
+            return sympy.Integer(meaning(int(p), int(d)))
+        return head(p, d, evaluate=False)
+
+    return build
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -94,13 +105,18 @@ def _extreme(args: tuple[Any, ...], of_ints: Any, op: str) -> Any:
 
 TORCH = PLAIN.extended(
     to_sympy={
-        "floordiv": _unevaluated(heads.FloorDiv), "max": heads.Max, "min": heads.Min, "pow": _power,
+        "floordiv": _divided_as_it_stands(heads.FloorDiv, operator.floordiv), "max": heads.Max, "min": heads.Min, "pow": _power,
         # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
-        "natural_mod": _unevaluated(heads.Mod), "mod": _unevaluated(heads.PythonMod),
+        "natural_mod": _divided_as_it_stands(heads.Mod, operator.mod),
+        "mod": _divided_as_it_stands(heads.PythonMod, operator.mod),
         "ite": _piecewise, "float_ite": _piecewise,
         "floor": heads.FloorToInt, "ceil": heads.CeilToInt, "trunc": heads.TruncToInt, "round": heads.RoundToInt,
         "to_float": heads.ToFloat, "int_truediv": heads.IntTrueDiv, "div": heads.FloatTrueDiv,
         "round_digits": heads.RoundDecimal, "trunc_float": heads.TruncToFloat,
+        # As it stands: sympy would reorder and merge terms, which float arithmetic does not admit.
+        "add": _unevaluated(sympy.Add), "mul": _unevaluated(sympy.Mul),
+        "sub": lambda a, b: sympy.Add(a, sympy.Mul(-1, b, evaluate=False), evaluate=False),
+        "neg": lambda a: sympy.Mul(-1, a, evaluate=False), "abs": _unevaluated(sympy.Abs),
         "float_floordiv": _unevaluated(heads.FloorDiv), "float_mod": _unevaluated(heads.PythonMod),
         "float_max": heads.Max, "float_min": heads.Min,
         NON_OVERLAPPING: heads.IsNonOverlappingAndDenseIndicator,

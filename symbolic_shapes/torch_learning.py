@@ -78,7 +78,7 @@ class Learning(Reading, Asking):
         """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""
         if isinstance(divisor, Int):
             self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"))
-        elif isinstance(divisor, Float) and divisor.op != "const":
+        elif isinstance(divisor, Float):
             self.require(not_(float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"))
 
     def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:

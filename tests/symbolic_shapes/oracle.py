@@ -1,8 +1,8 @@
 """A tiny expression language with three meanings: Python's ints, ours, z3's.
 
 A term is a string (a variable), an int, a float, or a tuple (operator, *terms). Integer, float and boolean terms share
-the type; "f/" and "f*" make floats, "floor", "ceil", "trunc" and "to_even" ints of them. In Python's meaning,
-`x // 0` is `at_zero`, any fixed integer: what canonical forms and proofs promise holds for each of them.
+the type; "float", "f/", "f*", "f+", "f-" and "sqrt" make floats, "floor", "ceil", "trunc" and "to_even" ints of them.
+In Python's meaning, `x // 0` is `at_zero`, any fixed integer: what canonical forms and proofs promise holds for each.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import symbolic_shapes as ours
 from symbolic_shapes import semantics
+from symbolic_shapes.floats import apply_float
 
 Term = Any
 
@@ -36,20 +38,32 @@ def python_table(at_zero: int) -> dict[str, Callable[..., Any]]:
         "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
         "and": lambda a, b: a and b, "or": lambda a, b: a or b, "not": operator.not_,
         "ite": lambda c, a, b: a if c else b, "pow": operator.pow, "round": round,
-        "f/": operator.truediv, "f*": operator.mul, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
+        "float": float, "f/": operator.truediv, "f*": operator.mul, "f+": operator.add, "f-": operator.sub,
+        "sqrt": math.sqrt, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc,
         "to_even": round,
     }
+
+
+def _comparison(of_ints: Callable[..., Any], of_floats: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda a, b: of_floats(a, b) if isinstance(a, ours.Float) or isinstance(b, ours.Float) else of_ints(a, b)
 
 
 OURS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
     "max": ours.maximum, "min": ours.minimum, "abs": abs, "ceildiv": ours.ceildiv, "neg": operator.neg,
-    "<": ours.lt, "<=": ours.le, "==": ours.eq, "!=": ours.ne, ">": ours.gt, ">=": ours.ge,
+    "<": _comparison(ours.lt, partial(ours.compare_floats, "lt")),
+    "<=": _comparison(ours.le, partial(ours.compare_floats, "le")),
+    "==": _comparison(ours.eq, partial(ours.compare_floats, "eq")),
+    "!=": _comparison(ours.ne, lambda a, b: ~ours.compare_floats("eq", a, b)),
+    ">": _comparison(ours.gt, lambda a, b: ours.compare_floats("lt", b, a)),
+    ">=": _comparison(ours.ge, lambda a, b: ours.compare_floats("le", b, a)),
     "and": ours.and_, "or": ours.or_, "not": ours.not_, "ite": ours.ite, "pow": ours.power,
     "round": lambda x, digits: ours.round_int(x, digits.const),
     "f/": lambda a, b: ours.int_truediv(a, b) if isinstance(a, ours.Int) and isinstance(b, ours.Int)
     else ours.as_float(a) / ours.as_float(b),
-    "f*": lambda a, b: ours.as_float(a) * ours.as_float(b),
+    "float": ours.to_float, "f*": lambda a, b: ours.as_float(a) * ours.as_float(b),
+    "f+": lambda a, b: ours.as_float(a) + ours.as_float(b), "f-": lambda a, b: ours.as_float(a) - ours.as_float(b),
+    "sqrt": lambda x: apply_float("sqrt", ours.as_float(x)),
     "floor": lambda x: ours.round_float("floor", x), "ceil": lambda x: ours.round_float("ceil", x),
     "trunc": lambda x: ours.round_float("trunc", x), "to_even": lambda x: ours.round_float("round", x),
 }

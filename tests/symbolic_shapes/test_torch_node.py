@@ -223,3 +223,11 @@ def test_an_unbacked_value_has_no_hint_until_an_equation_gives_one() -> None:
     assert (u * 2).node.hint == 12
     env.core.rollback(token)
     assert (u * 2).node.hint is None
+
+
+@pytest.mark.parametrize("divide", [lambda x, d: x / d, lambda x, d: x // d, lambda x, d: x % d])
+@pytest.mark.parametrize("zero", [0, 0.0])
+def test_a_float_divided_by_the_constant_zero_is_pythons_error(divide, zero: float) -> None:
+    (n,) = backed(TorchShapeEnv(), 7)
+    with pytest.raises(ZeroDivisionError):
+        divide(torch.sym_float(n), zero)
