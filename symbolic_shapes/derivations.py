@@ -85,11 +85,18 @@ class Ledger:
         checked = set() if checked is None else checked
         for goal, derivation in self.trace(relation, checked):
             if derivation is not None:
-                rule = RULES.get(derivation.rule)
-                if rule is None:
-                    raise BadCertificate(f"no rule {derivation.rule!r}")
-                rule(goal, derivation, absent)
+                _check_step(goal, derivation, absent)
             checked.add(goal)
+
+
+def _check_step(goal: Bool, step: Derivation, absent: frozenset[Symbol]) -> None:
+    rule = RULES.get(step.rule)
+    if rule is None:
+        raise BadCertificate(f"no rule {step.rule!r}")
+    try:
+        rule(goal, step, absent)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise BadCertificate(f"the derivation of {goal} by {step.rule!r} is malformed: {error}") from error
 
 
 # -- the rules: each raises BadCertificate unless the goal follows from the premises ---------------------------
