@@ -1,7 +1,8 @@
 """Runs the tests of one module against each of its mutants, fast: the tests are collected once.
 
-One process per module collects the tests with pytest. For each mutant it forks; the child puts the mutant's code into
-the live functions, runs the tests, those that killed lately first, and ends at the first that fails. What is not in a
+One process per module collects the tests with pytest, and notes which functions each test calls. For each mutant it
+forks; the child puts the mutant's code into the live functions, runs the tests that call them, those that killed lately
+first, and ends at the first that fails. What is not in a
 function (a table, a constant) is mutated by importing the module anew, in a process of its own.
 """
 
@@ -13,14 +14,17 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
 import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FunctionType, ModuleType
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from mutations import Mutant
@@ -33,7 +37,7 @@ SURVIVED, FAILED = 1 << 16, (1 << 16) + 1
 def preload() -> None:
     """Import what the children need and no mutant changes, once."""
     os.environ |= {"CI": "1", "OMP_NUM_THREADS": "1"}
-    for name in ("pytest", "hypothesis", "hypothesis.strategies", "sympy", "z3", "torch"):
+    for name in ("pytest", "hypothesis", "hypothesis.strategies", "sympy", "z3"):
         if importlib.util.find_spec(name):
             importlib.import_module(name)
 
@@ -101,24 +105,57 @@ class Loop:
     def __init__(self, module: str, work: list[tuple[Mutant, CodeType]], timeout: float,
                  tell: Callable[[int], None]) -> None:
         self.module, self.work, self.timeout, self.tell = module, work, timeout, tell
+        self.live: dict[str, list[FunctionType]] = {}
 
     def pytest_runtestloop(self, session: Any) -> bool:
         items = list(session.items)
-        if self._fate(session, items, lambda: None)[0]:
+        for function in gc.get_objects():
+            if isinstance(function, FunctionType) and function.__module__ == self.module:
+                self.live.setdefault(function.__code__.co_qualname, []).append(function)
+        gc.freeze()  # so that the children touch fewer pages
+        reached = self._reached(session, items)
+        if reached is None:
             self.tell(FAILED)
             return True
+        latest: list[Any] = []
         for mutant, code in self.work:
-            fate, killer = self._fate(session, items, lambda m=mutant, c=code: self._put(m, c))  # type: ignore[misc]
+            relevant = [i for i in items if mutant.outermost in reached[i.nodeid]]
+            relevant.sort(key=lambda i: -latest.index(i) if i in latest else 1)
+            fate, killer = self._fate(session, relevant, mutant, code)
             if killer is not None:
-                items.insert(0, items.pop(killer))
+                latest = [i for i in latest if i is not relevant[killer]] + [relevant[killer]]
             self.tell(fate)
         return True
 
-    def _fate(self, session: Any, items: list[Any], prepare: Callable[[], None]) -> tuple[int, int | None]:
+    def _reached(self, session: Any, items: list[Any]) -> dict[str, list[str]] | None:
+        """The functions of the module that each test calls: no other can see a mutant of them. None if a test fails."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "reached"
+
+            def child(tell: Callable[[int], None]) -> None:
+                reached: dict[str, list[str]] = {}
+                for item, following in zip(items, [*items[1:], None]):
+                    called: set[str] = set()
+
+                    def profile(frame: FrameType, event: str, _: Any, called: set[str] = called) -> None:
+                        if event == "call" and frame.f_globals.get("__name__") == self.module:
+                            called.add(frame.f_code.co_qualname)
+
+                    sys.setprofile(profile)
+                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                    sys.setprofile(None)
+                    reached[item.nodeid] = sorted(called)
+                if not session.testsfailed:
+                    path.write_text(json.dumps(reached), encoding="utf-8")
+
+            in_child(child, 10 * self.timeout)
+            found: dict[str, list[str]] | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+            return found
+
+    def _fate(self, session: Any, items: list[Any], mutant: Mutant, code: CodeType) -> tuple[int, int | None]:
         def child(tell: Callable[[int], None]) -> None:
-            prepare()
-            for index, item in enumerate(items):
-                following = items[index + 1] if index + 1 < len(items) else None
+            self._put(mutant, code)
+            for index, (item, following) in enumerate(zip(items, [*items[1:], None])):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 if session.testsfailed:
                     tell(index)
@@ -132,12 +169,8 @@ class Loop:
 
     def _put(self, mutant: Mutant, code: CodeType) -> None:
         """Give the live functions of that name the mutant's code."""
-        name = mutant.outermost
-        new = next(c for c in _codes(code) if c.co_qualname == name)
-        live = [f for f in gc.get_objects() if isinstance(f, FunctionType) and f.__module__ == self.module
-                and f.__code__.co_qualname == name]
-        assert live, f"no live function {name} in {self.module}"
-        for function in live:
+        new = next(c for c in _codes(code) if c.co_qualname == mutant.outermost)
+        for function in self.live[mutant.outermost]:
             function.__code__ = new
 
 

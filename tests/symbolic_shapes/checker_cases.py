@@ -252,6 +252,8 @@ def residue(d: Draw) -> Attempt:
     premises = [d.instead(Congruent(a - r, m), 0.15), d.instead(Congruent(b - s, n), 0.15)]
     if d.flip(0.1):
         premises[0] = Congruent(a * 2 - r, m)
+    if d.flip(0.4):
+        return premises[:d.number(0, 1)], (b * d.number(0, 3) + d.number(-2, 4), d.number(2, 4))
     p = a * d.number() + b * d.number() + a * b * d.number(0, 1) + d.number()
     return premises, (p, d.number(1, 4))
 
