@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, ne
+from symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, evaluate, ne, symbols_of
 from symbolic_shapes.runtime_asserts import schedule
+from tests.symbolic_shapes.guard_cases import NAMES, Case, at, cases
+from tests.symbolic_shapes.test_simplify import QUIET
 
 
 def sym(node: Int) -> Symbol:
@@ -69,3 +73,26 @@ def test_a_symbol_that_is_never_bound_is_an_error() -> None:
     env.assume(u <= v, Origin("torch._check", "model.py", 4))
     with pytest.raises(ValueError, match="u1, which the program never binds"):
         schedule(env.facts, [sym(u)])
+
+
+@given(cases(size=4), st.permutations(NAMES), st.sampled_from(NAMES), st.booleans())
+@QUIET
+def test_the_assertions_accept_what_the_facts_accept(case: Case, order: list[str], backed: str, learn: bool) -> None:
+    """By enumeration; each assertion uses what is bound so far. One symbol is an input, its facts are the guards'."""
+    env = ShapeEnv()
+    made: dict[str, Symbol] = {}
+    for name in NAMES:
+        lo, hi = case.ranges[name]
+        made[name] = sym(env.backed(case.hints[name], name=name, lo=lo, hi=hi) if name == backed
+                         else env.unbacked(name=name, lo=lo, hi=hi))
+    for fact in case.facts(made):
+        (env.learn if learn else env.assume)(fact.relation)
+    bound = [name for name in order if name != backed]
+    asserts = schedule(env.facts, [made[name] for name in bound])
+    for check in asserts:
+        known = {backed, *bound[:bound.index(check.after.name) + 1]}
+        assert {s.name for s in symbols_of(check.relation)} <= known and check.after in symbols_of(check.relation)
+    guards = [f.relation for f in env.facts if not any(s.unbacked for s in symbols_of(f.relation))]
+    for point in case.points():
+        if all(evaluate(g, at(made, point)) for g in guards):
+            assert all(eval(check.code, dict(point)) for check in asserts) == case.holds(point), (point, asserts)
