@@ -93,6 +93,7 @@ class Run:
             sizes.attach(self.tracer, self.recorder.env)
         logs.attach(self)
         self.declared = self._declare()
+        self.settled: Settled | None = None
         if self.recorder.env is not None:
             kept_sizes.assume(self.recorder.env, known or ())
 
@@ -127,6 +128,7 @@ class Run:
         settled = settle(self.declared, self.recorder.env, defers)
         for note in settled.notes:
             self.tracer.note(note)
+        self.settled = settled
         return settled
 
     def layout_guards(self, settled: Settled | None) -> list[str]:

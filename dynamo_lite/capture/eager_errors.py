@@ -1,13 +1,16 @@
-"""Which exception would eager raise? Asked when an operator fails on stand-ins in a way of their own.
+"""Which exception would eager raise? Asked when an operator fails on stand-ins.
 
-A decomposition may say ValueError where the kernel says RuntimeError, and a program that catches the one would then go
-another way. The real operator on empty memory of the same sizes tells.
+A decomposition may say ValueError where the kernel says RuntimeError, and a meta kernel words its errors in its own
+way: a program that catches the one, or reads what it says, would go another way. The real operator on zeros of the same
+sizes tells.
 """
 
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,28 +18,85 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
+from dynamo_lite.capture.errors import CaptureError
 
-# What kernels raise themselves: stand-ins raise the same, from the same checks or from copies of them.
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
+"""What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
+_OURS = frozenset({"aten", "prims"})
+"""The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
 _LIMIT = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
 
 
-def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception | None:
-    """The exception that eager raises for this call; None where `error` is it, or eager cannot be asked."""
-    if isinstance(error, _KERNELS_RAISE):
-        return None
-    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
-        try:
-            real_args = [_real(a) for a in args]
-            real_kwargs = {k: _real(v) for k, v in kwargs.items()}
-        except _CannotMake:
-            return None
+class NotAsked(Exception):
+    """Eager cannot be asked: memory too large to make, another device, a size that only run time knows."""
+
+
+def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception:
+    """The exception that eager raises for this call, which raised `error` on stand-ins, at the example's sizes.
+
+    It is `error` itself if autograd or C++ code above the kernels has raised it, of tensors that are as in eager.
+
+    Raises:
+        NotAsked: eager cannot be asked.
+        CaptureError: eager does not fail.
+    """
+    of_kernel = _is_of_kernel(error)
+    if not of_kernel and not symbolic_sizes((args, kwargs)):
+        return error
+    if func.namespace not in _OURS and isinstance(error, _KERNELS_RAISE):
+        raise NotAsked
+    eager = _asked(func, args, kwargs)
+    if eager is not None and (of_kernel or type(eager) is type(error)):
+        return eager
+    if not of_kernel:
+        return error
+    if not isinstance(error, _KERNELS_RAISE):
+        raise NotAsked
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    raise CaptureError(
+        "no-meta-kernel",
+        f"{func} cannot be run on tensors without data: {reason}",
+        "use another operator",
+        {"operator": str(func), "reason": reason},
+    )
+
+
+def _is_of_kernel(error: Exception) -> bool:
+    """Whether an exception comes from below FakeTensorMode, or from Python code in a kernel's place."""
+    return any(
+        frame.f_code.co_filename.startswith(_KERNELS) for frame, _ in traceback.walk_tb(error.__traceback__)
+    )
+
+
+_PARTS = ("_subclasses", "_meta_registrations", "_refs", "_prims", "_decomp", "_library")
+_KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__).parent / part) for part in _PARTS))
+"""Where the Python code is that runs in the place of kernels. Checked against torch 2.13.0."""
+
+
+def _asked(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """What the real kernel raises on zeros; None if it does not."""
+    with (
+        torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher(),
+        torch.random.fork_rng(devices=()), torch.no_grad(),
+    ):
+        real_args, real_kwargs = [_real(a) for a in args], {k: _real(v) for k, v in kwargs.items()}
         try:
             func(*real_args, **real_kwargs)
         except Exception as eager:
             return eager.with_traceback(None)
     return None
+
+
+def symbolic_sizes(values: Any) -> list[Any]:
+    """The sizes and strides in an operator's arguments that are no plain numbers."""
+    found: list[Any] = []
+    for value in pytree.tree_leaves(values):
+        if isinstance(value, FakeTensor) and value.layout is torch.strided:
+            found += [*value.shape, *value.stride(), value.storage_offset()]
+        elif not isinstance(value, torch.Tensor):
+            found.append(value)
+    return [size for size in found if isinstance(size, torch.SymInt | torch.SymFloat | torch.SymBool)]
 
 
 def of_overlap(
@@ -54,7 +114,7 @@ def of_overlap(
         try:
             real_args = [_real(a, storages) for a in args]
             real_kwargs = {k: _real(v, storages) for k, v in kwargs.items()}
-        except _CannotMake:
+        except NotAsked:
             return None
         try:
             with torch.no_grad():
@@ -91,26 +151,21 @@ def _number(size: Any) -> Any:
     return size if type(size) is int else size.node.hint
 
 
-class _CannotMake(Exception):
-    """Memory too large to make, or a size that only run time knows."""
-
-
 def _real(value: Any, storages: dict[int, torch.Tensor] | None = None) -> Any:
     """The argument as eager has it in the example. With `storages`: zeros, in memory that is shared as it is there."""
-    if isinstance(value, FakeTensor):
-        if value.layout is not torch.strided:
-            raise _CannotMake
+    if isinstance(value, torch.Tensor):
+        if type(value) is not FakeTensor or value.layout is not torch.strided or value.device.type != "cpu":
+            raise NotAsked
         shape, stride = _real(tuple(value.shape)), _real(tuple(value.stride()))
         if math.prod(shape) > _LIMIT:
-            raise _CannotMake
+            raise NotAsked
         if storages is not None:
             return _in_storage(value, shape, stride, storages)
-        made = torch.empty_strided(shape, stride, dtype=value.dtype)
-        return made.requires_grad_(value.requires_grad)
+        return torch.empty_strided(shape, stride, dtype=value.dtype).zero_()
     if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         hint = value.node.hint
         if hint is None:
-            raise _CannotMake
+            raise NotAsked
         return hint
     if type(value) in (list, tuple):
         return type(value)(_real(v, storages) for v in value)
@@ -122,7 +177,7 @@ def _in_storage(value: FakeTensor, shape: Any, stride: Any, storages: dict[int, 
     needed = 1 + offset + sum((size - 1) * step for size, step in zip(shape, stride)) if math.prod(shape) else 0
     nbytes = _real(value.untyped_storage().nbytes())
     if not isinstance(nbytes, int) or max(nbytes, needed * value.dtype.itemsize) > _LIMIT:
-        raise _CannotMake
+        raise NotAsked
     key = value.untyped_storage()._cdata
     if key not in storages:
         storages[key] = torch.zeros(max(nbytes, needed * value.dtype.itemsize), dtype=torch.uint8)

@@ -67,6 +67,9 @@ class Recorder(Outside):
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
         self._raised: Exception | None = None
+        self.worded_for: tuple[Exception, list[Any] | None] | None = None
+        """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
+        the example. None if eager's may be another."""
         self._stack = ExitStack()
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
@@ -140,10 +143,9 @@ class Recorder(Outside):
                 out = run(func, fake_args, fake_kwargs)
             except Exception as error:
                 self._operator_failed(func, error)
-                eager = eager_errors.of_eager(func, fake_args, fake_kwargs, error)
-                if eager is not None:
-                    self._raised = eager
-                    raise eager from None
+                self._raised = self._as_eager_says(func, fake_args, fake_kwargs, error)
+                if self._raised is not error:
+                    raise self._raised from None
                 raise
             if remember is not None:
                 remember(out)
@@ -215,6 +217,19 @@ class Recorder(Outside):
         if refusal is not None:
             raise refusal from error
         self._raised = error
+
+    def _as_eager_says(
+        self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
+    ) -> Exception:
+        """The exception that the program gets where `error` was raised on stand-ins."""
+        try:
+            raised = eager_errors.of_eager(func, args, kwargs, error)
+        except eager_errors.NotAsked:
+            self.worded_for = (error, None)
+            return error
+        if raised is not error:
+            self.worded_for = (raised, eager_errors.symbolic_sizes((args, kwargs)))
+        return raised
 
     def _eagerly(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Calls what eager would call as well: its exceptions are the program's."""

@@ -109,6 +109,8 @@ def unwind(vm: Interpreter, frame: Frame, exc: BaseException) -> bool:
     handler = frame.info.handler_at(frame.code, index)
     if handler is None:
         return False
+    if vm.on_caught is not None:
+        vm.on_caught(exc)
     stack = frame.stack
     del stack[handler.depth :]
     if handler.push_lasti:

@@ -91,6 +91,9 @@ class Observer:
     def before_raise(self, error: BaseException) -> None:
         """Before `raise error`, which sets the exception's traceback and context."""
 
+    def on_caught(self, error: BaseException) -> None:
+        """An exception, the program's or C code's, goes to a handler of the program (`except`, `finally`, `with`)."""
+
     def on_truth(self, value: Any) -> Any:
         """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
         return NOT_HANDLED

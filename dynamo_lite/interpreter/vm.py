@@ -68,6 +68,7 @@ class Interpreter:
         self.on_look = _hook(observer, "on_look")
         self.before_write = _hook(observer, "before_write")
         self.before_raise = _hook(observer, "before_raise")
+        self.on_caught = _hook(observer, "on_caught")
         self.on_truth = _hook(observer, "on_truth")
         self.on_enter = _hook(observer, "on_enter")
         self.on_exit = _hook(observer, "on_exit")

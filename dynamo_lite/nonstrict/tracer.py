@@ -21,6 +21,7 @@ from dynamo_lite.nonstrict.process import ProcessState
 from dynamo_lite.nonstrict.shared import shared_memory_seen
 from dynamo_lite.nonstrict.state import Reach
 from dynamo_lite.nonstrict.watch import Watch, watched
+from dynamo_lite.tracing.texts_at_work import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 
 UNSOUND = "unsound here because "
@@ -96,9 +97,11 @@ class NativeTracer(Tracer):
         return self._watch is not None and self._watch.talking > 0
 
     def refuse(self, id: str, **names: Any) -> Any:
-        if id != "tensor-repr":
+        if id not in TEXTS:
             return super().refuse(id, **names)
-        if self.is_talking():
+        if id == OF_AN_ERROR:
+            self.unsound("the message of an error is read: it is a stand-in's, eager may word it in another way")
+        elif self.is_talking():
             self.note("a tensor is printed: the text is a stand-in's, without data")
         else:
             self.unsound("the text of a tensor is made: it is a stand-in's, without data")

@@ -30,6 +30,7 @@ from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.shape_tree import Made, lay_along
 from dynamo_lite.tree_paths import unflatten
 from symbolic_shapes import Int, Symbol, codegen, symbols_of
+from symbolic_shapes.codegen import GuardLine
 from symbolic_shapes.constraints import Solution, solve
 from symbolic_shapes.dims import DimTable, InvalidDims, declare
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -207,24 +208,43 @@ class _Policies:
 
 
 # -- after the run -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class SizeReason:
+    """Why a condition on sizes is needed: its text is made when somebody asks."""
+
+    solution: Solution
+    line: GuardLine
+
+    def __str__(self) -> str:
+        return self.solution.explain(self.line)
+
+
 @dataclass
 class Settled:
     """What the program asks of its inputs.
 
     Attributes:
-        guards: Python over `L['name']`; tried in order, all are true exactly for the inputs that the program is right
-            for (static sizes aside). One that raises ArithmeticError is false. In the form of
-            ExportedProgram._guards_code.
+        lines: `guards` with what each states.
         range_constraints: sympy symbol -> torch's ValueRanges, for each symbol that is left.
         replacements: the symbols that equalities do away with, as sympy expressions in those that are left.
         notes: what the user may want to know: sizes that are static although the specification lets them vary.
     """
 
     solution: Solution
-    guards: list[str]
+    lines: list[GuardLine]
     range_constraints: dict[Any, Any]
     replacements: dict[Any, Any]
     notes: list[str]
+
+    @property
+    def guards(self) -> list[str]:
+        """Python over `L['name']`; tried in order, all are true exactly for the inputs that the program is right for
+        (static sizes aside). One that raises ArithmeticError is false. In the form of ExportedProgram._guards_code."""
+        return [line.text for line in self.lines]
+
+    def reasons(self) -> dict[str, SizeReason]:
+        """Why each of `guards` is needed."""
+        return {line.text: SizeReason(self.solution, line) for line in self.lines}
 
     def failing(self, inputs: FlatInputs) -> str | None:
         """The first guard that does not hold for a call; None if all do."""
@@ -259,16 +279,14 @@ def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -
     ranges = {env.to_sympy(s.as_int()): int_ranges(*interval) for s, interval in solution.ranges.items()}
     images = {s: image for s, image in guard_set.images.items() if isinstance(s, Symbol)}
     replacements = {env.to_sympy(s.as_int()): env.to_sympy(image) for s, image in images.items()}
-    lines = [*declared.shared, *_guards(solution)]
-    return Settled(solution, lines, ranges, replacements, [*declared.table.notes, *_pinned(solution), *solution.raised])
+    lines = [*(GuardLine(text, ()) for text in declared.shared), *_guards(solution)]
+    notes = [*declared.table.notes, *_pinned(solution), *solution.raised]
+    return Settled(solution, lines, ranges, replacements, notes)
 
 
-def _guards(solution: Solution) -> list[str]:
+def _guards(solution: Solution) -> list[GuardLine]:
     """All conditions. Symbols that no spec made (a stride, a storage offset) are written by their own source."""
-    table = solution.table
-    sources = {s: _text(s.source) for s in solution.guard_set.symbols if s.source is not None} | table.sources()
-    signed = frozenset(table.symbols()) - table.unsigned()
-    return [*table.structure(), *codegen.guards_as_code(solution.guard_set, sources, signed=signed)]
+    return solution.guard_lines(_text)
 
 
 def _text(source: Any) -> str:

@@ -21,6 +21,7 @@ from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.shadow import NoShadow, Shadow
 from dynamo_lite.tracing.size_kinds import SYMBOLIC
+from dynamo_lite.tracing.texts_at_work import TEXTS
 from dynamo_lite.tracing.torch_state import modes_off
 from dynamo_lite.tracing.tracer import Tracer
 from symbolic_shapes.errors import DataDependentQuestion
@@ -28,7 +29,7 @@ from symbolic_shapes.errors import DataDependentQuestion
 _LEFT_OUT = frozenset({"global-rng", "process-state", "outside-world", "global-state"})
 """Refused calls that would change something: left out; None stands for the result."""
 _MADE_ONCE = frozenset(
-    {"opaque-call", "unrecordable-id", "unrecordable-value", "outside-object", "data-dependent-value", "tensor-repr"}
+    {"opaque-call", "unrecordable-id", "unrecordable-value", "outside-object", "data-dependent-value", *TEXTS}
 )
 """Refused calls that give an answer: made once, on the example's values; the answer is a constant."""
 
@@ -68,8 +69,8 @@ class LenientTracer(Tracer):
     # ---- where it goes on
 
     def refuse(self, id: str, **names: Any) -> Any:
-        if id == "tensor-repr":
-            self.found(self.refusal(id, **names), "some text stands for the tensor's")
+        if id in TEXTS:
+            self.found(self.refusal(id, **names), "some text stands for eager's")
             return "tensor(...)"
         self._refused_in = self.vm.frame
         if id == "unrecordable-value":

@@ -53,6 +53,12 @@ REFUSALS: dict[str, Refusal] = {
         "The text of a tensor shows its data, which is not known during export.",
         "format its shape or dtype instead, or return the tensor and print it outside.",
     ),
+    "error-text": Refusal(
+        errors.DataDependent,
+        "The program reads the message of an error that was raised on tensors without data. In eager it may be worded "
+        "in another way.",
+        "catch the error by its class, or ask for the sizes or dtypes before the call instead of trying it.",
+    ),
     "numpy-function": Refusal(
         errors.UnsupportedCall,
         "The program uses {function} on an array made of a tensor, which cannot be recorded as torch operators.",

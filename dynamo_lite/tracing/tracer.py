@@ -24,6 +24,7 @@ from dynamo_lite.tracing import (
     addresses,
     data_dependent,
     dropped_text,
+    error_texts,
     lru,
     marked,
     marked_constructors,
@@ -253,6 +254,9 @@ class Tracer(Refusing):
 
     def before_raise(self, error: BaseException) -> None:
         self.writes.before_raise(error)
+
+    def on_caught(self, error: BaseException) -> None:
+        error_texts.check(self, error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
         """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""

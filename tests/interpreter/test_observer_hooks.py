@@ -209,3 +209,32 @@ def test_an_exception_of_the_observer_is_raised_at_the_call() -> None:
     assert run(Refuse(), caught) == "refused"
     with pytest.raises(LookupError):
         run(Refuse(), lambda: len("x"))
+
+
+def test_what_the_program_handles_is_seen_first() -> None:
+    class Caught(Observer):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def on_caught(self, error: BaseException) -> None:
+            self.seen.append(type(error).__name__)
+            error.args = ("seen",)
+
+    def program() -> list[Any]:
+        said = []
+        try:
+            int("x")
+        except ValueError as error:
+            said.append(str(error))
+        try:
+            try:
+                raise KeyError(1)
+            finally:
+                said.append("finally")
+        except LookupError as error:
+            said.append(error.args[0])
+        return said
+
+    caught = Caught()
+    assert run(caught, program) == ["seen", "finally", "seen"]
+    assert list(dict.fromkeys(caught.seen)) == ["ValueError", "KeyError"]
