@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from symbolic_shapes.bounds import Interval
+from symbolic_shapes.clashes import smallest
 from symbolic_shapes.decide import PROVED, REFUTED, Answer, decide
 from symbolic_shapes.errors import (
     ContradictoryFacts,
@@ -176,7 +177,7 @@ class ShapeEnv:
         if answer.verdict is PROVED:
             return None
         if answer.verdict is REFUTED:
-            raise ContradictoryFacts(relation, origin, answer.facts)
+            raise ContradictoryFacts(relation, origin, smallest(relation, answer.facts))
         return None if self._suppressed else self._learn(relation, origin, kind)
 
     def require_nonzero(self, divisor: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> None:
@@ -205,7 +206,7 @@ class ShapeEnv:
             fact = self.knowledge.learn(relation, origin, kind)
         except Clash as clash:
             others = [f for f in facts_used(clash.step) if f.index < len(self.facts)]
-            raise ContradictoryFacts(relation, origin, others) from None
+            raise ContradictoryFacts(relation, origin, smallest(relation, others)) from None
         if before is not None:
             before.tell(fact)
         return fact

@@ -14,16 +14,23 @@ class ShapeError(Exception):
 
 
 class ContradictoryFacts(ShapeError):
-    """A relation was asserted that cannot hold together with what is known. `facts` are the ones that clash with it."""
+    """A relation was asserted that cannot hold together with what is known.
+
+    `facts` are the ones that clash with it: none of them can be left out (clashes.py). None are named where the
+    declared ranges of the symbols alone rule the relation out."""
 
     def __init__(self, relation: Bool, origin: Origin, facts: Sequence[Fact]) -> None:
         self.relation, self.origin, self.facts = relation, origin, tuple(facts)
         lines = [f"{relation} cannot hold ({origin})."]
+        symbols = dict.fromkeys(s for r in (relation, *(f.relation for f in facts)) for s in sorted_symbols(r))
         if facts:
             lines += ["It contradicts:", *(f"  - {fact}" for fact in facts)]
+            bounded = [s for s in symbols if s.lo != -INF or s.hi != INF]
+            lines += ["where" for _ in bounded[:1]]
         else:
+            bounded = list(symbols)
             lines.append("It is false for every value that its symbols can take:")
-            lines += [f"  - {describe_symbol(s, (s.lo, s.hi))}" for s in sorted_symbols(relation)]
+        lines += [f"  - {describe_symbol(s, (s.lo, s.hi))}" for s in bounded]
         super().__init__("\n".join(lines))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from symbolic_shapes._torch_private import _ShapeEnvGuardError, int_oo
+from symbolic_shapes.clashes import smallest
 from symbolic_shapes.errors import ContradictoryFacts
 from symbolic_shapes.expr import Int, Symbol
 from symbolic_shapes.facts import Fact, Origin
@@ -31,36 +33,42 @@ class Learning(Reading, Asking):
     _suppressed = 0
     _fail_on_new = False
 
-    def expect_true(self, relation: Any) -> bool:
+    def expect_true(self, relation: Any, kind: str = "torch._check") -> bool:
         """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
 
-        A guard if the example decides it, else something that run time asserts.
+        A guard if the example decides it, else something that run time asserts. `kind` is that of its origin.
         """
         verdict = self.memo.decide(relation)
         if verdict is True:
             return True
         if verdict is False:
-            answer = self.core.decide(relation)
-            self.refuted = ContradictoryFacts(relation, self._checked_at(), getattr(answer, "facts", ()))
+            facts = smallest(relation, self.core.decide(relation).facts)
+            self.refuted = ContradictoryFacts(relation, self._checked_at(kind), facts)
             return False
         value = self.hint_of(relation)
         if value is False:
             self._record(not_(relation), "guard")
             return False
         deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
-        self._record(relation, "check" if deferred else "guard", self._checked_at)
+        self._record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
         return True
 
-    def _checked_at(self) -> Origin:
+    def _checked_at(self, kind: str) -> Origin:
+        """Where the program checks something, or an operator its arguments."""
+        return replace(self.where(), kind=kind) if self._inside == PROGRAM else self.asked_at()
+
+    def asked_at(self) -> Origin:
+        """The program's line that asks; with the operator, if it is one."""
         line = self.where()
-        if self._inside != PROGRAM:
-            return line  # an operator checks its arguments
-        return Origin("torch._check", line.file, line.line, line.code, line.note, line.stack)
+        if self.operator is None:
+            return line
+        note = f"in {self.operator}" if not line.note else f"in {self.operator}, {line.note}"
+        return replace(line, kind="operator", note=note)
 
     def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
         return self.expect_true(self.from_sympy(orig_expr))
 
-    def require(self, relation: Any, error: Exception) -> None:
+    def require(self, relation: Any, error: Exception, kind: str = "user line") -> None:
         """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
 
         A fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done at run
@@ -71,19 +79,19 @@ class Learning(Reading, Asking):
         if self._inside != PROGRAM:
             if self.memo.decide(relation) is False or self.hint_of(relation) is False:
                 raise error
-        elif not self.expect_true(relation):
+        elif not self.expect_true(relation, kind):
             raise error
 
     def require_divisor(self, divisor: Any) -> None:
         """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""
         if isinstance(divisor, Int):
-            self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"))
+            self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"), "division")
         elif isinstance(divisor, Float):
-            self.require(not_(float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"))
+            self.require(not_(float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"), "division")
 
     def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
         if not self._suppressed:
-            self._learn(relation, (origin or self.where)(), kind)
+            self._learn(relation, (origin or self.asked_at)(), kind)
 
     def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
         if self._fail_on_new or self.frozen:

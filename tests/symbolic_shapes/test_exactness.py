@@ -191,9 +191,11 @@ def test_every_pair_of_operators_on_a_small_domain(ends: tuple[int, int]) -> Non
 
 
 @pytest.mark.parametrize(("build", "expected"), [
-    (lambda x, y: x / y, 7 / 3), (lambda x, y: -2 * x / (y + 1), -14 / 4), (lambda x, y: sympy.Rational(1, 3) * x, 7 / 3),
+    (lambda x, y: x / y, 7 / 3), (lambda x, y: -2 * x / (y + 1), -14 / 4),
+    (lambda x, y: sympy.Rational(1, 3) * x, 7 / 3),
     (lambda x, y: sympy.sqrt(x + y), math.sqrt(10)), (lambda x, y: x**-2, 1 / 49), (lambda x, y: sympy.oo, math.inf),
-    (lambda x, y: -sympy.oo, -math.inf), (lambda x, y: sympy.floor(x / y), 2), (lambda x, y: sympy.Le(x / 2, 3 * y), True),
+    (lambda x, y: -sympy.oo, -math.inf), (lambda x, y: sympy.floor(x / y), 2),
+    (lambda x, y: sympy.Le(x / 2, 3 * y), True),
     (lambda x, y: sympy.Rational(7, 2), 3.5),
 ])
 def test_what_sympy_writes_as_a_power_or_a_fraction(build: Callable[[Any, Any], Any], expected: float) -> None:
