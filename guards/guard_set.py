@@ -78,8 +78,12 @@ class GuardSet(Sequence[Guard]):
         return Failure(index, guard, found, error)
 
     def explain(self, failure: Failure | int) -> str:
-        """What was expected, what was found and which line of the program needed it."""
-        return str(self[failure] if isinstance(failure, int) else failure)
+        """What was expected, what was found and which line of the program needed it; for the index of a guard, what it
+        demands and why."""
+        if not isinstance(failure, int):
+            return str(failure)
+        guard = self._guards[failure]
+        return guard.text if guard.line is None else f"{guard.text}\n  needed by:\n{str(guard.line).rstrip()}"
 
     def _run(
         self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, weights: str

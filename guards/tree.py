@@ -57,5 +57,8 @@ def _branch(
 def _line(guard: Guard, lines: bool) -> str:
     if not lines or guard.line is None:
         return ""
+    brief = getattr(guard.line, "brief", None)
+    if brief is not None:
+        return f"  # {brief}"
     last = [row.strip() for row in str(guard.line).splitlines() if row.strip() and set(row.strip()) != {"^"}]
     return "  # " + " | ".join(last[-2:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, children, symbols_of
@@ -17,6 +18,15 @@ DIVIDING = frozenset({"floordiv", "div", "int_truediv", "pow"})
 """Operators that may raise for some value of their second argument."""
 
 
+@dataclass(frozen=True)
+class GuardLine:
+    """One line of code, and the guards that it states; `symbol` is the one whose declared range it states, if any."""
+
+    text: str
+    guards: tuple[Guard, ...]
+    symbol: Symbol | None = None
+
+
 def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *,
                    signed: Collection[Symbol] = ()) -> list[str]:
     """Python expressions over the inputs that are all true exactly where the guards, and the declared ranges, hold.
@@ -25,6 +35,12 @@ def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None
     them with `namespace()`. `sources` says how to write each symbol; by default its `source`. Symbols are sizes, never
     negative, but for those in `signed`. ValueError for a symbol without source.
     """
+    return [line.text for line in guard_lines(guards, sources, signed=signed)]
+
+
+def guard_lines(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *,
+                signed: Collection[Symbol] = ()) -> list[GuardLine]:
+    """`guards_as_code` with what each line states."""
     names = sources if sources is not None else {s: str(s.source) for s in guards.symbols if s.source is not None}
 
     def name(symbol: Any) -> str:
@@ -32,15 +48,24 @@ def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None
             raise ValueError(f"no source is known for {symbol}: an input cannot be asked for it")
         return names[symbol]
 
-    lines = [equality_text(g, guards, name) for g in guards.guards if g.kind == "equality" and not divides(g.relation)]
-    for symbol in guards.kept_symbols:
-        lo, hi = guards.own_range(symbol)
-        text = range_text(symbol.as_int(), lo if lo > 0 or symbol in signed else -INF, hi, name)
-        lines += [text] if text else []
+    equalities = [g for g in guards.guards if g.kind == "equality"]
     rest = sorted((g for g in guards.guards if g.kind not in ("range", "equality")), key=lambda g: divides(g.relation))
-    lines += [to_python(g.relation, name) for g in rest]
-    return lines + [equality_text(g, guards, name) for g in guards.guards
-                    if g.kind == "equality" and divides(g.relation)]
+    return [
+        *(GuardLine(equality_text(g, guards, name), (g,)) for g in equalities if not divides(g.relation)),
+        *(line for symbol in guards.kept_symbols if (line := _range_line(symbol, guards, name, symbol in signed))),
+        *(GuardLine(to_python(g.relation, name), (g,)) for g in rest),
+        *(GuardLine(equality_text(g, guards, name), (g,)) for g in equalities if divides(g.relation)),
+    ]
+
+
+def _range_line(symbol: Symbol, guards: GuardSet, name: Names, signed: bool) -> GuardLine | None:
+    """What is asked of a symbol alone; None if its range is open, or just that of a size."""
+    lo, hi = guards.own_range(symbol)
+    text = range_text(symbol.as_int(), lo if lo > 0 or signed else -INF, hi, name)
+    if not text:
+        return None
+    declared = (lo == symbol.lo and (lo > 0 or signed)) or (hi == symbol.hi and hi != INF)
+    return GuardLine(text, tuple(g for g in guards.about(symbol) if g.kind == "range"), symbol if declared else None)
 
 
 def namespace() -> dict[str, Any]:

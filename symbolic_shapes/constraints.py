@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from symbolic_shapes.bounds import Interval
-from symbolic_shapes.codegen import guards_as_code
+from symbolic_shapes.codegen import GuardLine, guard_lines
 from symbolic_shapes.dim_specs import Auto, DimSpec, Dynamic, Named
 from symbolic_shapes.dims import DimTable
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ShapeError
+from symbolic_shapes.explain import explain_line
 from symbolic_shapes.expr import Extended, Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.floats import has_unknown_float
@@ -105,9 +107,21 @@ class Solution:
     def guards_as_code(self) -> list[str]:
         """Python expressions over the inputs, to be tried in order: all are true exactly where the program is right.
         Symbols that no spec made (the caller's own, with a source) are written by their source."""
-        sources = {s: str(s.source) for s in self.guard_set.symbols if s.source is not None} | self.table.sources()
+        return [line.text for line in self.guard_lines()]
+
+    def guard_lines(self, source_text: Callable[[Any], str] = str) -> list[GuardLine]:
+        """The same with the guards that each line states: none if it is what the specs say themselves."""
+        sources = {s: source_text(s.source) for s in self.guard_set.symbols if s.source is not None}
+        sources |= self.table.sources()
         signed = frozenset(self.table.symbols()) - self.table.unsigned()
-        return [*self.table.structure(), *guards_as_code(self.guard_set, sources, signed=signed)]
+        structure = [GuardLine(text, ()) for text in self.table.structure()]
+        return [*structure, *guard_lines(self.guard_set, sources, signed=signed)]
+
+    def explain(self, line: GuardLine) -> str:
+        """Why a line of `guard_lines` has to be checked: the program's lines and operators, the Dim specs."""
+        labels = self.table.labels
+        text = explain_line(self.guard_set, line, lambda s: labels.get(s, str(s)))
+        return text or f"{line.text}: the specs of the dimensions say so"
 
     def raise_if_violated(self) -> None:
         """ConstraintsViolated if some dimension cannot do what its spec says."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symbolic_shapes.codegen import GuardLine
 from symbolic_shapes.expr import Node
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.guard_set import Guard, GuardSet
@@ -24,7 +25,10 @@ RULES_IN_WORDS = {
 WHY_NEEDED = {
     ("guard", "division"): "the program divides by it; zero would raise",
     ("guard", "torch._check"): "the program asserts it",
+    ("guard", "operator"): "the operator was traced for sizes for which it holds",
     ("guard", ""): "the trace took the path on which it holds; where it does not, the program goes another way",
+    ("check", "division"): "the program divides by it; zero would raise",
+    ("check", "operator"): "the operator demands it",
     ("check", ""): "the program asserts it",
     ("axiom", ""): "it holds by construction",
 }
@@ -50,6 +54,14 @@ def explain(guards: GuardSet, guard: Guard | str, name: Callable[[Any], str] = d
     for fact in guards.spared(found):
         lines.append(f"  so that {text(fact.relation)} needs no check ({fact.origin})")
     return "\n".join(lines)
+
+
+def explain_line(guards: GuardSet, line: GuardLine, name: Callable[[Any], str] = default_name) -> str:
+    """The same for a line of code: for each guard that it states, and the declared range."""
+    parts = [explain(guards, guard, name) for guard in line.guards]
+    if line.symbol is not None:
+        parts.append(f"{name(line.symbol)} has the range that it was declared with: {line.symbol.origin or 'its own'}")
+    return "\n".join(parts)
 
 
 def why_needed(fact: Fact) -> str:

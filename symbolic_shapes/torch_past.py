@@ -155,7 +155,7 @@ class Past:
     def learn(self, facts: tuple[tuple[Bool, str], ...]) -> None:
         """Learn what was learned in an environment with the same past: none of it is known here."""
         for relation, kind in facts:
-            self._env.core.learn(self.ours(relation), self._env.where(), kind)
+            self._env.core.learn(self.ours(relation), self._env.asked_at(), kind)
 
     def facts_since(self, count: int) -> tuple[tuple[Bool, str], ...]:
         """The facts that this environment learned since there were `count`. Raises Untranslatable."""

@@ -75,7 +75,8 @@ class ShapeLog(Listener):
         if not own:
             return f"  [{origin}]{operator}" if origin is not None else operator
         frame = own[-1]
-        note = f" ({origin})" if origin is not None and origin.kind != "user line" else ""
+        told = origin is None or origin.kind == "user line" or (origin.kind == "operator" and origin.file)
+        note = "" if told else f" ({origin})"
         return f"  at {frame.filename}:{frame.lineno} in {frame.name}: {frame.source}{operator}{note}"
 
     def _stacks(self, what: str) -> None:

@@ -13,6 +13,7 @@ reads more than torch does.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -216,7 +217,16 @@ class SizeReason:
     line: GuardLine
 
     def __str__(self) -> str:
-        return self.solution.explain(self.line)
+        return textwrap.indent(self.solution.explain(self.line), "  ")
+
+    @property
+    def brief(self) -> str:
+        """The lines and operators, without the derivation."""
+        facts = [fact for guard in self.line.guards for fact in self.solution.guard_set.origins(guard)]
+        symbol = self.line.symbol
+        specs = [str(symbol.origin)] if symbol is not None and symbol.origin is not None else []
+        places = dict.fromkeys([*(str(fact.origin) for fact in facts), *specs])
+        return "; ".join(places) or "the specs of the dimensions"
 
 
 @dataclass

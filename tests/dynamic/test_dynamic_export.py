@@ -100,8 +100,8 @@ def test_auto_is_discovered() -> None:
     refuses(program, r(3), r(5), r(4))
     (note,) = (text for text in program.notes if text.startswith("z.shape[0]"))
     line = f.__code__.co_firstlineno + 1
-    assert note == f"z.shape[0] is static: the program only works for 4 (user line {__file__}:{line} " \
-                   "`return x + y, z + torch.ones(4)`)"
+    assert note == f"z.shape[0] is static: the program only works for 4 (operator {__file__}:{line} " \
+                   "`return x + y, z + torch.ones(4)` in aten.add.Tensor)"
 
 
 def test_derived_dims() -> None:
