@@ -112,18 +112,44 @@ def _search(known: Knowledge, relation: Bool, seen: set[bool],
 
 
 def _enumerated(known: Knowledge, goal: Bool, limit: int) -> Step | None:
-    """A step that tries every assignment of the symbols within their ranges, if there are no more than `limit`."""
+    """A step that tries every assignment of the symbols within their ranges, if there are no more than `limit`; with
+    the full limit also of the symbols that facts tie to them."""
     if float_symbols_of(goal):
         return None  # floats cannot be enumerated
     symbols = tuple(sorted(symbols_of(goal), key=lambda s: s.id))
     size = 1
     for symbol in symbols:
-        lo, hi = known.range(symbol)
-        if isinstance(lo, float) or isinstance(hi, float):
-            return None
-        size *= hi - lo + 1
+        size *= _width(known, symbol)
         if size > limit:
             return None
+    step = _tried(known, goal, symbols, size)
+    if step is None and limit == ENUMERATION_LIMIT:
+        wider, size = _tied(known, symbols, size)
+        step = _tried(known, goal, wider, size) if len(wider) > len(symbols) else None
+    return step
+
+
+def _width(known: Knowledge, symbol: Symbol) -> int:
+    """How many values a symbol may have; more than any limit if there is no end."""
+    lo, hi = known.range(symbol)
+    return ENUMERATION_LIMIT + 1 if isinstance(lo, float) or isinstance(hi, float) else hi - lo + 1
+
+
+def _tied(known: Knowledge, symbols: tuple[Symbol, ...], size: int) -> tuple[tuple[Symbol, ...], int]:
+    """The symbols and those that facts tie to them, nearest first, while there are few enough assignments of all."""
+    found, pending = dict.fromkeys(symbols), list(symbols)
+    while pending:
+        near = islice(known.facts_of.get(pending.pop(0), ()), MAX_FILTERS)
+        others = frozenset().union(*(symbols_of(f.relation) for f in near)) - found.keys()
+        for width, _, symbol in sorted((_width(known, s), s.id, s) for s in others):
+            if size * width <= ENUMERATION_LIMIT:
+                size *= width
+                found[symbol] = None
+                pending.append(symbol)
+    return tuple(found), size
+
+
+def _tried(known: Knowledge, goal: Bool, symbols: tuple[Symbol, ...], size: int) -> Step | None:
     known.steps += size
     filters = [f for f in _facts_within(known, frozenset(symbols)) if not float_symbols_of(f.relation)]
     if not all_hold(goal, symbols, [f.relation for f in filters], known.range):

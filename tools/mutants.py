@@ -32,12 +32,12 @@ from mutations import Mutant, mutants  # noqa: E402
 
 JUDGED = ROOT / "tools" / "mutants_judged.toml"
 CHECKER = ("checker_rules", "checker")
-TERMS = ("side_conditions", "terms", "canonical", "rounding")
+TERMS = ("side_conditions", "terms", "canonical", "rounding", "decide")
 SEARCH = ("decide", "environment", "proofs", "simplify")
 TARGETS: dict[str, tuple[str, ...]] = {
     "certificates": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,
     "congruence_rules": CHECKER, "logic_rules": CHECKER, "laws": CHECKER, "proof": ("checker", "tampering"),
-    "derivations": ("derivation_rules",),
+    "derivations": ("derivation_rules", "simplify"),
     "congruences": TERMS, "division": TERMS, "lattice": TERMS, "bounds": TERMS, "floats": TERMS,
     "float_relations": TERMS, "relations": TERMS, "semantics": TERMS, "rewrite": TERMS, "expr": TERMS,
     "direct": SEARCH, "refutation": SEARCH, "elimination": SEARCH, "differences": SEARCH, "rewriter": SEARCH,

@@ -29,13 +29,15 @@ from symbolic_shapes.float_relations import compare
 from symbolic_shapes.laws import exact_rounding, max_cases
 from symbolic_shapes.proof import Congruent
 from symbolic_shapes.relations import FALSE, Rel, eq_zero, le_zero, ne_zero, not_
-from symbolic_shapes.rewrite import substitute
+from symbolic_shapes.rewrite import AT_ZERO, substitute
 
 Attempt = tuple[list[Any], tuple[Any, ...]]
 """(premises, data) of a rule."""
 X, Y = Symbol("x"), Symbol("y")
 SOME, MORE, FEWER = Symbol("p", 1, 3), Symbol("a", -2), Symbol("b", hi=2)
 SYMBOLS = (X, Y, SOME, MORE, FEWER)
+X_OVER_ZERO = AT_ZERO.as_atom()
+assert isinstance(X_OVER_ZERO, Apply)
 
 
 class Draw:
@@ -229,6 +231,12 @@ def float_bounds(d: Draw) -> Attempt:
 def enumerate_(d: Draw) -> Attempt:
     symbols = tuple(dict.fromkeys(d.names))
     facts = [d.relation(d.linear()) for _ in range(d.number(0, 2))]
+    if d.flip(0.2):  # a division by zero at some point, or a box that is too large
+        x, y = (s.as_int() for s in d.names)
+        few = [le(as_int(0), y), le(y, d.number(0, 1)), le(as_int(0), x), le(x, 2)]
+        many = [le(as_int(-30), y), le(y, 30), le(as_int(-30), x), le(x, 30)]
+        relation = d.rng.choice((eq(x // y, 0), le(x // y, 5), le(x, 5), le(x, 50)))
+        return d.rng.choice((few, few, many)), (relation, symbols, 0)
     relation = or_(facts[0] if d.flip() else d.relation(), d.relation()) if facts else d.relation()
     ends = [e for s in symbols for e in (le(s.as_int(), d.number(0, 2)), le(as_int(d.number(-2, 0)), s.as_int()))]
     if d.flip(0.1):
@@ -286,38 +294,47 @@ def round_up(d: Draw) -> Attempt:
 
 # -- substitution and logic ----------------------------------------------------------------------------------------
 def _mapping(d: Draw) -> tuple[list[Any], tuple[Atom, ...], tuple[Int, ...]]:
-    atom: Atom = d.symbol() if d.flip(0.7) else d.atom()
-    other = next(s for s in SYMBOLS if s is not atom)
-    image = other.as_int() * d.number(0, 2) + d.number()
-    return [d.instead(eq_zero(atom.as_int() - image), 0.3)], (atom,), (image,)
+    """Equations for none, one or two atoms; now and then one is missing."""
+    atoms: tuple[Atom, ...] = (d.symbol() if d.flip(0.7) else d.atom(), SOME)[:d.rng.choice((0, 1, 1, 2))]
+    if len(set(atoms)) < len(atoms):
+        atoms = atoms[:1]
+    others = [s for s in SYMBOLS if s not in atoms]
+    images = tuple(others[i].as_int() * d.number(0, 2) + d.number() for i in range(len(atoms)))
+    equations = [d.instead(eq_zero(a.as_int() - image), 0.2) for a, image in zip(atoms, images)]
+    return equations[:-1] if d.flip(0.1) else equations, atoms, images
 
 
-def _with_atom(d: Draw, atom: Atom) -> Int:
-    return d.poly() + atom.as_int() * d.rng.choice((1, 2, -1))
+def _with_atoms(d: Draw, atoms: Sequence[Atom]) -> Int:
+    p = d.poly()
+    for atom in atoms:
+        p = p + atom.as_int() * d.rng.choice((1, 2, -1))
+    return p
 
 
 def replace(d: Draw) -> Attempt:
     equations, atoms, images = _mapping(d)
-    return equations, (_with_atom(d, atoms[0]), atoms, images)
+    return equations, (_with_atoms(d, atoms), atoms, images)
 
 
 def rewrite(d: Draw) -> Attempt:
     equations, atoms, images = _mapping(d)
-    relation = d.relation(_with_atom(d, atoms[0]))
+    relation = d.relation(_with_atoms(d, atoms))
     return [*equations, d.instead(substitute(relation, dict(zip(atoms, images))), 0.3)], (relation, atoms, images)
 
 
 def rewritten(d: Draw) -> Attempt:
     equations, atoms, images = _mapping(d)
-    return [*equations, d.relation(_with_atom(d, atoms[0]))], (atoms, images)
+    return [*equations, d.relation(_with_atoms(d, atoms))], (atoms, images)
 
 
 def modulo(d: Draw) -> Attempt:
-    relation = d.relation()
     q = d.relation(None, ("eq",))
-    if not isinstance(relation, Rel) or not isinstance(q, Rel):
-        return modulo(d)
     k, truth = d.number(1, 2), d.flip()
+    if not isinstance(q, Rel):
+        return modulo(d)
+    relation = d.relation(q.poly * k + d.number()) if d.flip(0.3) else d.relation()
+    if not isinstance(relation, Rel):
+        return modulo(d)
     changed = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}[relation.kind](relation.poly - q.poly * k)
     first = changed if truth else not_(changed)
     return [d.instead(first, 0.3), d.instead(q)], (relation, (k,), truth if d.flip(0.8) else not truth)
@@ -350,11 +367,13 @@ def normal_form(d: Draw) -> Attempt:
 # -- operators -----------------------------------------------------------------------------------------------------
 def _sign_premises(d: Draw, divisor: Int) -> list[Any]:
     shown = d.rng.choice((le_zero(1 - divisor), le_zero(divisor + 1), ne_zero(divisor)))
+    if d.flip(0.2):
+        shown = d.rng.choice((le_zero(-divisor), le_zero(divisor), le_zero(2 - divisor), le_zero(divisor + 2)))
     return [d.instead(shown)] if d.flip(0.9) else []
 
 
 def floordiv_bound(d: Draw) -> Attempt:
-    atom = d.atom("floordiv") if d.flip(0.95) else d.atom("max")
+    atom = d.atom("floordiv") if d.flip(0.9) else d.rng.choice((d.atom("max"), X_OVER_ZERO))
     divisor = atom.args[1]
     assert isinstance(divisor, Int)
     return _sign_premises(d, divisor), (atom, d.number(0, 1))

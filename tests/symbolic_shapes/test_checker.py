@@ -12,7 +12,7 @@ from symbolic_shapes.certificates import BadCertificate, Certificate, Checker, v
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.logic_rules import DISCHARGING
 from symbolic_shapes.proof import Step, walk
-from symbolic_shapes.relations import FALSE, Junction, not_
+from symbolic_shapes.relations import FALSE, TRUE, Junction, not_
 from tests.symbolic_shapes.checker_cases import Draw
 from tests.symbolic_shapes.test_checker_rules import REFUSALS, counterexample
 
@@ -108,6 +108,8 @@ def attempt(rule: str, rng: Random, draw: Draw) -> tuple[list[tuple[Any, frozens
         goal = or_(q, draw.relation())
         branches = [done([p, q] if draw.flip() else [p, not_(goal)], goal), done([not_(p), q], goal)]
         return branches[:rng.choice((1, 2, 2, 2, 2))], (p,)
+    if draw.flip(0.1):  # from what is no disjunction: nothing follows, not even from no case
+        return [(draw.rng.choice((TRUE, p)), frozenset())], ()
     whole = or_(p, q)
     goal = or_(whole, draw.relation())
     parts = list(whole.args) if isinstance(whole, Junction) else [whole]
@@ -120,7 +122,7 @@ def attempt(rule: str, rng: Random, draw: Draw) -> tuple[list[tuple[Any, frozens
 @pytest.mark.parametrize("rule", DISCHARGING)
 def test_what_discharges_an_assumption_is_right_to_do_so(rule: str) -> None:
     """If each premise follows from its assumptions, the conclusion follows from those that are still open."""
-    accepted = refused = 0
+    accepted, refused = {True: 0, False: 0}, 0
     for seed in range(250):
         done, data = attempt(rule, Random(seed), Draw(seed))
         given = [claim for claim, hypotheses in done if claim not in hypotheses and not hypotheses]
@@ -129,6 +131,6 @@ def test_what_discharges_an_assumption_is_right_to_do_so(rule: str) -> None:
         except REFUSALS:
             refused += 1
             continue
-        accepted += 1
+        accepted[bool(data)] += 1
         assert counterexample([*still_open, *given], claim) is None, (done, data, claim, still_open)
-    assert accepted > 25 and refused > 25, (accepted, refused)
+    assert accepted[True] > 20 and (accepted[False] > 20 or rule == "refute") and refused > 25, (accepted, refused)

@@ -14,8 +14,8 @@ import pytest
 
 from symbolic_shapes import Bool, Int, Origin, ShapeEnv, Symbol, and_, eq, evaluate, le, maximum, or_
 from symbolic_shapes.certificates import BadCertificate, Certificate
-from symbolic_shapes.derivations import RULES, Derivation, Ledger, declared_end, period
-from symbolic_shapes.expr import symbols_of
+from symbolic_shapes.derivations import RULES, Derivation, Ledger, declared_end, derive, period
+from symbolic_shapes.expr import as_int, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.proof import Step
 from symbolic_shapes.relations import Rel, eq_zero, le_zero
@@ -61,7 +61,12 @@ def weaker(d: Draw) -> Attempt:
 def under_a_max(d: Draw) -> Attempt:
     x, y = d.linear(), d.linear()
     k, rest = d.rng.choice((1, 2, -1)), d.linear()
-    premise = d.relation(maximum(x, y) * k + rest, ("le", "le", "le", "eq"))
+    if d.flip(0.2):  # not a maximum
+        atom = d.atom("floordiv")
+        arg = atom.args[0]
+        assert isinstance(arg, Int)
+        return le_zero(arg + rest), Derivation("under a max", (le_zero(atom.as_int() + rest),))
+    premise = d.relation(maximum(x, y) * k + rest, ("le", "le", "le", "eq", "ne"))
     return d.instead(le_zero(x * k + rest), 0.2), Derivation("under a max", (premise,))
 
 
@@ -82,6 +87,9 @@ def residues(d: Draw) -> Attempt:
     premises = [eq(n % (m * d.number(1, 2)), d.number(0, 2)), le((n + d.number()) // m, d.number())]
     goal = d.rng.choice((eq((n * d.number(1, 3) + d.number()) % m, d.number(0, 2)), le(n % m, d.number(0, 3)),
                          le(m * ((n + m - 1) // m), n + d.number(0, 3))))
+    if d.flip(0.3):  # by the ends of the range
+        c = as_int(d.number(-3, 4))
+        goal = d.rng.choice((eq(maximum(n, c), n), eq(maximum(n, c), c)))
     used = tuple(p for p in premises if d.flip(0.6))
     return goal, Derivation("residues", used, (x, d.off(m * d.number(1, 2), 0.2)))
 
@@ -91,7 +99,7 @@ def decided(d: Draw) -> Attempt:
     facts = tuple(Fact(i, r, Origin("user line"), "guard") for i, r in enumerate((d.inequality(p), d.inequality(q))))
     steps = tuple(Step("fact", (), (f.index, f)) for f in facts)
     goal = d.instead(le_zero(p + q), 0.2)
-    certificate = Certificate(goal if d.flip(0.8) else le_zero(p), Step("linear", steps, ((1, 1), 0)), facts)
+    certificate = Certificate(goal if d.flip(0.8) else le_zero(p + q), Step("linear", steps, ((1, 1), 0)), facts)
     premises = tuple(d.instead(f.relation, 0.15) for f in facts)
     return goal, Derivation("decided", premises if d.flip(0.9) else premises[:1], (certificate,))
 
@@ -154,6 +162,38 @@ def test_a_premise_about_a_symbol_that_was_replaced_is_no_premise_of_a_certifica
         RULES["decided"](b >= 2, step, frozenset((symbol,)))
 
 
+def test_a_certificate_is_of_one_goal() -> None:
+    a = Symbol("a", 4, 5).as_int()
+    certificate = ShapeEnv().decide(a >= 4).certificate
+    assert certificate is not None
+    with pytest.raises(BadCertificate):
+        RULES["decided"](a >= 5, Derivation("decided", (), (certificate,)), frozenset())
+
+
+def test_what_is_found_is_accepted() -> None:
+    """Whatever `derive` finds, its rule accepts; so it follows."""
+    found: dict[str, int] = {}
+    for seed in range(200):
+        d = Draw(seed)
+        p, q = d.linear(), d.linear()
+        n, m = d.symbol().as_int(), d.number(2, 4)
+        premise, goal = d.rng.choice((
+            (and_(le_zero(p), d.relation()), le_zero(p)), (or_(le_zero(p), d.relation()), le_zero(p)),
+            (le_zero(maximum(p, q) + n), le_zero(p + n)), (le_zero(p), le_zero(p - d.number(0, 2))),
+            (eq(n % (2 * m), 1), eq((n * n) % m, 1)), (eq(n % m, 0), eq((n // m) % 2, 0)),
+        ))
+        premises, goal = [premise, d.relation(q)], d.instead(goal, 0.3)
+        if not isinstance(goal, Bool) or not symbols_of(goal):
+            continue
+        step = derive(premises, goal)
+        if step is not None:
+            RULES[step.rule](goal, step, frozenset())
+            assert set(step.premises) <= set(premises)
+            assert counterexample(step.premises, goal, frozenset()) is None
+            found[step.rule] = found.get(step.rule, 0) + 1
+    assert found.keys() >= {"conjunct", "under a max", "weaker", "decided"}, found
+
+
 # -- the ledger ----------------------------------------------------------------------------------------------------
 def ledger() -> tuple[Ledger, list[Bool]]:
     """x <= 1 (given) gives x <= 2 gives x <= 3."""
@@ -201,9 +241,20 @@ def test_what_two_derivations_share_is_no_circle() -> None:
     made = Ledger([base])
     made.add(left, Derivation("weaker", (base,)))
     made.add(right, Derivation("weaker", (left,)))
+    made.add(x <= 5, Derivation("weaker", (left,)))
     goal = x <= 4
-    made.add(goal, Derivation("weaker", (right, left, base, right)))
+    made.add(goal, Derivation("weaker", (right, left, base, x <= 5, right)))
     made.check(goal)
+
+
+def test_a_derivation_that_makes_no_sense_is_refused() -> None:
+    made, chain = ledger()
+    for step in (Derivation("weaker"), Derivation("declared", (), (chain[0], "lo")), Derivation("residues"),
+                 Derivation("rewrite", (chain[0],), ((1,),)), Derivation("decided", (), (chain[0],)),
+                 Derivation("conjunct"), Derivation("under a max")):
+        made.steps[chain[1]] = step
+        with pytest.raises(BadCertificate):
+            made.check(chain[1])
 
 
 def test_a_period_is_what_the_value_repeats_with() -> None:
