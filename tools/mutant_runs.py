@@ -64,10 +64,9 @@ class Runs:
 
     def fates(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
         """Each mutant with "killed", "survived" or "timeout"."""
-        inside = [m for m in mutants if _is_in_function(m)]
-        fates = {m.number: fate for m, fate in zip(inside, self._collected(inside))}
+        collected = self._collected([m for m in mutants if m.outermost])
         for mutant in mutants:
-            yield mutant, fates.get(mutant.number) or self._imported(mutant)
+            yield mutant, next(collected) if mutant.outermost else self._imported(mutant)
 
     def _imported(self, mutant: Mutant) -> str:
         """The fate of a mutant that is imported in place of the module."""
@@ -179,10 +178,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
         if isinstance(const, CodeType):
             yield const
             yield from _codes(const)
-
-
-def _is_in_function(mutant: Mutant) -> bool:
-    return bool(mutant.outermost)
 
 
 def in_child(work: Callable[[Callable[[int], None]], None], timeout: float, *, raw: bool = False) -> Any:
