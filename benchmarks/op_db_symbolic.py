@@ -82,7 +82,7 @@ class Tally:
     """Counts of one variant on one database. `outcomes`: environment -> status -> number.
 
     The lists (sample, remark): `worse` and `better` than torch's environment, `free`: not with a symbol for each size,
-    `wrong`: not eager's result, `meta`: neither, but a fake tensor with plain sizes has the same difference.
+    `wrong`: not eager's result, `meta`: nor is it in torch's environment or on fake tensors with plain sizes.
     """
 
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
@@ -102,10 +102,9 @@ class Tally:
         for which in self.outcomes:
             self.outcomes[which][found[which].status] += 1
         ours, theirs = found[OURS], found[TORCH]
-        if ours.status == WRONG and found[STATIC].status == WRONG:
-            self.meta.append((sample, ours.text))
-        elif ours.status == WRONG:
-            self.wrong.append((sample, ours.text))
+        own = ours.status == WRONG and WRONG not in (theirs.status, found[STATIC].status)
+        if ours.status == WRONG:
+            (self.wrong if own else self.meta).append((sample, ours.text))
         if ours.status == RAISED:
             self.refusals[ours.text.split(":")[0]] += theirs.status != PASSED
         if theirs.status == PASSED != ours.status:
@@ -117,7 +116,7 @@ class Tally:
         if ours.status == PASSED != free.status:
             self.free.append((sample, f"{free.status}, {free.text}"))
             return f"{sample} with its own symbols: {free.status}: {free.text}"
-        return f"{sample}: wrong: {ours.text}" if ours.status == WRONG != found[STATIC].status else ""
+        return f"{sample}: wrong: {ours.text}" if own else ""
 
     def merge(self, other: Tally) -> None:
         """Add another part's counts."""
@@ -315,8 +314,8 @@ def report(tallies: dict[tuple[str, str], Tally], per_operator: int | None) -> s
 def _details(tally: Tally) -> list[str]:
     lines = []
     for heading, named in (("Passes with torch's ShapeEnv and not with ours", tally.worse),
-                           ("Differs from eager in ours", tally.wrong),
-                           ("Differs from eager without symbols too: a kernel of torch's for fake tensors", tally.meta),
+                           ("Differs from eager in ours only", tally.wrong),
+                           ("Differs from eager with torch's ShapeEnv or without symbols too", tally.meta),
                            ("Passes with ours and not with torch's", tally.better),
                            ("Passes with shared symbols and not with a symbol for each size, from 1 on", tally.free)):
         lines.append(f"{heading}: {len(named)}.")

@@ -8,13 +8,13 @@ against every fact that it could break.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
-from symbolic_shapes.expr import INF, Symbol, symbols_of
+from symbolic_shapes.expr import INF, Atom, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
-from symbolic_shapes.floats import float_symbols_of
+from symbolic_shapes.floats import Float, float_symbols_of
 from symbolic_shapes.relations import Bool
 from symbolic_shapes.semantics import evaluate
 
@@ -44,12 +44,20 @@ class Assignment(dict[Symbol, int]):
         self._known = known
 
     def __missing__(self, symbol: Symbol) -> int:
+        if isinstance(symbol, Float):  # a fact is about an input float: it stays as it is in the example
+            return self._float(symbol)
         if symbol.unbacked:
             raise Unknowable(symbol)
         image = self._known.solved.get(symbol)
         value: int = _plain(symbol) if image is None else evaluate(image[0], self)
         self[symbol] = value
         return value
+
+    @staticmethod
+    def _float(symbol: Float) -> Any:
+        if symbol.hint is None:
+            raise Unknowable(symbol)
+        return symbol.hint
 
 
 def _plain(symbol: Symbol) -> int:
@@ -67,6 +75,7 @@ class Models:
         self._changes: list[dict[Symbol, int]] = []
         self._pool: list[Assignment] = []
         self._facts: tuple[int, Fact | None] = (0, None)
+        self._solved = 0
 
     def shows(self, relation: Bool, truth: bool) -> bool:
         """Whether some model is at hand, or easily found, in which the relation has this truth value."""
@@ -83,12 +92,18 @@ class Models:
 
     def _refresh(self) -> None:
         """Facts were learned or taken back: which of the models are still some?"""
-        facts = self._known.facts
+        facts, solved = self._known.facts, self._known.solved
         now = (len(facts), facts[-1] if facts else None)
         if now == self._facts:
             return
-        self._facts = now
-        kept = [(changes, model) for changes in self._changes if (model := self._model(changes)) is not None]
+        (count, last), known_solved = self._facts, self._solved
+        self._facts, self._solved = now, len(solved)
+        if count <= len(facts) and (not count or facts[count - 1] is last):  # only new ones, and what they change
+            new, moved = facts[count:], list(islice(solved, known_solved, None))
+            pairs = [(changes, self._model(changes, new, moved)) for changes in self._changes]
+        else:
+            pairs = [(changes, self._model(changes)) for changes in self._changes]
+        kept = [(changes, model) for changes, model in pairs if model is not None]
         self._changes = [changes for changes, _ in kept]
         self._pool = [model for _, model in kept]
 
@@ -102,12 +117,17 @@ class Models:
         self._changes, self._pool = [*self._changes[1 - POOL:], changes], [*self._pool[1 - POOL:], model]
         return True
 
-    def _model(self, changes: dict[Symbol, int]) -> Assignment | None:
-        """The assignment with these changes of the example, if no fact speaks against it."""
+    def _model(self, changes: dict[Symbol, int], new: Sequence[Fact] | None = None,
+               solved: Iterable[Atom] = ()) -> Assignment | None:
+        """The assignment with these changes of the example, if no fact speaks against it. It was a model before the
+        `new` facts, and the equations that they solved: then these, and facts about what they move, are looked at."""
         known = self._known
-        model = Assignment(known, changes)
-        pending, checked = list(changes), set[Fact]()
+        model, checked = Assignment(known, changes), set[Fact]()
         try:
+            pending = list(changes) if new is None else _other_than_in_example(solved, model)
+            for fact in new or ():
+                if _other_than_in_example(symbols_of(fact.relation), model) and not evaluate(fact.relation, model):
+                    return None
             while pending:
                 symbol = pending.pop()
                 if not symbol.lo <= model[symbol] <= symbol.hi:
@@ -130,6 +150,8 @@ class Models:
 
     def _candidates(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, int]]:
         free = list(dict.fromkeys(f for s in symbols for f in self._free(s)))[:MAX_SYMBOLS]
+        # What few facts are about is changed first: a model is checked against all facts about what has changed.
+        free.sort(key=lambda s: len(self._known.facts_of.get(s, ())))
         domain = self._domain(free)
         if domain is not None:
             yield from (dict(zip(free, values)) for values in product(*domain))
@@ -168,6 +190,11 @@ class Models:
         values = [at + 1, *ends, at - 1, 2 * at, *(e + 1 for e in ends), at + 2, at // 2, *(e - 1 for e in ends),
                   at - 2, at + 3, at + 8, at - 8, at + 16, at - 16, 3 * at, at + 64]
         return [v for v in dict.fromkeys(values) if lo <= v <= hi and v != at]
+
+
+def _other_than_in_example(atoms: Iterable[Atom], model: Assignment) -> list[Symbol]:
+    """The symbols that have another value in a model."""
+    return [s for s in atoms if isinstance(s, Symbol) and not s.unbacked and model[s] != _plain(s)]
 
 
 def _truth(relation: Bool, values: Any) -> bool | None:

@@ -88,6 +88,8 @@ class Learning(Reading, Asking):
             self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"), "division")
         elif isinstance(divisor, Float):
             self.require(not_(float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"), "division")
+        else:
+            self.require(divisor, ZeroDivisionError("integer division or modulo by zero"), "division")
 
     def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
         if not self._suppressed:

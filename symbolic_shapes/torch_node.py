@@ -17,7 +17,7 @@ from symbolic_shapes import torch_layout
 from symbolic_shapes._torch_private import METHOD_TO_OPERATOR, TorchSymNode, handle_sym_dispatch, make_fx_mode, sym_node
 from symbolic_shapes.expr import Int, Node, as_int, symbols_of
 from symbolic_shapes.floats import Float, apply_float, as_float
-from symbolic_shapes.lattice import ite, ite_bool, round_float, round_int
+from symbolic_shapes.lattice import bool_to_int, ite, ite_bool, round_float, round_int
 from symbolic_shapes.relations import Bool, eq, ge
 from symbolic_shapes.torch_operators import BINARY, DIVISIONS, SHIFTS, UNARY, Meaning
 
@@ -218,7 +218,7 @@ class SymNode(TorchSymNode):
             return self.shape_env.node_of(out)
         total = as_int(0)
         for arg in args:
-            total = total + arg.core
+            total = total + (bool_to_int(arg.core) if isinstance(arg.core, Bool) else arg.core)
         return self.shape_env.node(total)
 
     def round(self, ndigits: int | None = None) -> SymNode:
@@ -277,7 +277,7 @@ def _binary(name: str, meaning: Meaning) -> Callable[[SymNode, SymNode], SymNode
             return self  # the strides of a tensor without elements, which nobody reads
         if divides:
             self.shape_env.require_divisor(other.core)
-        elif shifts:
+        elif shifts and isinstance(other.core, Int) and self.pytype is not float:
             self.shape_env.require(ge(other.core, 0), ValueError("negative shift count"))
         key = (name, other)
         found = self._memo.get(key)

@@ -26,23 +26,50 @@ def _floats(a: Any, b: Any) -> bool:
     return isinstance(a, Float) or isinstance(b, Float)
 
 
+def _numbers(meaning: Meaning) -> Meaning:
+    """With true for 1 and false for 0, as Python has it."""
+    return lambda a, b: meaning(*(bool_to_int(x) if isinstance(x, Bool) else x for x in (a, b)))
+
+
 def _arithmetic(of_ints: Meaning, of_floats: Meaning) -> Meaning:
-    return lambda a, b: of_floats(as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b)
+    return _numbers(lambda a, b: of_floats(as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b))
+
+
+def _of_integers(sign: str, meaning: Meaning) -> Meaning:
+    """An operation that Python has for integers only. TypeError, in Python's words, for floats."""
+    def of_integers(a: Any, b: Any) -> Any:
+        if _floats(a, b):
+            kinds = ["float" if isinstance(x, Float) else "int" for x in (a, b)]
+            raise TypeError(f"unsupported operand type(s) for {sign}: '{kinds[0]}' and '{kinds[1]}'")
+        return meaning(a, b)
+
+    return _numbers(of_integers)
 
 
 def _comparison(op: str, of_ints: Meaning) -> Meaning:
-    return lambda a, b: compare(op, as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b)
+    return _numbers(lambda a, b: compare(op, as_float(a), as_float(b)) if _floats(a, b) else of_ints(a, b))
+
+
+_EQUAL_NUMBERS = _comparison("eq", eq)
 
 
 def _equal(a: Any, b: Any) -> Any:
-    if isinstance(a, Bool) or isinstance(b, Bool):
+    if isinstance(a, Bool) and isinstance(b, Bool):
         return or_(and_(a, b), and_(not_(a), not_(b)))
-    return compare("eq", as_float(a), as_float(b)) if _floats(a, b) else eq(a, b)
+    return _EQUAL_NUMBERS(a, b)
 
 
 def _float_op(op: str) -> Meaning:
     return lambda a, b: apply_float(op, a, b)
 
+
+def _of_bools(meaning: Meaning, of_integers: Meaning) -> Meaning:
+    """`&` and `|`: of bools a bool, otherwise an integer."""
+    return lambda a, b: (meaning if isinstance(a, Bool) and isinstance(b, Bool) else of_integers)(a, b)
+
+
+_BITWISE_AND = _of_integers("&", lambda a, b: function("bitand", a, b))
+_BITWISE_OR = _of_integers("|", lambda a, b: function("bitor", a, b))
 
 BINARY: dict[str, Meaning] = {
     "add": _arithmetic(lambda a, b: a + b, lambda a, b: a + b),
@@ -53,16 +80,16 @@ BINARY: dict[str, Meaning] = {
     "int_truediv": _arithmetic(int_truediv, lambda a, b: a / b),
     "float_truediv": lambda a, b: as_float(a) / as_float(b),
     "float_pow": lambda a, b: as_float(a) ** as_float(b),
-    "pow_by_natural": power,
-    "lshift": shift_left,
-    "rshift": shift_right,
-    "bitwise_and": lambda a, b: function("bitand", a, b),
-    "bitwise_or": lambda a, b: function("bitor", a, b),
-    "bitwise_xor": lambda a, b: function("bitxor", a, b),
+    "pow_by_natural": _numbers(power),
+    "lshift": _of_integers("<<", shift_left),
+    "rshift": _of_integers(">>", shift_right),
+    "bitwise_and": _BITWISE_AND,
+    "bitwise_or": _BITWISE_OR,
+    "bitwise_xor": _of_integers("^", lambda a, b: function("bitxor", a, b)),
     "sym_max": _arithmetic(maximum, _float_op("float_max")),
     "sym_min": _arithmetic(minimum, _float_op("float_min")),
-    "and_": and_,
-    "or_": or_,
+    "and_": _of_bools(and_, _BITWISE_AND),
+    "or_": _of_bools(or_, _BITWISE_OR),
     "eq": _equal,
     "ne": lambda a, b: not_(_equal(a, b)),
     "le": _comparison("le", lambda a, b: a <= b),
