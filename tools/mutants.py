@@ -32,7 +32,7 @@ from mutations import Mutant, mutants  # noqa: E402
 
 JUDGED = ROOT / "tools" / "mutants_judged.toml"
 CHECKER = ("checker_rules", "checker")
-TERMS = ("side_conditions", "terms", "canonical", "rounding", "decide")
+TERMS = ("side_conditions", "terms", "rounding", "decide")
 SEARCH = ("decide", "environment", "proofs", "simplify")
 TARGETS: dict[str, tuple[str, ...]] = {
     "certificates": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,

@@ -176,7 +176,8 @@ def equation(d: Draw) -> Attempt:
 
 def transitive(d: Draw) -> Attempt:
     a, b, c = d.small_poly(), d.small_poly(), d.small_poly()
-    return [d.instead(eq_zero(a - b)), d.instead(eq_zero(b - c))], (a, b, c)
+    first, second = d.rng.choice((a - b, a - b, a + b)), d.rng.choice((b - c, b - c, b + c))
+    return [d.instead(eq_zero(first)), d.instead(eq_zero(second))], (a, b, c)
 
 
 def both(d: Draw) -> Attempt:
@@ -300,7 +301,8 @@ def _mapping(d: Draw) -> tuple[list[Any], tuple[Atom, ...], tuple[Int, ...]]:
         atoms = atoms[:1]
     others = [s for s in SYMBOLS if s not in atoms]
     images = tuple(others[i].as_int() * d.number(0, 2) + d.number() for i in range(len(atoms)))
-    equations = [d.instead(eq_zero(a.as_int() - image), 0.2) for a, image in zip(atoms, images)]
+    equations = [d.instead(eq_zero(a.as_int() - image * d.rng.choice((1, 1, 1, -1))), 0.2)
+                 for a, image in zip(atoms, images)]
     return equations[:-1] if d.flip(0.1) else equations, atoms, images
 
 

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from itertools import product
 
-from symbolic_shapes import Symbol
+from symbolic_shapes import (
+    Symbol,
+    eq,
+    evaluate,
+    int_truediv,
+    ite,
+    maximum,
+    ne,
+    power,
+    round_float,
+    to_float,
+)
+from symbolic_shapes.bounds import Interval, interval, of_apply, truth_interval
 from symbolic_shapes.congruences import NOTHING, Residue, add, meet, mul, normal, residue
+from symbolic_shapes.float_relations import compare
+from symbolic_shapes.relations import not_
+from tests.symbolic_shapes.oracle import Term, check_value_preserved
 
 WINDOW = range(-40, 41)
 RESIDUES: list[Residue] = [(m, r) for m in range(1, 7) for r in range(m)] + [(0, r) for r in range(-3, 4)]
@@ -57,3 +74,94 @@ def test_the_residue_of_a_polynomial_contains_every_value() -> None:
             assert contains(found, value), (p, a, b, found)
         if p.terms == {(x,): 2} and a == (6, 0):
             assert found == (12, p.const % 12)
+
+
+# -- values of nested terms ---------------------------------------------------------------------------------------
+VALUES = (-7, -4, -1, 0, 1, 2, 5)
+POINTS = [dict(zip("xy", v)) for v in product(VALUES, repeat=2)]
+
+
+def check(terms: Iterable[Term], lo: float = -math.inf) -> None:
+    symbols = {name: Symbol(name, lo).as_int() for name in "xy"}
+    points = [p for p in POINTS if min(p.values()) >= lo]
+    for term in terms:
+        check_value_preserved(term, symbols, points)
+
+
+def test_divisions_of_divisions_keep_their_value() -> None:
+    inner = [("//", "x", a) for a in (2, 3, -2, "y", ("+", "y", 3))]
+    inner += [("*", ("//", "x", 2), "y"), ("max", "x", "y"), ("*", ("//", "x", 3), ("//", "x", 3))]
+    check(("//", ("+", ("*", k, term), c), b)
+          for term, k, c, b in product(inner, (1, -1, 2, -3), (0, 1, -2, "y"), (2, 5, -3)))
+
+
+def test_quotients_of_sums_keep_their_value() -> None:
+    def line(name: str, k: int, c: int) -> Term:
+        return ("+", ("*", k, name), c)
+
+    check(("//", line("x", a, b), line("y", c, d))
+          for a, b, c, d in product((2, 3, -4), (0, 2, 6), (2, 4, -6), (0, 4, -2)))
+    check((op, line("x", a, b), line("x", c, d))
+          for op, a, b, c, d in product(("//", "%"), (1, -2, 6), (0, 3), (1, 2, -3), (0, 1, -2)))
+
+
+def test_what_a_numerator_and_a_divisor_share_may_be_cancelled_if_it_is_not_zero() -> None:
+    x2, xy = ("*", "x", "x"), ("*", "x", "y")
+    tops = [xy, x2, ("*", x2, "y"), ("+", xy, "x"), ("+", x2, xy), ("+", xy, 3), ("*", 6, xy), ("-", x2, xy), 0]
+    divisors = ["x", xy, x2, ("+", x2, "x"), ("+", xy, "x"), ("+", xy, 1), ("*", 4, "x"), ("-", "x", xy), ("+", x2, xy)]
+    for lo in (-math.inf, 1):
+        check(((op, top, by) for op, top, by in product(("//", "%"), tops, divisors)), lo)
+
+
+# -- intervals of operators ---------------------------------------------------------------------------------------
+INF = math.inf
+INTERVALS: list[Interval] = [(-INF, INF), (-3, -1), (-2, 0), (0, 0), (0, 2), (1, 3), (2, 2), (-2, 2), (2, INF),
+                             (-INF, -1), (-INF, 0), (0, INF)]
+
+
+def inside(ends: Interval) -> list[int]:
+    """Values of an interval; of an infinite one those near zero, and some far away."""
+    lo, hi = ends
+    far = [-1000, -100, 100, 1000] if INF in (hi, -lo) else []
+    return [v for v in [*range(-7, 8), *far] if lo <= v <= hi]
+
+
+def test_the_interval_of_an_operator_contains_every_value_and_ends_where_they_end() -> None:
+    x, y = Symbol("x"), Symbol("y")
+    a, b = x.as_int(), y.as_int()
+    nodes = [a // b, (a * 2 - 1) // b, maximum(a, b), ite(a <= b, a - 5, b + 5), ite(eq(a, 1), a, b), power(a, b),
+             a // 3, round_float("floor", int_truediv(a, b)), round_float("trunc", to_float(a)), a * b, a * a * b, a * a - b]
+    for node, left, right in product(nodes, INTERVALS, INTERVALS):
+        ranges = {x: left, y: right}
+        lo, hi = interval(node, lambda atom, r=ranges: r.get(atom) or of_apply(atom, r.__getitem__))  # type: ignore
+        found = []
+        for u, v in product(inside(left), inside(right)):
+            try:
+                found.append(evaluate(node, {x: u, y: v}))
+            except (ZeroDivisionError, ValueError):
+                continue
+        assert all(lo <= value <= hi for value in found), (node, ranges, lo, hi)
+        finite = INF not in (left[1], right[1], -left[0], -right[0])
+        if finite and found and node in (a // b, maximum(a, b), a // 3) and not (node is a // b and 0 in inside(right)):
+            assert (lo, hi) == (min(found), max(found)), (node, ranges)
+
+
+def test_what_intervals_say_of_a_proposition_is_so() -> None:
+    x, y = Symbol("x"), Symbol("y")
+    a, b = x.as_int(), y.as_int()
+    quotient = int_truediv(a, b)
+    propositions = [a <= b, a < b, eq(a, b), ne(a, b), eq(a, 2), (a <= 1) & (b >= 1), (a < 0) | (b < 0),
+                    compare("lt", quotient, 0.5), compare("le", quotient, 1.0), compare("eq", to_float(a) * 0.5, 1.0),
+                    not_(compare("le", quotient, -1.0)), compare("lt", to_float(a), to_float(b) * 1.5)]
+    known = 0
+    for proposition, left, right in product(propositions, INTERVALS, INTERVALS):
+        truth = truth_interval(proposition, {x: left, y: right}.__getitem__)
+        if truth is None:
+            continue
+        known += 1
+        for u, v in product(inside(left), inside(right)):
+            try:
+                assert evaluate(proposition, {x: u, y: v}) is truth, (proposition, left, right, u, v)
+            except ZeroDivisionError:
+                continue
+    assert known > 300
