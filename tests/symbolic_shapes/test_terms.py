@@ -130,7 +130,8 @@ def test_the_interval_of_an_operator_contains_every_value_and_ends_where_they_en
     x, y = Symbol("x"), Symbol("y")
     a, b = x.as_int(), y.as_int()
     nodes = [a // b, (a * 2 - 1) // b, maximum(a, b), ite(a <= b, a - 5, b + 5), ite(eq(a, 1), a, b), power(a, b),
-             a // 3, round_float("floor", int_truediv(a, b)), round_float("trunc", to_float(a)), a * b, a * a * b, a * a - b]
+             a // 3, round_float("floor", int_truediv(a, b)), round_float("trunc", to_float(a)), a * b, a * a * b,
+             a * a - b]
     for node, left, right in product(nodes, INTERVALS, INTERVALS):
         ranges = {x: left, y: right}
         lo, hi = interval(node, lambda atom, r=ranges: r.get(atom) or of_apply(atom, r.__getitem__))  # type: ignore
