@@ -5,7 +5,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light models downstream long lint bench exportdb-site clean
+.PHONY: help demo test test-light models downstream long lint bench mutants exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -78,6 +78,9 @@ lint: $(STAMP) ## ruff and mypy
 bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
+
+mutants: $(STAMP) ## which changes of the reasoning on sizes does no test see (benchmarks/results/mutants.md)
+	@$(RUN) tools/mutants.py
 
 exportdb-site: $(STAMP) ## the cases of ExportDB as HTML, in build/exportdb
 	@$(RUN) -m dynamo_lite.exportdb site build/exportdb
