@@ -146,3 +146,15 @@ def test_cost_is_near_linear(session: Callable[[int], Guards], layers: int) -> N
 @pytest.mark.parametrize("session", [a_chain_of_equations, a_chain_of_inequalities], ids=lambda s: s.__name__)
 def test_scheduling_is_near_linear(session: Callable[[int], Guards]) -> None:
     assert schedule_cost(session, 200) <= 4 * SLACK * schedule_cost(session, 50)
+
+
+@pytest.mark.parametrize("session", [two_sizes, a_chain_of_equations, all_the_same, a_chain_of_inequalities,
+                                     specialised_sizes], ids=lambda s: s.__name__)
+def test_collecting_is_near_linear(session: Callable[[int], Guards]) -> None:
+    """Asking, before anything is simplified: models of the facts are kept up, not made anew."""
+    def cost(n: int) -> int:
+        env, guards = ShapeEnv(), session(n)
+        relations = guards.relations([env.backed(hint, lo=0) for hint in guards.hints])
+        return calls(lambda: [env.evaluate(relation) for relation in relations])
+
+    assert cost(160) <= 4 * SLACK * cost(40)
