@@ -56,7 +56,7 @@ def paths_of(tests: Sequence[str]) -> list[str]:
 
 
 def judged() -> dict[tuple[str, str, str], str]:
-    """(file, function, change) -> verdict. A change "*" judges all of a function."""
+    """(file, function, change) -> verdict."""
     rows = tomllib.loads(JUDGED.read_text(encoding="utf-8")).get("judged", []) if JUDGED.exists() else []
     return {(r["file"], function, change): r["verdict"]
             for r in rows for function in r["functions"] for change in r["changes"]}
@@ -73,8 +73,7 @@ def run_file(name: str, options: argparse.Namespace) -> Counter[str]:
     runs = Runs(f"symbolic_shapes.{name}", tree, str(path), tests, options.timeout)
     for mutant, fate in runs.fates(wanted):
         if fate == "survived":
-            changes = (mutant.change, "*")
-            fate = next((rows[key] for c in changes if (key := (name, mutant.function, c)) in rows), "SURVIVED")
+            fate = rows.get((name, mutant.function, mutant.change), "SURVIVED")
             _say(fate, name, mutant)
         counts["mutants"] += 1
         counts["killed" if fate == "timeout" else fate] += 1

@@ -22,6 +22,7 @@ from symbolic_shapes.bounds import Interval, interval, of_apply, truth_interval
 from symbolic_shapes.congruences import NOTHING, Residue, add, meet, mul, normal, residue
 from symbolic_shapes.float_relations import compare
 from symbolic_shapes.relations import not_
+from symbolic_shapes.rewrite import AT_ZERO
 from tests.symbolic_shapes.oracle import Term, check_value_preserved
 
 WINDOW = range(-40, 41)
@@ -90,9 +91,15 @@ def check(terms: Iterable[Term], lo: float = -math.inf) -> None:
 
 def test_divisions_of_divisions_keep_their_value() -> None:
     inner = [("//", "x", a) for a in (2, 3, -2, "y", ("+", "y", 3))]
-    inner += [("*", ("//", "x", 2), "y"), ("max", "x", "y"), ("*", ("//", "x", 3), ("//", "x", 3))]
+    inner += [("*", ("//", "x", 2), "y"), ("max", "x", "y"), ("*", ("//", "x", 3), ("//", "x", 3)), ("max", "x", 7919)]
     check(("//", ("+", ("*", k, term), c), b)
           for term, k, c, b in product(inner, (1, -1, 2, -3), (0, 1, -2, "y"), (2, 5, -3)))
+
+
+def test_quotients_of_numbers_are_pythons() -> None:
+    check((op, a, b) for op, a, b in product(("//", "%", "ceildiv"), range(-7, 8), range(-4, 5)))
+    unknown = Symbol("x").as_int() // 2 + AT_ZERO
+    assert unknown // 3 is not unknown and (AT_ZERO + 1) // 2 is not AT_ZERO  # x // 0 is a number like others
 
 
 def test_quotients_of_sums_keep_their_value() -> None:
