@@ -81,6 +81,7 @@ LISTS = ("worse", "better", "free", "wrong", "meta")
 class Tally:
     """Counts of one variant on one database. `outcomes`: environment -> status -> number.
 
+    `per_operator`: how many samples of each entry were taken at most, `unusable`: how many eager refused.
     The lists (sample, remark): `worse` and `better` than torch's environment, `free`: not with a symbol for each size,
     `wrong`: not eager's result, `meta`: nor is it in torch's environment or on fake tensors with plain sizes.
     """
@@ -93,6 +94,7 @@ class Tally:
     wrong: list[tuple[str, str]] = field(default_factory=list)
     meta: list[tuple[str, str]] = field(default_factory=list)
     unusable: int = 0
+    per_operator: int | None = None
     refusals: Counter[str] = field(default_factory=Counter)
     operators: set[str] = field(default_factory=set)
 
@@ -127,6 +129,7 @@ class Tally:
         self.refusals.update(other.refusals)
         self.operators |= other.operators
         self.unusable += other.unusable
+        self.per_operator = other.per_operator
         for name in LISTS:
             getattr(self, name).extend(getattr(other, name))
 
@@ -261,7 +264,7 @@ def same(given: Any, expected: Any) -> bool:
 def compare(operators: list[Any], per_operator: int | None, progress: Callable[[str], None] = lambda _: None,
             stop: Callable[[], bool] = lambda: False, variant: Variant = PLAIN) -> Tally:
     """The environments on all samples, taking turns; no further sample once `stop()`."""
-    tally = Tally(outcomes={which: Counter() for which in variant.environments})
+    tally = Tally(outcomes={which: Counter() for which in variant.environments}, per_operator=per_operator)
     for sample in samples(operators, per_operator, variant.requires_grad):
         if stop():
             break
@@ -290,21 +293,21 @@ LISTED = 40
 """Samples that are named under a heading of the report."""
 
 
-def report(tallies: dict[tuple[str, str], Tally], per_operator: int | None) -> str:
+def report(tallies: dict[tuple[str, str], Tally]) -> str:
     """The counts, by (variant, database), as Markdown."""
-    each = f"up to {per_operator} samples" if per_operator else "all samples"
     lines = [
         "# Operator samples of torch with symbolic sizes", "",
-        f"torch {torch.__version__}; {each} of each entry that have a size to vary; those that eager refuses are left"
-        " out. Equal: dtypes, sizes and strides, with the example's values put in.",
+        f"torch {torch.__version__}. Samples that have a size to vary; those that eager refuses are left out. Equal:"
+        " dtypes, sizes and strides, with the example's values put in.",
         "Written by `python benchmarks/op_db_symbolic.py --write`.", "",
-        "| samples of | variant | entries | environment | equals eager | differs from eager | raises | seconds |",
-        "|---|---|---|---|---|---|---|---|",
+        "| samples of | variant | entries | samples of each | environment | equals eager | differs from eager | raises"
+        " | seconds |", "|---|---|---|---|---|---|---|---|---|",
     ]
     for (variant, database), tally in tallies.items():
         for which, counts in tally.outcomes.items():
-            cells = (database, VARIANTS[variant].title, len(tally.operators), which, counts[PASSED], counts[WRONG],
-                     counts[RAISED], round(tally.seconds.get(which, 0.0)))
+            each = f"up to {tally.per_operator}" if tally.per_operator else "all"
+            cells = (database, VARIANTS[variant].title, len(tally.operators), each, which, counts[PASSED],
+                     counts[WRONG], counts[RAISED], round(tally.seconds.get(which, 0.0)))
             lines.append(f"| {' | '.join(map(str, cells))} |")
     for (variant, database), tally in tallies.items():
         lines += ["", f"## {database}, {VARIANTS[variant].title}", "", *_details(tally)]
@@ -367,7 +370,7 @@ def main() -> None:
     if options.save:
         data = [(variant, database, tally.as_json()) for (variant, database), tally in tallies.items()]
         Path(options.save).write_text(json.dumps(data))
-    text = report(tallies, options.samples or None)
+    text = report(tallies)
     print(text)
     if options.write:
         RESULTS.write_text(text)

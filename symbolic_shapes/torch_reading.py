@@ -13,7 +13,7 @@ from symbolic_shapes.relations import Bool
 from symbolic_shapes.torch_inputs import Inputs
 from symbolic_shapes.torch_ranges import int_ranges
 from symbolic_shapes.torch_unbacked import Unbacked
-from symbolic_shapes.torch_views import BackedValues, Ranges, runtime_asserts
+from symbolic_shapes.torch_views import BackedValues, Ranges, Replacements, runtime_asserts
 
 
 class Reading(Inputs, Unbacked):
@@ -68,6 +68,15 @@ class Reading(Inputs, Unbacked):
     @property
     def backed_var_to_val(self) -> BackedValues:
         return BackedValues(self)
+
+    @property
+    def replacements(self) -> Replacements:
+        return Replacements(self)
+
+    @property
+    def var_to_hint_override(self) -> dict[Any, int]:
+        """Other numbers than the example's, for heuristics: there are none."""
+        return {}
 
     @property
     def _replacements_version_counter(self) -> int:

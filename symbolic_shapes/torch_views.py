@@ -58,6 +58,18 @@ class BackedValues(_View):
         return sympy.Float(node.hint) if isinstance(node, Float) else sympy.Integer(node.hint)
 
 
+class Replacements(_View):
+    """Symbol -> what the facts say it equals, for those that an equation was solved for."""
+
+    def _has(self, node: Any) -> bool:
+        return isinstance(node, Symbol) and node in self._env.core.knowledge.solved
+
+    def __getitem__(self, key: Any) -> Any:
+        if key not in self:
+            raise KeyError(key)
+        return self._env.replace(key)
+
+
 def runtime_asserts(env: Reading) -> dict[Any, list[RuntimeAssert]]:
     """Facts of kind "check" by the newest unbacked symbol in them (None: no unbacked symbol)."""
     found: dict[Any, list[RuntimeAssert]] = {}

@@ -115,5 +115,5 @@ def test_parts_add_up() -> None:
 
 def test_the_report_counts(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = [op for op in op_db if op.name == "t"]
-    text = report({("plain", "op_db"): compare(chosen, per_operator=1)}, 1)
-    assert "| 1 | ours | 1 | 0 | 0 |" in text and "not with ours: 0." in text
+    text = report({("plain", "op_db"): compare(chosen, per_operator=1)})
+    assert "| 1 | up to 1 | ours | 1 | 0 | 0 |" in text and "not with ours: 0." in text
