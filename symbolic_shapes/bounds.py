@@ -37,17 +37,9 @@ def end_mul(x: Extended, y: Extended) -> Extended:
     return x * y
 
 
-def add(a: Interval, b: Interval) -> Interval:
-    return end_add(a[0], b[0]), end_add(a[1], b[1])
-
-
 def mul(a: Interval, b: Interval) -> Interval:
     corners = (end_mul(a[0], b[0]), end_mul(a[0], b[1]), end_mul(a[1], b[0]), end_mul(a[1], b[1]))
     return min(corners), max(corners)
-
-
-def scale(a: Interval, k: int) -> Interval:
-    return (end_mul(a[0], k), end_mul(a[1], k)) if k >= 0 else (end_mul(a[1], k), end_mul(a[0], k))
 
 
 def int_power(a: Interval, n: int) -> Interval:
@@ -122,7 +114,12 @@ def _reaches(x: Interval, d: Interval, *, negative: bool) -> bool:
 
 def _max(atom: Apply, ranges: Ranges) -> Interval:
     parts = [interval(arg, ranges) for arg in atom.args]  # type: ignore[arg-type]
-    return max(p[0] for p in parts), max(p[1] for p in parts)
+    lo = max(p[0] for p in parts)
+    if len(parts) == 2:
+        both = atom.args[0] + atom.args[1]  # type: ignore[operator]
+        if not both.terms:  # the greater of two is at least half of their sum: |x| >= 0
+            lo = max(lo, -(-both.const // 2))
+    return lo, max(p[1] for p in parts)
 
 
 def _ite(atom: Apply, ranges: Ranges) -> Interval:

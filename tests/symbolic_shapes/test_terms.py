@@ -154,6 +154,26 @@ def test_the_interval_of_an_operator_contains_every_value_and_ends_where_they_en
             assert (lo, hi) == (min(found), max(found)), (node, ranges)
 
 
+def test_ends_that_no_float_can_be_are_exact() -> None:
+    """An infinite end is a float: put into arithmetic with 2**1100 it would overflow."""
+    x, y, big = Symbol("x"), Symbol("y"), 2**1100
+    a, b = x.as_int(), y.as_int()
+    huge: list[Interval] = [(big, INF), (-INF, -big), (-big, 3), (0, INF), (-INF, INF), (5, 5), (0, 0), (1, big + 1)]
+    for node in (a + b, a - b, a * 2 + big, a * b, a * a * b - big, a // b, (a + big) // b, maximum(a, b + big)):
+        for left, right in product(huge, repeat=2):
+            ranges = {x: left, y: right}
+            lo, hi = interval(node, lambda atom, r=ranges: r.get(atom) or of_apply(atom, r.__getitem__))  # type: ignore
+            assert type(lo) is int or lo == -INF, (node, ranges)
+            for u, v in product((-2 * big, -big, -1, 0, 1, 2, 3, 5, big, big + 1, 3 * big), repeat=2):
+                if left[0] <= u <= left[1] and right[0] <= v <= right[1] and v:
+                    assert lo <= evaluate(node, {x: u, y: v}) <= hi, (node, ranges, u, v)
+    assert interval(a * b, {x: (big, INF), y: (3, 3)}.__getitem__) == (3 * big, INF)
+    assert interval(a + b, {x: (big, INF), y: (3, big)}.__getitem__) == (big + 3, INF)
+    assert interval(a * b, {x: (0, INF), y: (0, big)}.__getitem__) == (0, INF)
+    assert interval(a * a, {x: (-3, -2)}.__getitem__) == (4, 9)
+    assert interval(a * a, {x: (-3, 2)}.__getitem__) == (0, 9)
+
+
 def test_what_intervals_say_of_a_proposition_is_so() -> None:
     x, y = Symbol("x"), Symbol("y")
     a, b = x.as_int(), y.as_int()
