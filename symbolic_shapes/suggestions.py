@@ -18,7 +18,7 @@ from symbolic_shapes.errors import ContradictoryFacts
 from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol
 from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact
 from symbolic_shapes.reach import Reach, reach_of
-from symbolic_shapes.reformulations import as_residue, is_bound, true_interval
+from symbolic_shapes.reformulations import as_hole, as_residue, is_bound, true_interval
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, and_, eq, eq_zero, le_zero, ne_zero
 from symbolic_shapes.rewrite import substitute
 
@@ -190,7 +190,7 @@ class _Proposal:
         """A dimension of its own, within what the guards about it alone leave: one residue class of a range."""
         reach = reach_of(self.guards, symbol.as_int())
         lo, hi = self._range(symbol, reach)
-        if hi != reach.hi:
+        if hi != reach.hi or _less_than_half(lo, hi, reach):
             return self._open(symbol)  # a range that ends where the first hole is would lose too much
         if reach.m > 1:
             return self._multiples(symbol, reach.m, reach.r, lo, hi)
@@ -201,10 +201,13 @@ class _Proposal:
     def _range(self, symbol: Symbol, reach: Reach) -> tuple[Extended, Extended]:
         """The interval around the example on which the relations about this symbol hold that are no residues."""
         own = [g.relation for g in self.guards.about(symbol)]
-        rest = [r for r in own if not is_bound(r) and as_residue(r) is None]
-        if not rest or symbol.hint is None:
-            return reach.lo, reach.hi
-        return true_interval(and_(*rest), symbol, symbol.hint, (reach.lo, reach.hi))
+        lo, hi = reach.lo, reach.hi
+        if symbol.hint is None:
+            return lo, hi
+        for hole in (c for r in own if (c := as_hole(r)) is not None):
+            lo, hi = (max(lo, hole + 1), hi) if hole < symbol.hint else (lo, min(hi, hole - 1))
+        rest = [r for r in own if not is_bound(r) and as_residue(r) is None and as_hole(r) is None]
+        return true_interval(and_(*rest), symbol, symbol.hint, (lo, hi)) if rest else (lo, hi)
 
     def _multiples(self, symbol: Symbol, m: int, r: int, lo: Extended, hi: Extended) -> DimSpec:
         """m * root + r for a new root, for the values of the symbol in [lo, hi]; the name itself if m is 1."""
@@ -222,6 +225,13 @@ class _Proposal:
         while fresh in taken:
             fresh = f"_{fresh}"
         return fresh
+
+
+def _less_than_half(lo: Extended, hi: Extended, reach: Reach) -> bool:
+    """Whether [lo, hi] is less than half of a reach that has two ends."""
+    if not (isinstance(lo, int) and isinstance(hi, int) and isinstance(reach.lo, int) and isinstance(reach.hi, int)):
+        return False
+    return 2 * (hi - lo) < reach.hi - reach.lo
 
 
 __all__ = ["Suggestion", "resolve", "respecified", "suggest", "translation"]

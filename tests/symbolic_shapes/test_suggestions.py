@@ -53,6 +53,10 @@ FIXES: dict[str, tuple[list[int], list[Any], Questions, list[str]]] = {
     "followers of a name that is given up": (
         [8, 5], [B, Derived(Named("k"), 2, 1)], lambda x, y: [eq(((y // 2) * (y // 2)) % 3, 1)],
         ["dynamic_shapes['x1'][0] = Dim.DYNAMIC"]),
+    "a hole that leaves little above": ([9], [Named("b", 2, 9)], lambda x: [ne(x, 8)],
+                                        ["b = Dim.DYNAMIC(min=2, max=9)"]),
+    "two holes far below": ([300], [B], lambda x: [ne(x, 11), ne(x, 47)], ["b = Dim('b', min=48)"]),
+    "a hole that leaves most above": ([9], [Named("b", 2, 9)], lambda x: [ne(x, 3)], ["b = Dim('b', min=4, max=9)"]),
     "given up within its range": ([4], [Named("b", 2, 64)], lambda x: [ne(x, 5)], ["b = Dim.DYNAMIC(min=2, max=64)"]),
     "what another one leaves": ([8, 5], [B, Auto()], lambda x, y: [x <= y * 2, y < 7], ["b = Dim('b', max=12)"]),
     "a sum leaves each no more than all of it": ([8, 5], [B, Named("c", 1)], lambda x, y: [x + y <= 50],
