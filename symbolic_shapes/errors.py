@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from symbolic_shapes.expr import INF, Extended, Node, Symbol, symbols_of
 from symbolic_shapes.facts import Fact, Origin
+from symbolic_shapes.floats import Float, float_symbols_of
 from symbolic_shapes.relations import Bool, not_
 
 
@@ -46,6 +47,7 @@ class DataDependentQuestion(ShapeError):
         self.suggestions = (f"torch._check({relation})", f"torch._check({not_(relation)})")
         lines = [f"Whether {relation} cannot be known before the program runs, and {origin} needs to know it."]
         lines += [f"  {describe_symbol(s, r)}" for s, r in ranges.items()]
+        lines += [f"  {describe_float(x)}" for x in sorted(float_symbols_of(relation), key=lambda x: x.id)]
         lines += ["Say which one holds, before that line, where the sizes are made:",
                   f"  {self.suggestions[0]}    # it is true", f"  {self.suggestions[1]}    # it is false"]
         super().__init__("\n".join(lines))
@@ -58,6 +60,7 @@ class UnknownValue(ShapeError):
         self.node, self.origin, self.ranges = node, origin, ranges
         lines = [f"The value of {node} is not known before the program runs, and {origin} needs it."]
         lines += [f"  {describe_symbol(s, r)}" for s, r in ranges.items()]
+        lines += [f"  {describe_float(x)}" for x in sorted(float_symbols_of(node), key=lambda x: x.id)]
         super().__init__("\n".join(lines))
 
 
@@ -80,3 +83,9 @@ def describe_symbol(symbol: Symbol, known: tuple[Extended, Extended]) -> str:
     if symbol.source is not None:
         text += f", is {symbol.source}"
     return f"{text}, from {symbol.origin}" if symbol.origin is not None else text
+
+
+def describe_float(symbol: Float) -> str:
+    """`zuf0: a float known at run time only`"""
+    return f"{symbol.name}: a float " + ("known at run time only" if symbol.hint is None else
+                                         f"that is {symbol.hint} in the example")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from symbolic_shapes.bounds import interval
+from symbolic_shapes.bounds import BIT_LIMIT, interval
 from symbolic_shapes.congruences import NOTHING, meet
 from symbolic_shapes.expr import Apply, Atom, Int, Symbol, make_int, split, symbols_of
 from symbolic_shapes.facts import Fact, Origin
@@ -181,6 +181,8 @@ class Knowledge(Tables):
                 continue
             room, k = (bound.value - end) * sign, coef * sign  # k*x <= room
             a, b = self.range(atom)
+            if room.bit_length() > BIT_LIMIT:
+                continue  # x*x >= x*y + 1 and the like square a bound each time, for as long as the budget lasts
             if (room // k >= b) if k > 0 else (-(room // -k) <= a):
                 continue
             budget[0] -= 1

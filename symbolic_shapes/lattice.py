@@ -26,9 +26,8 @@ def maximum(*args: Int | int) -> Int:
     """The greatest of one or more. Canonical: flat, common terms and factors taken out, dominated ones dropped."""
     flat: dict[Int, None] = {}
     for arg in map(as_int, args):
-        atom = arg.as_atom()
-        if isinstance(atom, Apply) and atom.op == "max":
-            flat.update(dict.fromkeys(atom.args))  # type: ignore[arg-type]  # max(max(x, y), z) == max(x, y, z)
+        if _is_max(arg):
+            flat.update(dict.fromkeys(arg.as_atom().args))  # type: ignore[union-attr]  # max(max(x, y), z) == max(x, y, z)
         else:
             flat[arg] = None
     kept = _undominated(list(flat))
@@ -41,8 +40,15 @@ def maximum(*args: Int | int) -> Int:
         rest = [make_int({m: c // g for m, c in r.terms.items()}, r.const // g) for r in rest]
     else:
         g = 1
+    if any(_is_max(r) for r in rest):  # max(2*max(x, y), 2*z) == 2*max(x, y, z)
+        return maximum(*rest) * g + common
     rest.sort(key=lambda r: r.id)
     return make_apply("max", tuple(rest)).as_int() * g + common
+
+
+def _is_max(x: Int) -> bool:
+    atom = x.as_atom()
+    return isinstance(atom, Apply) and atom.op == "max"
 
 
 def _undominated(args: list[Int]) -> list[Int]:
@@ -101,13 +107,21 @@ def bool_to_int(b: Bool | bool) -> Int:
 
 
 # -- powers --------------------------------------------------------------------------------------------------
+MOST_FACTORS, MOST_TERMS = 64, 1024
+"""Powers that would be longer products, or sums of more terms before like ones meet, are not multiplied out."""
+
+
 def power(base: Int, exponent: Int) -> Int:
     """base ** exponent, a natural exponent. ValueError for a constant negative one (Python would give a float)."""
     if not exponent.terms:
         n = exponent.const
         if n < 0:
             raise ValueError("a negative power of an integer is not an integer")
-        return as_int(base.const**n) if not base.terms else _repeated(base, n)
+        if not base.terms:
+            return as_int(base.const**n)
+        if n <= MOST_FACTORS and (len(base.terms) + (base.const != 0))**min(n, 64) <= MOST_TERMS:
+            return _repeated(base, n)
+        return make_apply("pow", (base, exponent)).as_int()
     if not base.terms and base.const == 1:
         return base
     return make_apply("pow", (base, exponent)).as_int()

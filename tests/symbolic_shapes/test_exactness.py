@@ -16,7 +16,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import Bool, Int, Symbol, evaluate, to_python
+from symbolic_shapes import Bool, ContradictoryFacts, Int, ShapeEnv, Symbol, as_int, evaluate, or_, power, to_python
 from symbolic_shapes.bounds import declared, declared_atom, truth_interval
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import FromSympy, PlainSymbols, ToSympy
@@ -203,3 +203,24 @@ def test_what_sympy_writes_as_a_power_or_a_fraction(build: Callable[[Any, Any], 
     x, y = Symbol("x"), Symbol("y")
     back = FromSympy({names(x): x.as_int(), names(y): y.as_int()})(build(names(x), names(y)))
     assert evaluate(back, {x: 7, y: 3}) == expected
+
+
+def test_a_power_is_not_multiplied_out_for_ever() -> None:
+    x, y = Symbol("x", 0), Symbol("y", 0)
+    for base, exponent in ((x.as_int(), 10**7), (x.as_int() + y.as_int() + 1, 40), (x.as_int() - y.as_int(), 300)):
+        node = power(base, as_int(exponent))
+        values = {x: 1, y: 1} if exponent > 1000 else {x: 3, y: 1}
+        assert evaluate(node, values) == evaluate(base, values)**exponent
+        lo, hi = declared(node)
+        assert lo <= evaluate(node, values) <= hi
+
+
+def test_bounds_that_square_each_other_come_to_an_end() -> None:
+    env = ShapeEnv()
+    x, y, z = (env.unbacked(lo=2) for _ in range(3))
+    for relation in (x >= y * y + 1, y >= z * z + 1, or_(z >= x * x + 1, x * y <= z * z), x <= z * z * z):
+        try:
+            env.assume(relation)
+        except ContradictoryFacts:
+            break
+    assert env.decide(or_(x >= y, x * x <= z)).verdict is not False
