@@ -33,6 +33,7 @@ from symbolic_shapes._torch_private import (
     resize_storage_bytes_,
     share_storage_,
 )
+from symbolic_shapes.torch_corrections import CORRECTIONS
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -120,6 +121,9 @@ class SymbolicCache:
 
     def dispatch(self, func: Any, types: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What FakeTensorMode calls for each operator."""
+        correct = CORRECTIONS.get(func)
+        if correct is not None:
+            args, kwargs = correct(func, args, kwargs)
         if not _is_symbolic(args) and not (kwargs and _is_symbolic(kwargs.values())):
             return self._torch(self._mode, func, types, args, kwargs)
         if not self.enabled:

@@ -333,3 +333,19 @@ def test_core_and_face_share_the_facts(env) -> None:
     u = env.create_unbacked_symint()
     env.core.assume(ge(u.node.core, 5), Origin("Dim spec"))
     assert bool(u > 3)
+
+
+@pytest.mark.parametrize("dim", [-1, -2, 0, 1])
+@pytest.mark.parametrize("symbolic", [True, False])
+def test_runs_of_equal_slices_are_counted_along_a_negative_dimension(env, mode, dim: int, symbolic: bool) -> None:
+    """torch's own rule gives (5, u0, 5, 6) for (5, 6) and dim=-1."""
+    real = torch.randint(0, 2, (5, 6)).float()
+    x = create_symbolic_tensor(mode, real, [Fresh() if symbolic else None] * 2)
+    with mode:
+        given = [torch.unique_consecutive(x, True, True, dim), torch.unique_consecutive(x, dim=dim)]
+    expected = [torch.unique_consecutive(real, True, True, dim), torch.unique_consecutive(real, dim=dim)]
+    for g, e in zip(given[0] + (given[1],), expected[0] + (expected[1],), strict=True):
+        known = [(a.node.hint, b) for a, b in zip(g.shape, e.shape, strict=True) if isinstance(a, torch.SymInt)]
+        assert all(a in (None, b) for a, b in known)
+        assert all(a == b for a, b in zip(g.shape, e.shape) if isinstance(a, int))
+    assert given[1].shape[dim].node.hint is None and given[1].shape[1 - dim % 2] == x.shape[1 - dim % 2]
