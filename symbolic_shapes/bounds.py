@@ -158,7 +158,7 @@ def truth_interval(cond: object, ranges: Ranges) -> bool | None:
 def _power(atom: Apply, ranges: Ranges) -> Interval:
     # Monotone in both places for base >= 1, exponent >= 0. A negative exponent has no integer value (arbitrary).
     base, exponent = interval(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
-    if base[0] < 0 or exponent[0] < 0:
+    if base[0] < 0 or min(exponent) < 0:  # (ends that crossed: an assumption that is being refuted)
         return ANY
     if base[0] < 1:
         if base[1] < 1 <= exponent[0]:

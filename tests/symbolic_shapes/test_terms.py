@@ -174,6 +174,17 @@ def test_ends_that_no_float_can_be_are_exact() -> None:
     assert interval(a * a, {x: (-3, 2)}.__getitem__) == (0, 9)
 
 
+def test_ends_that_crossed_are_no_error() -> None:
+    """Under an assumption that is being refuted they do: whatever is said of no value at all is right."""
+    x, y = Symbol("x"), Symbol("y")
+    a, b = x.as_int(), y.as_int()
+    crossed: list[Interval] = [(1, 0), (0, -1), (3, -2), (INF, 2), (2, -INF)]
+    nodes = (a // b, maximum(a, b), power(a, b), ite(a <= b, a, b), round_float("floor", int_truediv(a, b)), a * a * b)
+    for node, left, right in product(nodes, [*crossed, (1, 4)], crossed):
+        ranges = {x: left, y: right}
+        interval(node, lambda atom, r=ranges: r.get(atom) or of_apply(atom, r.__getitem__))  # type: ignore
+
+
 def test_what_intervals_say_of_a_proposition_is_so() -> None:
     x, y = Symbol("x"), Symbol("y")
     a, b = x.as_int(), y.as_int()
