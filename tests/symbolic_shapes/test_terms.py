@@ -8,6 +8,7 @@ from itertools import product
 
 from symbolic_shapes import (
     Symbol,
+    as_int,
     eq,
     evaluate,
     int_truediv,
@@ -20,6 +21,7 @@ from symbolic_shapes import (
 )
 from symbolic_shapes.bounds import Interval, interval, of_apply, truth_interval
 from symbolic_shapes.congruences import NOTHING, Residue, add, meet, mul, normal, residue
+from symbolic_shapes.expr import Apply
 from symbolic_shapes.float_relations import compare
 from symbolic_shapes.relations import not_
 from symbolic_shapes.rewrite import AT_ZERO
@@ -82,9 +84,9 @@ VALUES = (-7, -4, -1, 0, 1, 2, 5)
 POINTS = [dict(zip("xy", v)) for v in product(VALUES, repeat=2)]
 
 
-def check(terms: Iterable[Term], lo: float = -math.inf) -> None:
-    symbols = {name: Symbol(name, lo).as_int() for name in "xy"}
-    points = [p for p in POINTS if min(p.values()) >= lo]
+def check(terms: Iterable[Term], lo: float = -math.inf, hi: float = math.inf) -> None:
+    symbols = {name: Symbol(name, lo, hi).as_int() for name in "xy"}
+    points = [p for p in POINTS if min(p.values()) >= lo and max(p.values()) <= hi]
     for term in terms:
         check_value_preserved(term, symbols, points)
 
@@ -116,14 +118,14 @@ def test_what_a_numerator_and_a_divisor_share_may_be_cancelled_if_it_is_not_zero
     x2, xy = ("*", "x", "x"), ("*", "x", "y")
     tops = [xy, x2, ("*", x2, "y"), ("+", xy, "x"), ("+", x2, xy), ("+", xy, 3), ("*", 6, xy), ("-", x2, xy), 0]
     divisors = ["x", xy, x2, ("+", x2, "x"), ("+", xy, "x"), ("+", xy, 1), ("*", 4, "x"), ("-", "x", xy), ("+", x2, xy)]
-    for lo in (-math.inf, 1):
-        check(((op, top, by) for op, top, by in product(("//", "%"), tops, divisors)), lo)
+    for lo, hi in ((-math.inf, math.inf), (1, math.inf), (-math.inf, 0), (0, math.inf)):
+        check(((op, top, by) for op, top, by in product(("//", "%"), tops, divisors)), lo, hi)
 
 
 # -- intervals of operators ---------------------------------------------------------------------------------------
 INF = math.inf
-INTERVALS: list[Interval] = [(-INF, INF), (-3, -1), (-2, 0), (0, 0), (0, 2), (1, 3), (2, 2), (-2, 2), (2, INF),
-                             (-INF, -1), (-INF, 0), (0, INF)]
+INTERVALS: list[Interval] = [(-INF, INF), (-3, -1), (-2, 0), (0, 0), (0, 1), (0, 2), (1, 3), (2, 2), (-2, 2),
+                             (2, INF), (-INF, -1), (-INF, 0), (0, INF)]
 
 
 def inside(ends: Interval) -> list[int]:
@@ -138,7 +140,7 @@ def test_the_interval_of_an_operator_contains_every_value_and_ends_where_they_en
     a, b = x.as_int(), y.as_int()
     nodes = [a // b, (a * 2 - 1) // b, maximum(a, b), ite(a <= b, a - 5, b + 5), ite(eq(a, 1), a, b), power(a, b),
              a // 3, round_float("floor", int_truediv(a, b)), round_float("trunc", to_float(a)), a * b, a * a * b,
-             a * a - b]
+             a * a - b, maximum(a, 5 - a), maximum(a, -a - 5), maximum(a, b, 3)]
     for node, left, right in product(nodes, INTERVALS, INTERVALS):
         ranges = {x: left, y: right}
         lo, hi = interval(node, lambda atom, r=ranges: r.get(atom) or of_apply(atom, r.__getitem__))  # type: ignore
@@ -170,6 +172,9 @@ def test_ends_that_no_float_can_be_are_exact() -> None:
     assert interval(a * b, {x: (big, INF), y: (3, 3)}.__getitem__) == (3 * big, INF)
     assert interval(a + b, {x: (big, INF), y: (3, big)}.__getitem__) == (big + 3, INF)
     assert interval(a * b, {x: (0, INF), y: (0, big)}.__getitem__) == (0, INF)
+    power_of_two = power(as_int(2), b).as_atom()
+    assert isinstance(power_of_two, Apply)
+    assert of_apply(power_of_two, {y: (50_000, 50_001)}.__getitem__)[0] <= 2**50_000
     assert interval(a * a, {x: (-3, -2)}.__getitem__) == (4, 9)
     assert interval(a * a, {x: (-3, 2)}.__getitem__) == (0, 9)
 
