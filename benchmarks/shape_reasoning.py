@@ -1,16 +1,16 @@
-"""decide, ours against torch's ShapeEnv: decided / unknown / wrong and time per query, hand-written and generated.
+"""decide, ours against torch's ShapeEnv: decided / unknown / wrong and time per query.
 
-    python benchmarks/shape_reasoning.py [--queries 300] [--seed 1] [--write]
+    python benchmarks/shape_reasoning.py [--queries 300] [--per-family 40] [--seed 1] [--write]
 
-The truth of a query comes from enumeration (bounded symbols) or from z3 (unbounded, proved). "decidable" counts the
-queries that they settle; "wrong" a verdict that an assignment satisfying the facts contradicts. Both environments get
-the same facts through their own interface; each query is asked once of a fresh environment (cold).
+Queries are hand-written, random terms, and families of what shape programs ask (shape_queries.py). Their truth comes
+from enumeration (bounded symbols) or from z3 (unbounded, proved): shape_truth.py. "decidable" counts the queries that
+they settle; "wrong" a verdict that an assignment satisfying the facts contradicts. Both environments get the same facts
+through their own interface; each query is asked once of a fresh environment (cold).
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
 import random
 import statistics
@@ -29,24 +29,14 @@ import torch  # noqa: E402
 from torch.fx.experimental.symbolic_shapes import ShapeEnv as TorchEnv  # noqa: E402
 from torch.utils._sympy import functions as F  # noqa: E402
 
-from symbolic_shapes import ContradictoryFacts, ShapeEnv, as_bool  # noqa: E402
+from benchmarks.shape_queries import FAMILIES  # noqa: E402
+from benchmarks.shape_terms import POSITIVE, SIZE, Query, Term  # noqa: E402
+from benchmarks.shape_truth import truths  # noqa: E402
+from symbolic_shapes import ContradictoryFacts, ShapeEnv  # noqa: E402
 from symbolic_shapes.certificates import verify  # noqa: E402
-from symbolic_shapes.z3_backend import NotInZ3, entails  # noqa: E402
-from tests.symbolic_shapes.oracle import COMPARE, our_node, python_table, python_value  # noqa: E402
+from tests.symbolic_shapes.oracle import COMPARE, our_node  # noqa: E402
 
-Term = Any
 NAMES = "xyz"
-POSITIVE = (1, math.inf)
-SIZE = (0, math.inf)
-
-
-@dataclass
-class Query:
-    """Facts and a question over x, y, z (run-time integers) with ranges."""
-
-    facts: list[Term]
-    goal: Term
-    ranges: dict[str, tuple[float, float]]
 
 
 def q(goal: Term, *facts: Term, r: tuple[float, float] = SIZE) -> Query:
@@ -81,6 +71,42 @@ HAND_WRITTEN = [
     q(("<=", "x", 5)),
     q(("==", "x", "y"), ("<=", "x", "y")),
     q(("==", ("//", "x", -2), ("neg", ("//", "x", 2)))),
+    q(("==", ("%", "x", 4), 0), ("==", ("%", "x", 12), 0)),
+    q(("==", ("%", ("+", "x", "y"), 2), 0), ("==", ("%", "x", 2), 1), ("==", ("%", "y", 2), 1)),
+    q(("==", ("%", "x", 6), 0), ("==", ("%", "x", 2), 0), ("==", ("%", "x", 3), 0)),
+    q(("!=", "x", "y"), ("==", ("%", "x", 2), 0), ("==", ("%", "y", 2), 1)),
+    q((">", ("%", ("neg", "x"), 8), 0), ("!=", ("%", "x", 8), 0)),
+    q(("<=", ("+", "x", ("%", ("neg", "x"), 8)), ("+", "x", 7))),
+    q(("==", ("//", ("//", "x", 4), 2), ("//", "x", 8))),
+    q(("==", ("ceildiv", ("ceildiv", "x", 4), 2), ("ceildiv", "x", 8))),
+    q(("<=", ("//", "x", 3), ("//", "y", 3)), ("<=", "x", "y")),
+    q((">=", ("//", "x", "y"), 1), (">=", "x", "y"), r=POSITIVE),
+    q(("==", ("//", "x", "y"), 0), ("<", "x", "y")),
+    q(("==", ("%", "x", "y"), "x"), ("<", "x", "y")),
+    q(("==", ("//", ("*", "x", "y"), "y"), "x"), r=POSITIVE),
+    q(("==", ("%", ("*", "x", "y"), "y"), 0)),
+    q(("==", ("*", ("//", "x", "y"), "y"), "x"), ("==", ("%", "x", "y"), 0), r=POSITIVE),
+    q(("==", "z", "y"), ("==", ("*", "x", "y"), ("*", "x", "z")), r=POSITIVE),
+    q(("==", ("//", "z", "x"), "y"), ("==", "z", ("*", "x", "y")), r=POSITIVE),
+    q(("<", "x", ("*", "x", "y")), (">=", "y", 2), r=POSITIVE),
+    q(("<=", ("+", "x", "y"), ("+", "z", 20)), ("<=", "x", "z"), ("<=", "y", 20)),
+    q(("==", "x", 10), ("==", ("+", "x", "y"), 14), ("==", ("-", "x", "y"), 6)),
+    q(("==", ("+", "x", ("*", 2, "y")), 7), ("==", ("*", 2, "x"), 5)),
+    q(("<=", "z", 8), ("==", ("+", ("+", "x", "y"), "z"), 20), (">=", "x", 5), (">=", "y", 7)),
+    q(("<=", ("*", 3, "x"), 20), ("==", ("+", ("+", "x", "y"), "z"), 20), ("<=", "x", "y"), ("<=", "y", "z")),
+    q(("==", ("+", ("min", "x", "y"), ("max", "x", "y")), ("+", "x", "y"))),
+    q(("==", ("min", "x", ("max", "x", "y")), "x")),
+    q(("==", ("max", ("min", "x", "y"), ("min", "x", "z")), ("min", "x", ("max", "y", "z")))),
+    q(("<=", ("max", "x", "z"), ("max", "y", "z")), ("<=", "x", "y")),
+    q(("<=", ("min", ("max", "x", 0), "z"), "z"), r=(-math.inf, math.inf)),
+    q(("<=", ("abs", ("-", "x", "y")), ("max", "x", "y"))),
+    q(("<=", ("abs", ("+", "x", "y")), ("+", ("abs", "x"), ("abs", "y"))), r=(-math.inf, math.inf)),
+    q(("==", ("abs", ("-", "x", "y")), ("-", "y", "x")), ("<=", "x", "y")),
+    q(("==", ("ite", ("<", "x", "y"), "x", "y"), ("min", "x", "y"))),
+    q(("==", "x", "y"), ("or", ("==", "x", 1), ("==", "x", "y")), (">", "x", 1)),
+    q(("!=", "x", 3), ("or", ("<=", "x", 2), (">=", "x", 5))),
+    q((">=", "x", "z"), ("not", ("or", ("<", "x", "y"), ("<", "y", "z")))),
+    q(("or", ("<", "x", "y"), (">=", "x", "y"))),
 ]
 
 
@@ -101,35 +127,6 @@ def generated(rng: random.Random) -> Query:
     facts = [(rng.choice(COMPARE), term(1), term(rng.choice([0, 1]))) for _ in range(rng.choice([0, 1, 2, 3]))]
     return Query(facts, (rng.choice(COMPARE), term(2), term(rng.choice([0, 0, 1, 2]))),
                  {n: rng.choice(ends) for n in NAMES})
-
-
-# -- the truth -----------------------------------------------------------------------------------------------
-def truths(query: Query) -> tuple[set[bool], bool | None]:
-    """(truth values seen in assignments that satisfy the facts, what is entailed if that could be settled)."""
-    bounded = all(math.isfinite(e) for r in query.ranges.values() for e in r)
-    axes = [range(int(max(lo, -6)), int(min(hi, 8)) + 1) for lo, hi in query.ranges.values()]
-    seen: set[bool] = set()
-    for at_zero in (0, 5):
-        table = python_table(at_zero)
-        for values in itertools.product(*axes):
-            point = dict(zip(NAMES, values))
-            if all(python_value(f, point, table) for f in query.facts):
-                seen.add(bool(python_value(query.goal, point, table)))
-        if len(seen) == 2:
-            return seen, None
-    if len(seen) != 1:
-        return seen, None
-    only = next(iter(seen))
-    if bounded:
-        return seen, only
-    env = ShapeEnv()
-    symbols = {n: env.unbacked(name=n, lo=lo, hi=hi) for n, (lo, hi) in query.ranges.items()}
-    try:
-        goal = as_bool(our_node(query.goal, symbols))
-        proved = entails([our_node(f, symbols) for f in query.facts], goal if only else ~goal, 3_000_000)
-    except (NotInZ3, ZeroDivisionError):
-        return seen, None
-    return seen, only if proved else None
 
 
 # -- the two environments ---------------------------------------------------------------------------------------
@@ -156,6 +153,10 @@ TORCH: dict[str, Callable[..., Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "//": F.FloorDiv, "%": _torch_mod,
     "max": F.Max, "min": F.Min, "neg": lambda a: -a, "ceildiv": lambda a, b: -F.FloorDiv(-a, b),
     "<": sympy.Lt, "<=": sympy.Le, "==": sympy.Eq, "!=": sympy.Ne, ">": sympy.Gt, ">=": sympy.Ge,
+    "and": sympy.And, "or": sympy.Or, "not": sympy.Not, "abs": sympy.Abs, "pow": F.PowByNatural,
+    "ite": lambda c, a, b: sympy.Piecewise((a, c), (b, True)),
+    "f/": F.IntTrueDiv, "f*": lambda a, b: F.ToFloat(a) * sympy.Float(b),
+    "floor": F.FloorToInt, "ceil": F.CeilToInt, "trunc": F.TruncToInt, "to_even": F.RoundToInt,
 }
 
 
@@ -164,6 +165,8 @@ def torch_expr(term: Term, symbols: dict[str, Any]) -> Any:
         return symbols[term]
     if isinstance(term, int):
         return sympy.Integer(term)
+    if isinstance(term, float):
+        return sympy.Float(term)
     return TORCH[term[0]](*(torch_expr(t, symbols) for t in term[1:]))
 
 
@@ -201,7 +204,8 @@ class Score:
     failed: int = 0
     times: list[float] = field(default_factory=list)
 
-    def add(self, query: Query, ask: Ask, seen: set[bool], truth: bool | None) -> None:
+    def add(self, query: Query, ask: Ask, seen: set[bool], truth: bool | None) -> float | None:
+        """Ask; the seconds of the query, None if there was no answer."""
         self.asked += 1
         self.decidable += truth is not None
         try:
@@ -209,17 +213,23 @@ class Score:
         except ContradictoryFacts:
             if seen:
                 self.wrong.append(query)
-            return
+            return None
         except Exception:  # torch raises many kinds; each is counted and shown as "failed"
             if ask is ask_ours:
                 raise
             self.failed += 1
-            return
+            return None
         self.times.append(seconds)
         if verdict is not None and (not verdict) in seen:
             self.wrong.append(query)
         elif verdict is not None and truth is not None:
             self.decided += 1
+        return seconds
+
+    def include(self, other: Score) -> None:
+        """Add the counts of another set of queries."""
+        for name in ("asked", "decidable", "decided", "wrong", "failed", "times"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def row(self, name: str) -> str:
         times = sorted(self.times)
@@ -229,46 +239,71 @@ class Score:
         return f"| {' | '.join(map(str, cells))} |"
 
 
-def report(count: int, seed: int) -> str:
-    """The table of both environments on both sets of queries."""
+def query_sets(count: int, per_family: int, seed: int) -> dict[str, list[Query]]:
+    """Title -> queries."""
     rng = random.Random(seed)
     sets = {"hand-written": HAND_WRITTEN, "generated": [generated(rng) for _ in range(count)]}
+    for title, generate in FAMILIES.items():
+        family = random.Random(f"{title} {seed}")
+        sets[title] = [generate(family) for _ in range(per_family)]
+    return sets
+
+
+def report(count: int, per_family: int, seed: int) -> str:
+    """The table of both environments on each set of queries."""
+    sets = query_sets(count, per_family, seed)
     lines = ["| queries, environment | asked | decidable | decided | share | wrong | failed | median µs | p90 µs |",
              "|---|---|---|---|---|---|---|---|---|"]
     details: list[str] = []
+    whole, all_ratios = {"ours": Score(), "torch": Score()}, []
     for title, queries in sets.items():
-        scores = {"ours": Score(), "torch": Score()}
-        ratios = []
-        for query in queries:
-            try:
-                seen, truth = truths(query)
-                scores["ours"].add(query, ask_ours, seen, truth)
-            except ZeroDivisionError:
-                continue  # a constant zero divisor: no question
-            scores["torch"].add(query, ask_torch, seen, truth)
-            if scores["ours"].times and scores["torch"].times:
-                ratios.append(scores["torch"].times[-1] / scores["ours"].times[-1])
+        scores, ratios = compare(queries)
+        for name, score in scores.items():
+            whole[name].include(score)
+        all_ratios += ratios
         lines += [score.row(f"{title}, {name}") for name, score in scores.items()]
-        details.append(f"{title}: torch's time is {statistics.median(ratios):.0f} times ours (median over queries)")
-        details += [f"  {title}, {name}, wrong: {w.facts} |- {w.goal}, ranges {w.ranges}"
+        details.append(f"- {title}: torch's time is {statistics.median(ratios):.0f} times ours (median over queries)")
+        details += [f"  - {title}, {name}, wrong: {w.facts} |- {w.goal}, ranges {w.ranges}"
                     for name, score in scores.items() for w in score.wrong[:5]]
+    lines += [score.row(f"**all**, {name}") for name, score in whole.items()]
+    medians = {name: statistics.median(score.times) for name, score in whole.items()}
+    details.append(f"- all: torch's time is {statistics.median(all_ratios):.0f} times ours (median over queries); "
+                   f"its median query takes {medians['torch'] / medians['ours']:.0f} times as long as our median one")
     return "\n".join([*lines, "", *details])
+
+
+def compare(queries: list[Query]) -> tuple[dict[str, Score], list[float]]:
+    """Both scores, and torch's time by ours for each query that both answered."""
+    scores = {"ours": Score(), "torch": Score()}
+    ratios = []
+    for query in queries:
+        try:
+            seen, truth = truths(query)
+            ours = scores["ours"].add(query, ask_ours, seen, truth)
+        except ZeroDivisionError:
+            continue  # a constant zero divisor: no question
+        torchs = scores["torch"].add(query, ask_torch, seen, truth)
+        if ours is not None and torchs is not None:
+            ratios.append(torchs / ours)
+    return scores, ratios
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--per-family", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/shape_reasoning.md")
     args = parser.parse_args()
-    text = report(args.queries, args.seed)
+    text = report(args.queries, args.per_family, args.seed)
     print(text)
     if args.write:
         head = ["# Shape reasoning: ours against torch's ShapeEnv", "",
-                f"`python benchmarks/shape_reasoning.py --queries {args.queries} --seed {args.seed} --write`, torch "
-                f"{torch.__version__}, Python {sys.version.split()[0]}. Cold: every query in a fresh environment, its",
-                "facts asserted before; only the query is timed. Truth: enumeration for bounded symbols, z3 for",
-                "unbounded ones. Every proof of ours is re-checked by `certificates.verify`.", ""]
+                f"`python benchmarks/shape_reasoning.py --queries {args.queries} --per-family {args.per_family} "
+                f"--seed {args.seed} --write`, torch {torch.__version__}, Python {sys.version.split()[0]}.",
+                "Cold: every query in a fresh environment, its facts asserted before; only the query is timed. Truth:",
+                "enumeration for bounded symbols, z3 for unbounded ones. Every proof of ours is re-checked by",
+                "`certificates.verify`. The families are those of `benchmarks/shape_queries.py`.", ""]
         (ROOT / "benchmarks/results/shape_reasoning.md").write_text("\n".join([*head, text, ""]))
 
 
