@@ -97,19 +97,9 @@ def _floordiv(atom: Apply, ranges: Ranges) -> Interval:
     x, d = interval(atom.args[0], ranges), interval(atom.args[1], ranges)  # type: ignore[arg-type]
     if d[0] <= 0 <= d[1] or 0 in d:  # 0 at one end of an empty interval: facts that are about to clash
         return ANY
+    # inf / inf may be left out: one end of d is finite, so the corners beside it say all that it could be.
     corners = [end_floordiv(a, b) for a, b in product(x, d) if type(a) is int or type(b) is int]
-    if not corners:  # only infinite ends: nothing is known
-        return ANY
-    lo, hi = min(corners), max(corners)
-    if len(corners) < 4:  # inf / inf is any number on the side of its sign, possibly 0 or -1
-        lo, hi = min(lo, -1 if lo < 0 or x[0] < 0 or d[0] < 0 else 0), max(hi, 0)
-        lo = -INF if _reaches(x, d, negative=True) else lo
-        hi = INF if _reaches(x, d, negative=False) else hi
-    return lo, hi
-
-
-def _reaches(x: Interval, d: Interval, *, negative: bool) -> bool:
-    return any(type(a) is float and ((a < 0) != (b < 0)) == negative for a, b in product(x, d))
+    return (min(corners), max(corners)) if corners else ANY
 
 
 def _max(atom: Apply, ranges: Ranges) -> Interval:
