@@ -105,7 +105,8 @@ def _extreme(args: tuple[Any, ...], of_ints: Any, op: str) -> Any:
 
 TORCH = PLAIN.extended(
     to_sympy={
-        "floordiv": _divided_as_it_stands(heads.FloorDiv, operator.floordiv), "max": heads.Max, "min": heads.Min, "pow": _power,
+        "floordiv": _divided_as_it_stands(heads.FloorDiv, operator.floordiv),
+        "max": heads.Max, "min": heads.Min, "pow": _power,
         # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
         "natural_mod": _divided_as_it_stands(heads.Mod, operator.mod),
         "mod": _divided_as_it_stands(heads.PythonMod, operator.mod),
