@@ -289,10 +289,6 @@ def compare(operators: list[Any], per_operator: int | None, progress: Callable[[
 
 
 # -- the report ------------------------------------------------------------------------------------------------------
-LISTED = 40
-"""Samples that are named under a heading of the report."""
-
-
 def report(tallies: dict[tuple[str, str], Tally]) -> str:
     """The counts, by (variant, database), as Markdown."""
     lines = [
@@ -322,8 +318,9 @@ def _details(tally: Tally) -> list[str]:
                            ("Passes with ours and not with torch's", tally.better),
                            ("Passes with shared symbols and not with a symbol for each size, from 1 on", tally.free)):
         lines.append(f"{heading}: {len(named)}.")
-        lines += [f"- {name}: {text}" for name, text in named[:LISTED]]
-        lines += [f"- and {len(named) - LISTED} more"] * (len(named) > LISTED)
+        entries = Counter(name.split("#")[0] for name, _ in named)
+        firsts = {name.split("#")[0]: text for name, text in reversed(named)}
+        lines += [f"- {entry} ({count}), the first: {firsts[entry]}" for entry, count in entries.items()]
         lines.append("")
     if tally.refusals:
         lines.append("What raises in both environments, by the error in ours:")
