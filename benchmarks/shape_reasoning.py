@@ -8,11 +8,13 @@ they settle; "wrong" a verdict that an assignment satisfying the facts contradic
 through their own interface. A query is its expression and the answer, in a fresh environment (cold). Ours remembers
 nothing of an environment that is gone; the caches of sympy and torch are global, so they are cleared before each of
 torch's queries. For comparison all are asked of torch once more, with what these caches hold from the queries before.
+Garbage is collected between the sets of queries only, as timeit does.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import random
 import statistics
@@ -301,6 +303,8 @@ def compare(queries: list[Query]) -> tuple[dict[str, Score], list[tuple[float, f
     """Both scores, and torch's times (cold, warm) by ours for each query that both answered."""
     scores = {"ours": Score(), "torch": Score()}
     answered: list[tuple[Query, float, float]] = []
+    gc.collect()
+    gc.disable()
     for query in queries:
         try:
             seen, truth = truths(query)
@@ -311,7 +315,9 @@ def compare(queries: list[Query]) -> tuple[dict[str, Score], list[tuple[float, f
         if ours is not None and torchs is not None:
             answered.append((query, ours, torchs))
     forget()
-    return scores, [(torchs / ours, ask_torch_warm(query)[1] / ours) for query, ours, torchs in answered]
+    warm = [ask_torch_warm(query)[1] for query, _, _ in answered]
+    gc.enable()
+    return scores, [(torchs / ours, again / ours) for (_, ours, torchs), again in zip(answered, warm)]
 
 
 def main() -> None:
