@@ -19,10 +19,11 @@ from symbolic_shapes import (
     round_float,
     to_float,
 )
-from symbolic_shapes.bounds import Interval, interval, of_apply, truth_interval
+from symbolic_shapes.bounds import Interval, declared, interval, of_apply, truth_interval
 from symbolic_shapes.congruences import NOTHING, Residue, add, meet, mul, normal, residue
 from symbolic_shapes.expr import Apply
 from symbolic_shapes.float_relations import compare
+from symbolic_shapes.lattice import function
 from symbolic_shapes.relations import not_
 from symbolic_shapes.rewrite import AT_ZERO
 from tests.symbolic_shapes.oracle import Term, check_value_preserved
@@ -116,8 +117,10 @@ def test_quotients_of_sums_keep_their_value() -> None:
 
 def test_what_a_numerator_and_a_divisor_share_may_be_cancelled_if_it_is_not_zero() -> None:
     x2, xy = ("*", "x", "x"), ("*", "x", "y")
-    tops = [xy, x2, ("*", x2, "y"), ("+", xy, "x"), ("+", x2, xy), ("+", xy, 3), ("*", 6, xy), ("-", x2, xy), 0]
-    divisors = ["x", xy, x2, ("+", x2, "x"), ("+", xy, "x"), ("+", xy, 1), ("*", 4, "x"), ("-", "x", xy), ("+", x2, xy)]
+    tops = [xy, x2, ("*", x2, "y"), ("+", xy, "x"), ("+", x2, xy), ("+", xy, 3), ("*", 6, xy), ("-", x2, xy),
+            ("+", x2, "x"), 0]
+    divisors = ["x", xy, x2, ("+", x2, "x"), ("+", xy, "x"), ("+", xy, 1), ("*", 4, "x"), ("-", "x", xy), ("+", x2, xy),
+                ("*", x2, "y")]
     for lo, hi in ((-math.inf, math.inf), (1, math.inf), (-math.inf, 0), (0, math.inf)):
         check(((op, top, by) for op, top, by in product(("//", "%"), tops, divisors)), lo, hi)
 
@@ -177,6 +180,11 @@ def test_ends_that_no_float_can_be_are_exact() -> None:
     assert of_apply(power_of_two, {y: (50_000, 50_001)}.__getitem__)[0] <= 2**50_000
     assert interval(a * a, {x: (-3, -2)}.__getitem__) == (4, 9)
     assert interval(a * a, {x: (-3, 2)}.__getitem__) == (0, 9)
+
+
+def test_an_operator_without_a_law_may_have_any_value() -> None:
+    x = Symbol("x", 0, 7).as_int()
+    assert declared(function("bitand", x, as_int(3)) + 1) == (-INF, INF)
 
 
 def test_ends_that_crossed_are_no_error() -> None:
