@@ -5,9 +5,9 @@ An `Int` is a polynomial with integer coefficients. Its variables are *atoms*: a
 abs have no atom: they are defined from floordiv and max, so `(a//8)*8 + a%8` is `a` itself.
 
 Every node is interned: two nodes that are built equal are one object, `is` is equality of
-canonical forms and a node is its own dictionary key. A node lives as long as someone holds it.
-Results of operations are remembered on their left operand, so an operation that was done before
-costs one dictionary look-up.
+canonical forms and a node is its own dictionary key. Of its parts the newest keeps it, so that nodes live as long as
+the symbols in them, and no longer. Results of operations are remembered on their left operand, so an operation that
+was done before costs one dictionary look-up.
 
 Division by zero: in canonical forms and proofs `x // 0` is some unknown integer, the same for every x. So no law may
 drop a divisor unless it is known not to be zero; whoever *performs* a division records that fact
@@ -16,11 +16,13 @@ drop a divisor unless it is known not to be zero; whoever *performs* a division 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
+
+from symbolic_shapes.nodes import Node as Node
+from symbolic_shapes.nodes import made_of, next_id
 
 if TYPE_CHECKING:
     from symbolic_shapes.relations import Bool
@@ -29,23 +31,6 @@ Extended = int | float
 """An integer, or -inf / inf. Never put into arithmetic with big integers: see `bounds`."""
 
 INF = math.inf
-_ids = itertools.count()
-
-
-class Node:
-    """An interned expression of any sort. Equality and hash are identity."""
-
-    __slots__ = ("__weakref__", "id")
-    id: int
-
-    def __reduce__(self) -> Any:
-        raise TypeError("interned expressions do not pickle: convert them to sympy first")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
-        return self
-
-    def __copy__(self) -> Node:
-        return self
 
 
 class Atom(Node):
@@ -57,10 +42,8 @@ class Atom(Node):
     _symbols: frozenset[Symbol] | None
 
     def _init(self) -> None:
-        self.id = next(_ids)
-        self._int = None
-        self._declared = None
-        self._symbols = None
+        self.id = next_id()
+        self._int = self._declared = self._symbols = self._made = None
 
     def as_int(self) -> Int:
         """The polynomial that is just this atom."""
@@ -293,33 +276,41 @@ class Int(Node):
         return to_python(self)
 
 
-_INTS: WeakValueDictionary[tuple[int, frozenset[tuple[Monomial, int]]], Int] = WeakValueDictionary()
-_ATOMS: WeakValueDictionary[tuple[str, tuple[Node, ...]], Apply] = WeakValueDictionary()
-
+_CONSTANTS: WeakValueDictionary[int, Int] = WeakValueDictionary()
 
 def make_int(terms: dict[Monomial, int], const: int) -> Int:
     """The node of a polynomial; `terms` has no zero coefficient and is not changed afterwards."""
+    if not terms:
+        node = _CONSTANTS.get(const)
+        if node is None:
+            node = _CONSTANTS[const] = _new_int(terms, const)
+        return node
+    table = made_of([mono[-1] for mono in terms])
     key = (const, frozenset(terms.items()))
-    node = _INTS.get(key)
-    if node is None:
-        node = Int.__new__(Int)
-        node.id = next(_ids)
-        node.terms, node.const = terms, const
-        node._memo = {}
-        node._declared = node._symbols = None
-        _INTS[key] = node
+    found: Int | None = table.get(key)
+    if found is None:
+        found = table[key] = _new_int(terms, const)
+    return found
+
+
+def _new_int(terms: dict[Monomial, int], const: int) -> Int:
+    node = Int.__new__(Int)
+    node.id = next_id()
+    node.terms, node.const = terms, const
+    node._memo = {}
+    node._declared = node._symbols = node._made = None
     return node
 
 
 def make_apply(op: str, args: tuple[Node, ...]) -> Apply:
     """The atom `op(args)`. Only the constructors of `operators` call this, with canonical arguments."""
+    table = made_of(args)
     key = (op, args)
-    node = _ATOMS.get(key)
+    node: Apply | None = table.get(key)
     if node is None:
-        node = Apply.__new__(Apply)
+        node = table[key] = Apply.__new__(Apply)
         node._init()
         node.op, node.args = op, args
-        _ATOMS[key] = node
     return node
 
 

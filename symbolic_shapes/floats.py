@@ -14,7 +14,8 @@ from itertools import product
 from typing import Any
 from weakref import WeakValueDictionary
 
-from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, _ids, as_int, children
+from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, as_int, children
+from symbolic_shapes.nodes import made_of, next_id
 
 FloatInterval = tuple[float, float]
 ANY_FLOAT: FloatInterval = (-INF, INF)
@@ -97,20 +98,27 @@ def register_float_operator(name: str, meaning: Callable[..., float]) -> None:
 MONOTONE = {"to_float", "sqrt", "neg", "add", "sub", "mul"}
 """Correctly rounded and monotone in each argument separately (mul on each side of zero, which the corners cover)."""
 
-_FLOATS: WeakValueDictionary[Any, Float] = WeakValueDictionary()
+_CONSTANTS: WeakValueDictionary[str, Float] = WeakValueDictionary()
 
 
 def make_float(op: str, args: tuple[Node, ...], value: float = 0.0, name: str = "", hint: float | None = None) -> Float:
     """The interned node, without computing anything."""
+    if op == "symbol":
+        return _new_float(op, args, value, name, hint)
     # repr tells 0.0 from -0.0 and makes nan equal to itself.
-    key = (op, args, repr(value), name) if op != "symbol" else object()
-    node = _FLOATS.get(key)
+    table: Any = made_of(args) if args else _CONSTANTS
+    key = (op, args) if args else repr(value)
+    node: Float | None = table.get(key)
     if node is None:
-        node = Float.__new__(Float)
-        node.id = next(_ids)
-        node.op, node.args, node.value, node.name, node.hint = op, args, value, name, hint
-        node._symbols = None
-        _FLOATS[key] = node
+        node = table[key] = _new_float(op, args, value, name, hint)
+    return node
+
+
+def _new_float(op: str, args: tuple[Node, ...], value: float, name: str, hint: float | None) -> Float:
+    node = Float.__new__(Float)
+    node.id = next_id()
+    node.op, node.args, node.value, node.name, node.hint = op, args, value, name, hint
+    node._symbols = node._made = None
     return node
 
 

@@ -7,9 +7,9 @@ gcd 1; `not` never leaves that family, so it is pushed to the leaves when it is 
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakValueDictionary
 
-from symbolic_shapes.expr import Int, Node, Symbol, _ids, as_int, make_int
+from symbolic_shapes.expr import Int, Node, Symbol, as_int, make_int
+from symbolic_shapes.nodes import made_of, next_id
 
 
 class Bool(Node):
@@ -74,24 +74,26 @@ class Opaque(Bool):
     positive: bool
 
 
-_TABLE: WeakValueDictionary[tuple[Any, ...], Bool] = WeakValueDictionary()
-
-
 def _make(cls: type[Bool], args: tuple[Node, ...], **fields: Any) -> Any:
+    table = made_of(args)
     key = (cls, args, *fields.values())
-    node = _TABLE.get(key)
+    node = table.get(key)
     if node is None:
-        node = cls.__new__(cls)
-        node.id = next(_ids)
-        node.args, node._negation, node._symbols = args, None, None
-        for name, value in fields.items():
-            setattr(node, name, value)
-        _TABLE[key] = node
+        node = table[key] = _new(cls, args, **fields)
     return node
 
 
-TRUE: Truth = _make(Truth, (), value=True)
-FALSE: Truth = _make(Truth, (), value=False)
+def _new(cls: type[Bool], args: tuple[Node, ...], **fields: Any) -> Any:
+    node = cls.__new__(cls)
+    node.id = next_id()
+    node.args, node._negation, node._symbols, node._made = args, None, None, None
+    for name, value in fields.items():
+        setattr(node, name, value)
+    return node
+
+
+TRUE: Truth = _new(Truth, (), value=True)
+FALSE: Truth = _new(Truth, (), value=False)
 
 
 def as_bool(value: Bool | bool) -> Bool:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from typing import Any
+
 import pytest
 
-from symbolic_shapes import DataDependentQuestion, Origin, ShapeEnv, UnknownValue, eq, float_symbol, round_float
+from symbolic_shapes import (
+    DataDependentQuestion,
+    Origin,
+    ShapeEnv,
+    UnknownValue,
+    eq,
+    float_symbol,
+    int_truediv,
+    maximum,
+    ne,
+    round_float,
+)
 from symbolic_shapes.errors import StaleSnapshot
 
 
@@ -100,3 +115,24 @@ def test_thousands_of_symbols_get_names_in_order() -> None:
     env.backed(1, name="s1")
     assert [str(env.backed(1)) for _ in range(3)] == ["s0", "s2", "s3"]
     assert str(env.unbacked()) == "u0"
+
+
+def test_nodes_go_with_the_symbols_that_they_are_made_of() -> None:
+    def session() -> list[weakref.ref[Any]]:
+        env = ShapeEnv()
+        n, m = env.backed(16, lo=0), env.unbacked(lo=1)
+        env.assume(eq(n % 4, 0))
+        env.evaluate((n * m + 7) // 8 >= n if env.decide(m <= 5).verdict else n >= 8)
+        nodes = [n, n * m, (n + 7) // 8, maximum(n, m), ne(n, m), (n <= 3) | (m >= 4), int_truediv(n, 3)]
+        return [weakref.ref(node) for node in nodes]
+
+    refs = session()
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * len(refs)
+
+
+def test_nodes_stay_while_their_symbols_do() -> None:
+    n = ShapeEnv().backed(16)
+    identity = id((3 * n + 1) // 2)
+    gc.collect()
+    assert id((3 * n + 1) // 2) == identity

@@ -1,0 +1,40 @@
+"""What expressions of every sort are: interned, and kept by the newest of their parts."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+next_id = itertools.count().__next__
+"""Ids of nodes, by age; none is used twice."""
+
+
+class Node:
+    """An interned expression of any sort. Equality and hash are identity."""
+
+    __slots__ = ("__weakref__", "_made", "id")
+    id: int
+    _made: dict[Any, Any] | None
+    """The nodes of which this one is the newest part, by how they are made."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("interned expressions do not pickle: convert them to sympy first")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
+        return self
+
+    def __copy__(self) -> Node:
+        return self
+
+
+_age = operator.attrgetter("id")
+
+
+def made_of(parts: Sequence[Node]) -> dict[Any, Any]:
+    """The table for the nodes that are made of these parts: their newest one's."""
+    newest = max(parts, key=_age) if len(parts) > 1 else parts[0]
+    if newest._made is None:
+        newest._made = {}
+    return newest._made
