@@ -25,7 +25,7 @@ LIGHT_STAMPS := $(LIGHT_VERSIONS:%=.venv-light-%/.installed)
 LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
 # Reasoning about sizes is the same Python on each version: the dear parts of its tests run once, under torch.
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
-  $(foreach part,cost proofs suggestions guards_admission,--ignore tests/symbolic_shapes/test_$(part).py)
+  $(foreach part,cost proofs suggestions guards_admission guards_cost families promises tampering,--ignore tests/symbolic_shapes/test_$(part).py)
 
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2

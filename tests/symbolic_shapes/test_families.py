@@ -11,6 +11,7 @@ from symbolic_shapes.certificates import verify
 from tests.symbolic_shapes.oracle import our_node
 
 pytest.importorskip("z3")
+pytest.importorskip("numpy")
 
 from benchmarks.shape_queries import FAMILIES
 from benchmarks.shape_terms import Query
