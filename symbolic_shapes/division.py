@@ -39,8 +39,9 @@ def _holds(law: str, *args: object) -> bool:
 
 
 # -- the constructor -----------------------------------------------------------------------------------------
-def floordiv(p: Int, d: Int) -> Int:
+def floordiv(p: Int | int, d: Int | int) -> Int:
     """The canonical form of p // d. ZeroDivisionError if d is the constant 0."""
+    p, d = as_int(p), as_int(d)
     if d.terms:
         return _by_symbolic(p, d)
     if d.const == 0:

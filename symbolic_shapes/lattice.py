@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from symbolic_shapes.bounds import declared
 from symbolic_shapes.expr import Apply, Int, Monomial, Node, as_int, make_apply, make_int
-from symbolic_shapes.floats import EXACT, ROUNDERS, Float, constant_of
+from symbolic_shapes.floats import EXACT, ROUNDERS, Float, as_float, constant_of
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, and_, as_bool, eq, not_
 
 # A table, so that the tests can switch each condition off and see a wrong answer (mutation tests).
@@ -111,8 +111,9 @@ MOST_FACTORS, MOST_TERMS = 64, 1024
 """Powers that would be longer products, or sums of more terms before like ones meet, are not multiplied out."""
 
 
-def power(base: Int, exponent: Int) -> Int:
+def power(base: Int | int, exponent: Int | int) -> Int:
     """base ** exponent, a natural exponent. ValueError for a constant negative one (Python would give a float)."""
+    base, exponent = as_int(base), as_int(exponent)
     if not exponent.terms:
         n = exponent.const
         if n < 0:
@@ -137,8 +138,9 @@ def _repeated(base: Int, n: int) -> Int:
 
 
 # -- rounding ------------------------------------------------------------------------------------------------
-def round_float(op: str, x: Float) -> Int:
+def round_float(op: str, x: Float | float) -> Int:
     """floor, ceil, trunc or round (half to even) of a float, as an integer."""
+    x = as_float(x)
     value = constant_of(x)
     if value is not None:
         return as_int(ROUNDERS[op](value))

@@ -11,7 +11,20 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import Symbol, as_int, ceildiv, eq, evaluate, maximum, minimum, power, to_python
+from symbolic_shapes import (
+    Symbol,
+    as_int,
+    ceildiv,
+    eq,
+    evaluate,
+    floordiv,
+    maximum,
+    minimum,
+    power,
+    round_float,
+    round_int,
+    to_python,
+)
 from symbolic_shapes.bounds import declared
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import FromSympy, PlainSymbols, ToSympy
@@ -229,3 +242,11 @@ def test_bounds_of_a_power_contain_every_value(base: tuple[int, int], exponent: 
         for p in (power(x, n), power(as_int(b), n), power(x, as_int(e))):
             lo, hi = declared(p)
             assert lo <= b**e <= hi, (b, e, p)
+
+
+def test_functions_take_plain_numbers() -> None:
+    n = Symbol("n").as_int()
+    assert (power(n, 2), power(2, 3)) == (n * n, as_int(8))
+    assert (floordiv(n, 1), floordiv(-7, 2), ceildiv(7, 2)) == (n, as_int(-4), as_int(4))
+    assert round_float("ceil", 2.5) is as_int(3)
+    assert (maximum(n, n), minimum(2, 3), round_int(15, -1)) == (n, as_int(2), as_int(20))
