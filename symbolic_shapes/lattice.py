@@ -201,12 +201,13 @@ def _as_quotient(x: Float) -> tuple[Int, Int] | None:
     return (p * k, as_int(d)) if k and abs(k) <= EXACT and d <= EXACT else None
 
 
-def round_int(n: Int, digits: int) -> Int:
+def round_int(n: Int | int, digits: int) -> Int:
     """round(n, digits) of an int: to a multiple of m = 10**-digits, half to even; n itself for digits >= 0.
 
     q = floor(n/m + 1/2) rounds half up; on a tie with odd q the even neighbour is q - 1, and that is
     2n + m == 2m*q with odd q, i.e.  (2n + m) % 4m == 2m.
     """
+    n = as_int(n)
     if digits >= 0:
         return n
     m = 10**-digits
