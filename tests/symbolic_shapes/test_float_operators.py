@@ -130,7 +130,8 @@ def test_which_roundings_are_exact_where() -> None:
     ends = {a <= small, a >= -small}
     assert reach(to_float(a)) == {a <= EXACT, a >= -EXACT}
     assert reach(int_truediv(a, b)) == {*ends, b >= 1, b <= small}
-    assert reach(to_float(a) / 4.0) == ends == reach(to_float(a) / float(small)) == reach(to_float(a) * 2.0**-51)
+    assert reach(to_float(a) / 4.0) == ends == reach(to_float(a) / 1.0)
+    assert ends == reach(to_float(a) / float(small)) == reach(to_float(a) * 2.0**-51)
     assert reach(to_float(a) / float(EXACT)) == {*ends, FALSE}
     assert reach(to_float(a) * 0.75) == {a * 3 <= small, a * 3 >= -small} == reach(0.75 * to_float(a))
     assert reach(to_float(a) * float(EXACT)) == {a <= 0, a >= 0}
@@ -178,7 +179,7 @@ def some_floats(x: Int, y: Int) -> list[Float]:
     return [u, v, int_truediv(x, y), int_truediv(y, x), u + v, u - v, u * v, -u, u * 0.5, u + INF, u * INF,
             u - math.nan, apply_float("sqrt", u), apply_float("sqrt", u) - v, u / v, apply_float("exp", u), u**2.0,
             (u + v) * (u - v), float_const(INF), float_const(0.5), float_const(math.nan), -(u + INF),
-            float_const(-1.0), u * 1e308 * 1e10]
+            float_const(-1.0), u * 1e308 * 1e10, u * 1e308 - v * 1e308]
 
 
 ENDS: list[Interval] = [(-INF, INF), (-3, -1), (-2, 0), (0, 0), (0, 2), (1, 3), (2, 2), (0, INF), (-INF, -1), (2, INF),
@@ -228,6 +229,7 @@ def test_what_intervals_say_of_compared_floats_is_so() -> None:
     nodes = some_floats(x, y)
     comparisons = [compare_floats(op, a, b) for op in COMPARED for a in nodes[:14] for b in nodes[6:22:2]]
     comparisons += [compare_floats(op, a, c) for op in COMPARED for a in nodes for c in (0.0, 0.5, 3.0, INF, -INF)]
+    comparisons += [compare_floats(op, c, a) for op in COMPARED for a in nodes for c in (0.5, INF, -INF)]
     boxes = list(product(ENDS[1:8], ENDS[1:8:2]))
     for relation, (left, right) in product(dict.fromkeys(comparisons), boxes):
         if not isinstance(relation, Opaque):
@@ -291,6 +293,7 @@ def test_float_constants_and_symbols() -> None:
     assert known is not unknown and float_symbol("f") is not unknown
     nested = ite(le(round_float("floor", known * to_float(x)), 3), x, round_float("ceil", unknown / 2.0))
     assert float_symbols_of(nested) == {known, unknown} and has_unknown_float(nested)
+    assert float_symbols_of(nested + x * 2 - 1) == {known, unknown}
     assert float_symbols_of(known + 1.0) == {known} and not has_unknown_float(known + to_float(x))
     assert float_symbols_of(x + 1) == frozenset() == float_symbols_of(x // 3)
     assert evaluate(known + unknown, {known: 0.5, unknown: 2.0}) == 2.5
@@ -321,6 +324,7 @@ def test_the_interval_of_a_quotient_is_as_sharp_as_its_ends() -> None:
 
     assert ends((1, 6), (2, 4)) == (0.25, 3.0) and ends((-6, 1), (2, 4)) == (-3.0, 0.5)
     assert ends((1, 6), (-4, -2)) == (-3.0, -0.25) and ends((3, 3), (3, 3)) == (1.0, 1.0)
+    assert ends((1, INF), (1, 4)) == (0.25, INF) and ends((-INF, -1), (-4, -1)) == (0.25, INF)
     assert ends((1, INF), (2, 4)) == (0.25, INF) and ends((-INF, -1), (2, 4)) == (-INF, -0.25)
     assert ends((1, INF), (-4, -2)) == (-INF, -0.25) and ends((-INF, -1), (-4, -2)) == (0.25, INF)
     assert ends((4, 6), (2, INF)) == (0.0, 3.0) and ends((-6, -4), (-INF, -2)) == (0.0, 3.0)

@@ -42,12 +42,11 @@ from symbolic_shapes import (
     to_float,
 )
 from symbolic_shapes.expr import Apply, Node
-from symbolic_shapes.floats import (
-    apply_float,
-)
+from symbolic_shapes.floats import apply_float
 from symbolic_shapes.lattice import MOST_FACTORS, function, shift_left, shift_right
 from symbolic_shapes.relations import Junction, Rel
 from symbolic_shapes.rewrite import AT_ZERO, build, build_float, substitute, top_atoms
+from symbolic_shapes.semantics import register_function
 from tests.symbolic_shapes.operator_cases import PAIRS, SMALL, check, symbols
 
 TRIPLES = list(product((-3, -1, 0, 1, 2), repeat=3))
@@ -157,6 +156,9 @@ def test_powers_and_shifts_are_pythons() -> None:
     for base in SMALL:
         check(power(as_int(base), y), lambda u, n, base=base: base**n, (x, y), points)
     assert power(as_int(1), y) is as_int(1) and power(x, as_int(0)) is as_int(1) and power(x, as_int(1)) is x
+    for node in (power(x, y), power(as_int(2), y)):
+        with pytest.raises(ValueError, match="negative power"):
+            evaluate(node, {x.as_atom(): 2, y.as_atom(): -1})
     for base in (x, as_int(2)):
         with pytest.raises(ValueError, match="negative power"):
             power(base, as_int(-1))
@@ -171,7 +173,7 @@ def test_which_powers_are_multiplied_out() -> None:
 
     assert not is_kept(x, MOST_FACTORS) and is_kept(x, MOST_FACTORS + 1)
     assert not is_kept(x + y, 10) and is_kept(x + y, 11) and not is_kept(x + 1, 10) and is_kept(x + 1, 11)
-    assert power(x + 1, as_int(2)) is x * x + x * 2 + 1
+    assert power(x + 1, as_int(2)) is x * x + x * 2 + 1 and power(as_int(3), as_int(100)) is as_int(3**100)
 
 
 def test_rounding_an_integer_to_tens_is_pythons() -> None:
@@ -190,6 +192,11 @@ def test_functions_without_algebra() -> None:
         check(function(name, x, y), python, (x, y), PAIRS)
         check(function(name, x, 3), lambda u, v, python=python: python(u, 3), (x, y), PAIRS)
         assert function(name, x, y) is function(name, x, y)
+    register_function("bitand", operator.and_)
+    with pytest.raises(ValueError, match="registered already"):
+        register_function("bitand", operator.or_)
+    with pytest.raises(TypeError, match="no meaning"):
+        evaluate("x", {})  # type: ignore[arg-type]
 
 
 # -- relations ----------------------------------------------------------------------------------------------------
