@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import FALSE, TRUE, Symbol, as_int, evaluate, le, maximum, to_float
+from symbolic_shapes import FALSE, TRUE, Symbol, as_int, evaluate, float_const, le, maximum, to_float
 from symbolic_shapes.expr import INF, ONE, ZERO, Int, children, make_int, merge, split, symbols_of, total
 from tests.symbolic_shapes.operator_cases import PAIRS, SMALL, check, symbols
 
@@ -59,6 +59,8 @@ def test_other_operators_are_pythons() -> None:
     check(abs(x - y), lambda u, v: abs(u - v), (x, y), PAIRS)
     negative = -x
     assert +x is x and -negative is x
+    for op in (operator.add, operator.sub, operator.mul):  # with a float, a float
+        check(op(x, float_const(0.5)), lambda u, v, op=op: op(float(u), 0.5), (x, y), PAIRS[::3])
     for op in (operator.le, operator.lt, operator.ge, operator.gt):
         check(op(x, y), op, (x, y), PAIRS)
         check(op(x, 2), lambda u, v, op=op: op(u, 2), (x, y), PAIRS)
