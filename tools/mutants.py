@@ -37,14 +37,14 @@ TERMS = ("operators", "float_operators", "polynomials", "side_conditions", "term
 SEARCH = ("decide", "environment", "proofs", "simplify")
 TARGETS: dict[str, tuple[str, ...]] = {
     "certificates": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,
-    "congruence_rules": CHECKER, "logic_rules": CHECKER, "laws": CHECKER, "proof": ("checker", "tampering"),
+    "congruence_rules": CHECKER, "logic_rules": CHECKER, "laws": CHECKER,
     "derivations": ("derivation_rules", "simplify"),
     "congruences": TERMS, "division": TERMS, "bounds": TERMS, "lattice": TERMS, "floats": TERMS,
     "float_relations": TERMS, "relations": TERMS, "rewrite": TERMS, "semantics": TERMS,
 }
 """file of symbolic_shapes -> the tests that are run for it. No survivor of these is without a verdict."""
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "expr": TERMS,
+    "expr": TERMS, "proof": ("checker", "tampering"),
     "direct": SEARCH, "refutation": SEARCH, "elimination": SEARCH, "differences": SEARCH, "rewriter": SEARCH,
     "knowledge": SEARCH, "known_tables": SEARCH, "decide": SEARCH, "samples": SEARCH, "models": ("models", *SEARCH),
     "reformulations": ("simplify", "guards"), "simplify": ("simplify", "guards"), "guard_set": ("simplify", "guards"),
