@@ -5,8 +5,8 @@ are tried exhaustively: each program runs at sizes where broadcasting, layout an
 """
 
 import itertools
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
