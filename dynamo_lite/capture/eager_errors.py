@@ -29,7 +29,7 @@ _LIMIT = 1 << 24
 
 
 class NotAsked(Exception):
-    """Eager cannot be asked: memory too large to make, another device, a size that only run time knows."""
+    """Eager cannot be asked: memory that cannot be made or is too large, another device, a size of run time."""
 
 
 def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> Exception:
@@ -80,7 +80,10 @@ def _asked(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exc
         torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher(),
         torch.random.fork_rng(devices=()), torch.no_grad(),
     ):
-        real_args, real_kwargs = [_real(a) for a in args], {k: _real(v) for k, v in kwargs.items()}
+        try:
+            real_args, real_kwargs = [_real(a) for a in args], {k: _real(v) for k, v in kwargs.items()}
+        except RuntimeError as error:  # a kind of tensor that is not made so (quantized)
+            raise NotAsked from error
         try:
             func(*real_args, **real_kwargs)
         except Exception as eager:

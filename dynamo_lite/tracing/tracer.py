@@ -84,6 +84,7 @@ class Tracer(Refusing):
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
+        self.raised: BaseException | None = None  # what the program itself raised last
         self.uses_texts = False  # whether the program has made an f-string of a tensor or a size (unread_text.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
@@ -254,6 +255,7 @@ class Tracer(Refusing):
 
     def before_raise(self, error: BaseException) -> None:
         self.writes.before_raise(error)
+        self.raised = error
 
     def on_caught(self, error: BaseException) -> None:
         error_texts.check(self, error)

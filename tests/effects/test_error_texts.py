@@ -154,3 +154,21 @@ def test_a_kernel_that_only_stand_ins_lack_is_no_error_of_the_program(monkeypatc
 
 def _fails(x: Tensor) -> Tensor:
     raise RuntimeError("not implemented for stand-ins")
+
+
+def test_the_programs_own_words_are_what_they_are() -> None:
+    kept = ValueError("kept: SymInt")
+
+    def program(x: Tensor) -> Any:
+        said = []
+        for raised in (ValueError(f"of {x.dtype}: s0, no FakeTensor"), kept):
+            try:
+                raise raised
+            except ValueError as error:
+                said.append(str(error))
+        return x + len(said[0]), said[0], said[1]
+
+    x = torch.randn(4, 3)
+    exported = dynamo_lite.export(program, (x,), dynamic_shapes=({0: Dim("b")},))
+    assert exported.module()(x)[1:] == program(x)[1:]
+    assert type(kept.args[0]) is str
