@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import linecache
 import random
+from dataclasses import dataclass, field
 from typing import Any
 
 from .probe import Probe
@@ -100,6 +101,9 @@ class M(nn.Module):
         self.slots, self.ns, self.local = Slots(1), types.SimpleNamespace(n=1), threading.local()
         self.err = ValueError(1)
         self.push, self.its = self.xs.append, [itertools.count(2)]
+"""
+
+FORWARD = """\
 
     def forward(self, x, y):
         global COUNT
@@ -349,44 +353,61 @@ def _pair(lines: list[str], at: int) -> list[str]:
     return lines[at : at + 2] if lines[at].startswith("try") else [lines[at]]
 
 
-def _statement(rng: random.Random) -> list[str]:
-    table = rng.choices([QUIET, STATE, DATA], [0.62, 0.37, 0.01])[0]
+@dataclass(frozen=True)
+class Vocabulary:
+    """What programs are written with beside QUIET: statements that touch state, lines of `__init__` and of the file."""
+
+    state: list[str] = field(default_factory=lambda: STATE)
+    init: list[str] = field(default_factory=list)
+    header: str = ""
+
+
+PLAIN = Vocabulary()
+
+
+def _statement(rng: random.Random, words: Vocabulary) -> list[str]:
+    table = rng.choices([QUIET, words.state, DATA], [0.62, 0.37, 0.01])[0]
     return _pair(table, rng.randrange(len(table)))
 
 
-def _block(rng: random.Random) -> list[str]:
+def _block(rng: random.Random, words: Vocabulary) -> list[str]:
     """One statement, or a branch or a loop around one or two."""
     roll = rng.random()
-    first = _statement(rng)
+    first = _statement(rng, words)
     if roll < 0.75 or any("global" in line for line in first):
         return first
     inner = [f"    {line}" for line in first]
     if roll < 0.90:
-        return [f"if {rng.choice(TESTS)}:", *inner, "else:", *(f"    {line}" for line in _statement(rng))]
+        return [f"if {rng.choice(TESTS)}:", *inner, "else:", *(f"    {line}" for line in _statement(rng, words))]
     if roll < 0.96:
         return ["for i in range(2):", *inner, "    z = z * 0.5"]
     return ["try:", *inner, "finally:", "    z = z + 1"]
 
 
-def source(seed: int) -> str:
-    """The program of `seed`: a module with `build()`, which returns (module, args)."""
+def _parts(seed: int, words: Vocabulary) -> tuple[str, str]:
+    """What stands before the body of `forward`, and the body."""
     rng = random.Random(seed)
     lines: list[str] = []
     for _ in range(rng.randint(2, 6)):
-        lines += _block(rng)
+        lines += _block(rng, words)
     lines.append(rng.choice(RETURNS))
-    return HEADER + "".join(f"        {line}\n" for line in lines) + FOOTER
+    init = "".join(f"        {line}\n" for line in words.init)
+    return words.header + HEADER + init + FORWARD, "".join(f"        {line}\n" for line in lines)
 
 
-def body(seed: int) -> str:
+def source(seed: int, words: Vocabulary = PLAIN) -> str:
+    """The program of `seed`: a module with `build()`, which returns (module, args)."""
+    return "".join(_parts(seed, words)) + FOOTER
+
+
+def body(seed: int, words: Vocabulary = PLAIN) -> str:
     """The part of the source that is particular to `seed`."""
-    text = source(seed)
-    return text[len(HEADER) : -len(FOOTER)]
+    return _parts(seed, words)[1]
 
 
-def probe(seed: int) -> Probe:
+def probe(seed: int, words: Vocabulary = PLAIN) -> Probe:
     """The program of `seed` as a probe: equal, or refused with any id."""
-    text, filename = source(seed), f"<generated program {seed}>"
+    text, filename = source(seed, words), f"<generated program {seed}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": f"tests.export.generated_{seed}", "__builtins__": __builtins__}
     exec(compile(text, filename, "exec"), namespace)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -33,7 +34,8 @@ class Case:
     """A program and its example arguments.
 
     `also` holds further arguments, which the program must get right or reject. `returned` says that the containers that
-    the program changes come back as outputs, so that the caller's own may stay as they were.
+    the program changes come back as outputs, so that the caller's own may stay as they were. `dynamic_shapes` is in
+    torch.export's language; with it, `also` may hold arguments of other sizes.
     """
 
     program: Any
@@ -41,6 +43,7 @@ class Case:
     kwargs: dict[str, Any] = field(default_factory=dict)
     also: list[Args] = field(default_factory=list)
     returned: bool = False
+    dynamic_shapes: Any = None
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,16 @@ def _probe(build: Callable[[], Any], allowed: set[str], any_refusal: bool = Fals
     return Probe(name, build, frozenset(allowed), any_refusal)
 
 
-def all_probes() -> Iterator[Probe]:
-    """Every probe of every file in `probes/`, in the order of the files."""
-    package = import_module(".probes", __package__)
-    for info in iter_modules(package.__path__):
-        module = import_module(f".probes.{info.name}", __package__)
-        yield from [value for value in vars(module).values() if isinstance(value, Probe)]
+def all_probes(package: str = f"{__package__}.probes") -> Iterator[Probe]:
+    """Every probe of every file in a package (`probes/` unless told otherwise), in the order of the files."""
+    for probes in probes_by_file(package).values():
+        yield from probes
+
+
+def probes_by_file(package: str) -> dict[ModuleType, list[Probe]]:
+    """File of a package → its probes, in the order in which they stand there."""
+    files = [import_module(f"{package}.{info.name}") for info in iter_modules(import_module(package).__path__)]
+    return {file: [value for value in vars(file).values() if isinstance(value, Probe)] for file in files}
 
 
 def t(*shape: int, **options: Any) -> torch.Tensor:

@@ -26,18 +26,20 @@ from .snapshot import Snapshot
 
 CALLS = 3
 
-Exporter = Callable[[Any, tuple[Any, ...], dict[str, Any]], Callable[..., Any]]
-"""(program, args, kwargs) → the exported program as a callable (a Module holding the state, if any)."""
+Exporter = Callable[..., Callable[..., Any]]
+"""(program, args, kwargs, dynamic_shapes=None) → the exported program as a callable (a Module with its state)."""
 
 
-def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any = None) -> Callable[..., Any]:
     """dynamo_lite.export."""
     import dynamo_lite
 
-    return dynamo_lite.export(program, args, kwargs).module()
+    return dynamo_lite.export(program, args, kwargs, dynamic_shapes=dynamic_shapes).module()
 
 
-def itself(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+def itself(
+    program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any = None
+) -> Callable[..., Any]:
     """The perfect exporter: eager. Every probe must find it equal, or the probe is wrong."""
     return program
 
@@ -104,7 +106,8 @@ def judge(probe: Probe, export: Exporter = ours, watch: bool = True) -> Verdict:
 
 def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tuple[Verdict, Callable[..., Any] | None]:
     try:
-        return Verdict("equal"), export(case.program, case.args, case.kwargs)
+        options = {} if case.dynamic_shapes is None else {"dynamic_shapes": case.dynamic_shapes}
+        return Verdict("equal"), export(case.program, case.args, case.kwargs, **options)
     except InternalError as error:
         return Verdict("internal", str(error), error), None
     except DynamoLiteError as error:
