@@ -26,6 +26,7 @@ from dynamo_lite.tracing import (
     kept_sizes,
     lost_gradients,
     numpy_arrays,
+    shared_memory,
     size_protocol,
     sizes,
     tensor_attributes,
@@ -184,6 +185,7 @@ class Run:
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(leaves, (args, kwargs), result)
+        shared_memory.check(tracer)
         self.effects = effects_of.classify(tracer)
         self._made = self.effects.made
         self._check_gradients()

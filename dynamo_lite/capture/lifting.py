@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
@@ -62,14 +63,16 @@ def shows_foreign_memory(tensor: torch.Tensor) -> bool:
         return False
 
 
+@contextmanager
+def modes_off() -> Iterator[None]:
+    """Operators run on the tensors that they are given, and are not recorded, wherever the recorder is."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
+        yield
+
+
 def copied(tensor: torch.Tensor) -> torch.Tensor:
     """A tensor of the same value, strides and place in its own memory. No operator is recorded."""
-    with (
-        torch._C.DisableTorchFunction(),
-        _disable_current_modes(),
-        torch._C._DisablePythonDispatcher(),
-        torch.no_grad(),
-    ):
+    with modes_off(), torch.no_grad():
         return tensor.detach().clone(memory_format=torch.preserve_format).requires_grad_(tensor.requires_grad)
 
 

@@ -24,6 +24,7 @@ from dynamo_lite.capture.lifting import (
     shows_foreign_memory,
 )
 from dynamo_lite.capture.names import lifted_names
+from dynamo_lite.capture.shared_views import SharedViews
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.errors import InvalidArguments
@@ -49,6 +50,7 @@ class Outside(GraphWriter):
         self.subclasses: set[type] = set()
         """Classes that tensors of the program have, and their stand-ins have not."""
         self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
+        self.shared_views = SharedViews(self)
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
@@ -192,9 +194,7 @@ class Outside(GraphWriter):
                 "write the batched operators out, or call the transform outside of the exported function",
                 {"function": "torch.func"},
             )
-        if self._constant_fqns is None:
-            self._constant_fqns = constant_attributes(self._root)
-        fqn = self._constant_fqns.get(id(tensor))
+        fqn = self._constant_fqn(tensor)
         if isinstance(tensor, FakeTensor) and (fqn is None or tensor.fake_mode is not self.fake_mode):
             foreign = tensor.fake_mode is not self.fake_mode
             raise UnknownTensor(
@@ -217,6 +217,22 @@ class Outside(GraphWriter):
             self.constant_storages[storage_key(part)] = lifted
         return lifted
 
+    def _constant_fqn(self, tensor: torch.Tensor) -> str | None:
+        if self._constant_fqns is None:
+            self._constant_fqns = constant_attributes(self._root)
+        return self._constant_fqns.get(id(tensor))
+
+    def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return None
+        fake = self.shared_views.stand_in(tensor, self._constant_fqn(tensor))
+        if fake is not None:
+            self._carried[id(tensor)] = fake
+            self._outside[id(fake)] = None
+            self._originals[id(fake)] = tensor
+        return fake
+
     def protect(self, tensor: torch.Tensor) -> None:
         """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy).
 
@@ -226,7 +242,7 @@ class Outside(GraphWriter):
         while node is not None and node.all_input_nodes:
             node = node.all_input_nodes[0]
         lifted = next((entry for entry in self.lifted if entry.node is node), None)
-        if lifted is not None:
+        if lifted is not None and lifted.kind is LiftedKind.CONSTANT:
             self.constant_storages[storage_key(self.lift(tensor))] = lifted
             self.keep.append(lifted.tensor)
             lifted.tensor = copied(lifted.tensor)
@@ -278,6 +294,9 @@ class Outside(GraphWriter):
             inner = self.inner_tensors.find(tensor)
             if inner is not None:
                 return self._access(*inner)
+            view = self._lift_view(tensor)
+            if view is not None:
+                return view
             lifted = self._lift_constant(tensor)
         return lifted.fake
 

@@ -278,6 +278,8 @@ class Recorder(Outside):
         # here, to remember its value for .item().
         if isinstance(tensor, FakeTensor):
             return self.record(torch.ops.aten.lift_fresh_copy.default, (self.node_of(tensor),), {}, tensor.clone())
+        if self._lift_view(tensor) is not None:  # torch.from_numpy(buffer.numpy())
+            return self.lift(tensor)
         lifted = self._lifted_by_id.get(id(tensor)) or self._lift_constant(tensor)
         # A literal, not a constant from outside: nobody else can see it, so the program may change it.
         self.constant_storages.pop(storage_key(lifted.fake), None)

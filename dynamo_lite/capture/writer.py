@@ -65,6 +65,18 @@ class GraphWriter:
 
     def call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
         self.mark_grad_mode()
+        return self._call_node(func, args, kwargs, name)
+
+    def head_node(self, func: Any, args: tuple[Any, ...], name: str) -> fx.Node:
+        """A call behind the placeholders (and the earlier ones of its kind): outside of all regions and submodules."""
+        after = self.last_first or next(n for n in reversed(self.graph.nodes) if n.op == "placeholder")
+        with self.graph.inserting_after(after):
+            self.last_first = node = self._call_node(func, args, {}, name)
+        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
+        in_root(node)
+        return node
+
+    def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
         node = self.graph.create_node("call_function", func, args, kwargs, name=name)
         meta = node.meta
         context = self.context
@@ -187,20 +199,20 @@ class GraphWriter:
 
     def size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
         """A node that computes a size, here."""
-        name = function.overloadpacket.__name__ + "_int" if isinstance(function, OpOverload) else function.__name__
-        node = self.call_node(function, args, {}, name.strip("_"))
+        node = self.call_node(function, args, {}, _size_name(function))
         node.meta["val"] = val
         return node
 
     def first_size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
         """A node that reads a size of an input: behind the placeholders."""
-        last = self.last_first
-        assert last is not None
-        with self.graph.inserting_after(last):
-            self.last_first = node = self.size_node(function, args, val)
-        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
-        in_root(node)
+        node = self.head_node(function, args, _size_name(function))
+        node.meta["val"] = val
         return node
+
+
+def _size_name(function: Any) -> str:
+    name = function.overloadpacket.__name__ + "_int" if isinstance(function, OpOverload) else function.__name__
+    return str(name.strip("_"))
 
 
 def in_root(node: fx.Node) -> None:

@@ -33,6 +33,7 @@ def check_assigned(tracer: Tracer, assigned: dict[str, Change]) -> None:
     after = _memory(tracer, now)
     own = {id(recorder.lift(tensor)) for tensor in (*now.values(), *(c.old for c in changed.values()))}
     constants = {_storage(entry.fake) for entry in recorder.lifted if id(entry.fake) not in own}
+    constants |= recorder.shared_views.storages
     inputs = {_storage(value) for node in recorder.input_nodes if isinstance(value := node.meta["val"], torch.Tensor)}
     for name, change in changed.items():
         if before[name] in inputs | constants | _others(before, name):

@@ -6,6 +6,7 @@ Writing through one changes what the others hold. The journal takes its snapshot
 from __future__ import annotations
 
 import array
+import ctypes
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ def root(value: Any) -> Any:
 
 def touch(tracer: Tracer, value: Any) -> None:
     """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
+    tracer.reads.memory_of(value)
     for owner in owners(value):
         if id(owner) in tracer.writes.shown:
             tracer.refuse("constant-mutated", target=f"a {type(owner).__name__} whose memory a tensor shows")
@@ -84,6 +86,48 @@ def _is_numpys(value: Any) -> bool:
 def is_memory(value: Any) -> bool:
     """Whether writing an item of `value` writes into memory that others may show."""
     return type(value) in (bytearray, memoryview, array.array) or _is_numpys(value)
+
+
+class _Kinds(dict[type, bool]):
+    """Whether instances of a class show memory that a tensor may show as well (`is_memory`)."""
+
+    def __missing__(self, kind: type) -> bool:
+        numpy = sys.modules.get("numpy")
+        shows = kind in (bytearray, memoryview, array.array) or (
+            numpy is not None and issubclass(kind, (numpy.ndarray, numpy.flatiter))
+        )
+        if kind.__module__ != "numpy" or numpy is not None:
+            self[kind] = shows
+        return shows
+
+
+KINDS = _Kinds()
+
+
+def extent(value: Any) -> tuple[int, int] | None:
+    """The addresses of the first byte that `value` shows and of the end of the last; None if it shows none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.flatiter):
+        value = value.base
+    if type(value) is memoryview and not value.c_contiguous:
+        return extent(value.obj)
+    if is_ndarray(value):
+        interface = value.__array_interface__
+        start, used = interface["data"][0], value.itemsize
+        steps = [(n - 1) * s for n, s in zip(value.shape, value.strides)]
+        low, high = sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
+        return (start + low, start + high + used) if value.size else None
+    with memoryview(value) as shown:
+        size = shown.nbytes
+        if not size:
+            return None
+        if not shown.readonly:
+            start = ctypes.addressof(ctypes.c_char.from_buffer(shown.cast("B")))
+        elif numpy is not None:
+            start = numpy.frombuffer(shown, dtype=numpy.uint8).__array_interface__["data"][0]
+        else:
+            return None
+    return start, start + size
 
 
 def read_array(owner: array.array[Any]) -> bytes:

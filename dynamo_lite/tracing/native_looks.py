@@ -15,6 +15,8 @@ import weakref
 from contextvars import ContextVar
 from typing import Any, Final
 
+import torch
+
 NOTHING: Final = "nothing"
 """Types and identity only (or what it reads is told by the interpreter's own hooks)."""
 KEY: Final = "item"
@@ -72,6 +74,9 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 FORMATS = frozenset(map(id, (str.format, str.format_map)))
 """`"{0.n}".format(box)` reads attributes of its arguments."""
+
+SHOWING = frozenset(map(id, (torch.from_numpy, torch.frombuffer, torch.asarray, torch.as_tensor)))
+"""Functions that make a tensor on the memory of their first argument, or a copy of it (shared_memory.py)."""
 
 LOOKS: dict[int, str] = {id(fn): how for how, callables in _ROWS for fn in callables}
 """id(callable) → what it reads. The callables live as long as the process."""

@@ -43,7 +43,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.type_flags import is_changeable
-from dynamo_lite.tracing.native_looks import FORMATS, KEY, LOOKS, NOTHING, PARTS, STATE
+from dynamo_lite.tracing import memory
+from dynamo_lite.tracing.native_looks import FORMATS, KEY, LOOKS, NOTHING, PARTS, SHOWING, STATE
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
@@ -99,6 +100,7 @@ class Reads:
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
+        self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
         self.called: dict[int, Site | None] = {}
         self.functions: list[weakref.ref[FunctionType]] = []
         self.namespaces: dict[int, dict[str, Any]] = {}
@@ -116,6 +118,14 @@ class Reads:
             self.shown.setdefault(id(owner), len(self.written))
         if place not in self.places and place not in self.written:
             self.places[place] = self._site()
+            if memory.KINDS[type(owner)]:
+                self.memory_of(owner)
+
+    def memory_of(self, owner: Any) -> None:
+        """The program looked at, or writes to, the memory that `owner` shows; a tensor may show it too."""
+        where = memory.extent(owner)
+        if where is not None:
+            self.memory.setdefault(where, self._site())
 
     def value(self, kind: str, owner: Any, key: Any) -> None:
         """Observer.on_read."""
@@ -218,7 +228,11 @@ class Reads:
                 return  # its __new__ and __init__ are calls of their own
             if type(datamodel.type_lookup(type(fn), "__call__")) is FunctionType:
                 return  # and so is an object's __call__
+            known = self.memory
+            if id(fn) in SHOWING:
+                self.memory = {}  # shared_memory.py looks at what the function does with it
             self._deep(args, kwargs, STATE if id(fn) in FORMATS else PARTS)
+            self.memory = known
         elif how is NOTHING or not args:
             return
         elif how in _ONE_OBJECT:
@@ -265,6 +279,8 @@ class Reads:
                 self.read(how, value)
             elif not quiet[type(value)]:
                 self.shown.setdefault(id(value), len(self.written))
+                if memory.KINDS[type(value)]:
+                    self.memory_of(value)
 
     # ---- helpers
 

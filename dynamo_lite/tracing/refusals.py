@@ -229,6 +229,12 @@ REFUSALS: dict[str, Refusal] = {
         "The program changes {target}, a tensor that is neither an input nor a registered buffer, in place.",
         "register it as a buffer (register_buffer), or clone() it first.",
     ),
+    "constant-shares-memory": Refusal(
+        errors.UnsupportedEffect,
+        "The program reads {target}, which is no registered parameter or buffer and shares memory with {other}: as a "
+        "constant of the program it would keep its value when that changes.",
+        "read the parameter or buffer itself, or keep a clone() (numpy: a copy()) of it.",
+    ),
     "input-container": Refusal(
         errors.UnsupportedEffect,
         "The program changes {target}, a container that was passed in; the caller's own would stay as it was.",
