@@ -22,6 +22,7 @@ from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.torch_errors import catchable_as_torch
+from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.kept_sizes import Kept
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Tracer
@@ -113,7 +114,7 @@ def capture(
     args, kwargs = _check_call(mod, args, kwargs)
     root = _root_of(mod)
     call = read_call(_signature_of(mod), args, kwargs, options.dynamic_shapes, options.constraints)
-    inputs = flatten_inputs(call.signature, call.args, call.kwargs)
+    inputs = flatten_inputs(call.signature, call.args, call.kwargs, ContainerFunctions())
     with _as_before():
         tracer = Tracer if options.strict else NativeTracer
         paths = options.preserve_module_call_signature

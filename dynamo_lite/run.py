@@ -16,6 +16,7 @@ from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.containers import register_containers
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.layout_guards import layout_guards
@@ -36,14 +37,17 @@ from dynamo_lite.tracing import (
 )
 from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.alike import is_made_alike
+from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
 from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.torch_state import TorchState
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.unread_text import UnreadText
+from dynamo_lite.tree_paths import Flat, flatten
 from symbolic_shapes import Origin
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -141,22 +145,28 @@ class Run:
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
-        tracer = self.tracer
+        tracer, inputs = self.tracer, self.inputs
+        if inputs.is_foreign and inputs.restored is None:
+            inputs.restored = round_trip(inputs, ContainerFunctions())
         tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
         policies = self.declared.policies if self.declared is not None else None
         leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
-        args, kwargs = self.inputs.unflatten(leaves)
+        args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_text.refused(tracer.refuse_text, in_operator, tracer.texts)
             numbers = size_protocol.as_numbers(tracer.texts)
             with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
                 state = TorchState()
-                result = tracer.vm.enter(self.mod, args, kwargs)
+                if inputs.is_foreign:
+                    (args, kwargs), leaves = rebuild(inputs, tracer, leaves, inputs.restored)
+                result = self._called(args, kwargs)
                 tensor_hash.check(tracer, hashed)
                 tracer.reads.parts(result, "state")
                 self._check_switches(state)
+                flat = self._taken_apart(result)
+                changed = changed_arguments(tracer, inputs, leaves, (args, kwargs))
         except Abort as abort:
             tracer.vm.retired = True
             raise abort.error from None
@@ -175,16 +185,16 @@ class Run:
             result.close()
             raise tracer.refusal("async-forward", function=result.__qualname__)
         try:
-            self.outputs = flatten_outputs(self.recorder, result)
+            self.outputs = flatten_outputs(self.recorder, flat)
         except CaptureError as error:  # a tensor that nothing recorded has made
             raise self.tracer.refused(error) from error
-        hidden = hidden_tensors.first_holder(tracer, constants_of(result))
+        hidden = hidden_tensors.first_holder(tracer, constants_of(flat))
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
         self._read_texts(self.outputs.values)
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
-        self._check_inputs(leaves, (args, kwargs), result)
+        self._check_inputs(changed, (args, kwargs), result)
         shared_memory.check(tracer)
         self.effects = effects_of.classify(tracer)
         self._made = self.effects.made
@@ -217,9 +227,29 @@ class Run:
             self.refused_effects.append(refusal)
             self.tracer.note(text)
 
-    def _check_inputs(self, leaves: list[Any], call: tuple[Any, Any], result: Any) -> None:
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the program returns. Refused where it rests on what the run's containers have not of the user's."""
+        tracer, lost = self.tracer, self.inputs.restored.lost if self.inputs.is_foreign else []
+        try:
+            result = tracer.vm.enter(self.mod, args, kwargs)
+        except Exception as error:
+            refusal = lost_read(tracer, (args, kwargs), lost)
+            if refusal is None:
+                raise
+            raise refusal from error
+        refusal = lost_read(tracer, (args, kwargs), lost)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    def _taken_apart(self, result: Any) -> Flat:
+        """The result, flattened while operators are recorded: those of registered functions are the program's."""
+        calls = ContainerFunctions(self.tracer)
+        register_containers({"output": result}, calls)
+        return flatten(result, calls)
+
+    def _check_inputs(self, changed: list[str], call: tuple[Any, Any], result: Any) -> None:
         """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
-        changed = effects_of.changed_arguments(self.inputs, leaves, call)
         for name in changed:
             if effects_of.is_within(call, self.inputs.arg_names, name, result):
                 self.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")

@@ -9,12 +9,79 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
 
 IsLeaf = Callable[[Any], bool]
+Caller = Callable[..., Any]
+"""caller(function, *arguments): how a function that a library or the user has registered is called."""
+
+
+def direct(function: Callable[..., Any], *args: Any) -> Any:
+    """The caller that does nothing but call."""
+    return function(*args)
+
+
+def _is_own(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] in ("torch", "dynamo_lite")
+
+
+def is_foreign(cls: Any) -> bool:
+    """Whether pytree takes instances of `cls` apart, or makes them, with functions that are neither torch's nor ours."""
+    handler = pytree.SUPPORTED_NODES.get(cls)
+    return handler is not None and not (_is_own(handler.flatten_fn) and _is_own(handler.unflatten_fn))
+
+
+def has_foreign(spec: pytree.TreeSpec) -> bool:
+    """Whether there is a container of such a class in a tree."""
+    return is_foreign(spec.type) or any(map(has_foreign, spec.children()))
+
+
+class Flat(NamedTuple):
+    """A tree taken apart: its leaves with their paths, its structure, and each container's (path, type, context)."""
+
+    leaves: list[tuple[pytree.KeyPath, Any]]
+    spec: pytree.TreeSpec
+    contexts: list[tuple[pytree.KeyPath, Any, Any]]
+
+
+def flatten(tree: Any, call: Caller = direct) -> Flat:
+    """Takes a tree apart; each function of a foreign class is called once, by `call`."""
+    leaves: list[tuple[pytree.KeyPath, Any]] = []
+    contexts: list[tuple[pytree.KeyPath, Any, Any]] = []
+    return Flat(leaves, _flatten((), tree, call, leaves, contexts), contexts)
+
+
+def _flatten(path: pytree.KeyPath, tree: Any, call: Caller, leaves: list[Any], contexts: list[Any]) -> pytree.TreeSpec:
+    kind = _kind(tree)
+    if kind not in pytree.SUPPORTED_NODES:
+        leaves.append((path, tree))
+        return pytree.treespec_leaf()
+    keyed, context = parts(tree, call)
+    contexts.append((path, kind, context))
+    specs = [_flatten((*path, key), child, call, leaves, contexts) for key, child in keyed]
+    return pytree.TreeSpec(kind, context, specs)
+
+
+def parts(value: Any, call: Caller = direct) -> tuple[list[tuple[Any, Any]], Any]:
+    """([(key, child)], context) of a container that pytree knows, one level deep."""
+    kind = _kind(value)
+    handler = pytree.SUPPORTED_NODES[kind]
+    with_keys = handler.flatten_with_keys_fn
+    run = call if is_foreign(kind) else direct
+    children, context = run(handler.flatten_fn, value)  # with_keys may give another context (a registered dataclass)
+    children = list(children)
+    keys = _keys(context, len(children))
+    if with_keys is not None and not (_is_own(with_keys) and is_foreign(kind)):
+        given = [key for key, _ in run(with_keys, value)[0]]
+        keys = given if len(given) == len(children) else keys
+    return list(zip(keys, children)), context
+
+
+def _kind(tree: Any) -> Any:
+    return namedtuple if pytree.is_namedtuple_class(type(tree)) else type(tree)  # noqa: PYI024
 
 
 def flatten_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[pytree.KeyPath, Any]], Any]:
@@ -29,8 +96,7 @@ def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[pyt
 
 
 def _walk(path: pytree.KeyPath, tree: Any, is_leaf: IsLeaf | None) -> Iterator[tuple[pytree.KeyPath, Any]]:
-    kind: Any = namedtuple if pytree.is_namedtuple_class(type(tree)) else type(tree)
-    handler = None if is_leaf is not None and is_leaf(tree) else pytree.SUPPORTED_NODES.get(kind)
+    handler = None if is_leaf is not None and is_leaf(tree) else pytree.SUPPORTED_NODES.get(_kind(tree))
     if handler is None:
         yield path, tree
         return
@@ -39,22 +105,28 @@ def _walk(path: pytree.KeyPath, tree: Any, is_leaf: IsLeaf | None) -> Iterator[t
         yield from _walk((*path, key), child, is_leaf)
 
 
-def unflatten(leaves: Iterable[Any], spec: pytree.TreeSpec) -> Any:
-    """pytree.tree_unflatten, but for torch.Size, of which torch's own makes a tuple."""
-    return _built(iter(leaves), spec) if _has_size(spec) else pytree.tree_unflatten(leaves, spec)
+def unflatten(leaves: Iterable[Any], spec: pytree.TreeSpec, call: Caller | None = None) -> Any:
+    """pytree.tree_unflatten, but for torch.Size, of which torch's own makes a tuple.
+
+    call: how the functions of foreign classes are called.
+    """
+    if call is not None or _has_size(spec):
+        return _built(iter(leaves), spec, call or direct)
+    return pytree.tree_unflatten(leaves, spec)
 
 
 def _has_size(spec: pytree.TreeSpec) -> bool:
     return spec.type is torch.Size or any(map(_has_size, spec.children()))
 
 
-def _built(leaves: Iterator[Any], spec: pytree.TreeSpec) -> Any:
+def _built(leaves: Iterator[Any], spec: pytree.TreeSpec, call: Caller) -> Any:
     if spec.is_leaf():
         return next(leaves)
-    children = [_built(leaves, child) for child in spec.children()]
+    children = [_built(leaves, child, call) for child in spec.children()]
     if spec.type is torch.Size:
         return torch.Size(children)
-    return pytree.SUPPORTED_NODES[spec.type].unflatten_fn(children, spec.context)
+    make = pytree.SUPPORTED_NODES[spec.type].unflatten_fn
+    return call(make, children, spec.context) if is_foreign(spec.type) else make(children, spec.context)
 
 
 def give_keys(cls: type) -> None:

@@ -15,6 +15,7 @@ from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
 from dynamo_lite.capture.levels import Levels
+from dynamo_lite.capture.higher_order import unrecorded
 from dynamo_lite.capture.lifting import (
     Lifted,
     LiftedKind,
@@ -29,6 +30,12 @@ from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_inputs import TensorPolicy, create_symbolic_tensor
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
+        return False
+    return one.shape == other.shape
 
 
 class Outside(GraphWriter):
@@ -51,6 +58,7 @@ class Outside(GraphWriter):
         """Classes that tensors of the program have, and their stand-ins have not."""
         self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
         self.shared_views = SharedViews(self)
+        self.computed_storages: set[int] = set()  # nor this, of tensors that registered functions made of inputs
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
@@ -100,6 +108,18 @@ class Outside(GraphWriter):
             if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
                 self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
         return results
+
+    def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
+        """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
+        if type(tensor) is not FakeTensor or tensor not in self.nodes or not _alike(old, tensor):
+            return False
+        with unrecorded():
+            tensor.data = old.detach()  # the same memory, in the same layout
+        vars(tensor).pop("_dynamo_lite_base", None)
+        self.nodes[tensor] = self.input_nodes[number]
+        self._outside[id(tensor)] = number
+        self.keep.append(tensor)
+        return True
 
     def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
         assert self.env is not None

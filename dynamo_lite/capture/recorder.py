@@ -66,6 +66,7 @@ class Recorder(Outside):
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
+        self.passing: list[fx.Node] = []  # what made containers of inputs: no part of the program unless it is used
         self._raised: Exception | None = None
         self.worded_for: tuple[Exception, list[Any] | None] | None = None
         """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
@@ -126,7 +127,7 @@ class Recorder(Outside):
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}
-        if self.constant_storages and func._schema.is_mutable:
+        if (self.constant_storages or self.computed_storages) and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrappers.among(fake_args, fake_kwargs)
         if func._schema.is_mutable:
@@ -242,6 +243,9 @@ class Recorder(Outside):
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
         for tensor in _written(func, args, kwargs):
+            if storage_key(tensor) in self.computed_storages:
+                what = "changes in place what the registered functions of a container have made of an input"
+                raise CaptureError("container-mutated", what, "return the new value", {"function": str(func)})
             lifted = self.constant_storages.get(storage_key(tensor))
             if lifted is not None:
                 raise CaptureError(

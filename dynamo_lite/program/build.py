@@ -94,6 +94,7 @@ def build_program(
         constants=_constants(recorder),
         verifiers=[TrainingIRVerifier],
     )
+    program.input_paths = inputs.key_paths
     sizes = settled.guards if settled is not None else []
     admit([*inputs.leaves, *(lifted.tensor for lifted in recorder.lifted)])
     types = type_guards(inputs, [node.meta["val"] for node in recorder.input_nodes])
@@ -182,6 +183,10 @@ def _drop_dead(recorder: Recorder) -> None:
     graph = recorder.graph
     for node in reversed(graph.nodes):
         if not node.users and node.op == "call_function" and node.target in _DROPPED:
+            graph.erase_node(node)
+    for node in reversed(recorder.passing):
+        schema = getattr(node.target, "_schema", None)
+        if not node.users and schema is not None and not schema.is_mutable:
             graph.erase_node(node)
     for lifted in list(recorder.lifted):
         if lifted.kind is LiftedKind.CONSTANT and (chain := _unused_literal(lifted.node)) is not None:

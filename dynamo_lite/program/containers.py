@@ -27,7 +27,7 @@ from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.object_context import Key, ObjectContext, copy_plain
-from dynamo_lite.tree_paths import flatten_with_path, give_keys
+from dynamo_lite.tree_paths import Caller, direct, give_keys, is_foreign, parts
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _CONSTANTS = (
@@ -81,9 +81,12 @@ def register_container(
     register_pytree_flatten_spec(cls, lambda value, spec: [_get(value, key) for key in spec.context.keys])
 
 
-def register_containers(tree: Any) -> None:
-    """Registers the class of each container in `tree` that torch does not know. Raises UnsupportedValue for a cycle."""
-    _register_inside(tree, (), ())
+def register_containers(tree: Any, call: Caller = direct) -> None:
+    """Registers the class of each container in `tree` that torch does not know. Raises UnsupportedValue for a cycle.
+
+    call: how functions that the user has registered are called.
+    """
+    _register_inside(tree, (), (), call)
 
 
 def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
@@ -107,7 +110,7 @@ def path_string(path: pytree.KeyPath) -> str:
     return f"{name}{pytree.keystr(tuple(rest))}"
 
 
-def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:
+def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], call: Caller) -> None:
     if isinstance(value, (torch.Tensor, *_SYMBOLIC, *_CONSTANTS)):
         return
     if id(value) in above:
@@ -118,20 +121,19 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -
         _reject_cycles(value, path, above)
         register_container(type(value))
     give_keys(type(value))
-    if any(part is value for _, part in _state(value)):  # which _children could not tell from its own parts
+    if not is_foreign(type(value)) and any(part is value for _, part in state_of(value)):
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
-    for key, child in children_of(value):
-        _register_inside(child, (*path, key), (*above, id(value)))
+    for key, child in children_of(value, call):
+        _register_inside(child, (*path, key), (*above, id(value)), call)
 
 
 def _is_registered(value: Any) -> bool:
     return type(value) in pytree.SUPPORTED_NODES or pytree.is_namedtuple_instance(value)
 
 
-def children_of(value: Any) -> Iterable[tuple[Any, Any]]:
+def children_of(value: Any, call: Caller = direct) -> Iterable[tuple[Any, Any]]:
     """(key, child) of a registered container, one level deep."""
-    leaves, _ = flatten_with_path(value, is_leaf=lambda v: v is not value)
-    return [(path[0], child) for path, child in leaves]
+    return parts(value, call)[0]
 
 
 def _is_object(value: Any) -> bool:
@@ -143,7 +145,7 @@ def _is_object(value: Any) -> bool:
     return is_ours and not any(map(_hides_state, cls.__mro__))
 
 
-def _hides_state(base: type) -> bool:
+def _hidesstate_of(base: type) -> bool:
     """Whether instances of a C type hold what neither attributes nor items show (a set, a deque, a socket)."""
     return not (is_changeable(base) or base is object or issubclass(base, _ITEM_BASES))
 
@@ -153,11 +155,11 @@ def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> 
         return
     if id(value) in above:
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
-    for key, child in _state(value):
+    for key, child in state_of(value):
         _reject_cycles(child, (*path, key.path_entry()), (*above, id(value)))
 
 
-def _state(value: Any) -> Iterator[tuple[Key, Any]]:
+def state_of(value: Any) -> Iterator[tuple[Key, Any]]:
     """All parts of an object, in a stable order: items, slots, attributes."""
     if isinstance(value, dict):
         if isinstance(value, defaultdict):
@@ -186,7 +188,9 @@ def _holds_tensors(value: Any) -> bool:
     if isinstance(value, _CONSTANTS):
         return False
     if _is_object(value):
-        return any(_holds_tensors(part) for _, part in _state(value))
+        return any(_holds_tensors(part) for _, part in state_of(value))
+    if is_foreign(type(value)):
+        return True  # not asked: its functions are the user's
     return _is_registered(value) and any(_holds_tensors(child) for _, child in children_of(value))
 
 
@@ -194,7 +198,7 @@ def _split(value: Any) -> tuple[list[tuple[Key, Any]], ObjectContext]:
     children: list[tuple[Key, Any]] = []
     order: list[Key] = []
     rest: dict[Key, Any] = {}
-    for key, part in _state(value):
+    for key, part in state_of(value):
         order.append(key)
         if _holds_tensors(part):
             children.append((key, part))

@@ -21,7 +21,6 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_sizes import AskedGuards, fresh_sizes, shape_env_of
-from dynamo_lite.program.size_check import input_paths
 from symbolic_shapes import environment as core
 from symbolic_shapes.sympy_bridge import FromSympy, NotConvertible
 from symbolic_shapes.torch_asking import CHOICE, LAYOUT_ONLY
@@ -87,12 +86,9 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     specs = program.graph_signature.input_specs
     values = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
-    signature = program.module_call_graph[0].signature
-    assert signature is not None
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
-    paths = input_paths(signature.in_spec, signature.forward_arg_names or [], values)
-    for value, path in zip(values, paths):
+    for value, path in zip(values, program.input_paths):  # type: ignore[attr-defined]
         name = "L" + pytree.keystr(path)
         sizes: list[tuple[Any, str]] = [(value, name)]
         if isinstance(value, torch.Tensor):

@@ -29,7 +29,7 @@ from dynamo_lite.program.fixes import violation
 from dynamo_lite.program.input_dims import InputDims, InputSource, Spot, collect
 from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.shape_tree import Made, lay_along
-from dynamo_lite.tree_paths import unflatten
+from dynamo_lite.tree_paths import is_foreign, unflatten
 from symbolic_shapes import Int, Symbol, codegen, symbols_of
 from symbolic_shapes.codegen import GuardLine
 from symbolic_shapes.constraints import Solution, solve
@@ -97,7 +97,7 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         for a, k in [(args, options), *examples]:
             register_containers((a, k))
         dynamic_shapes = _plain(dynamic_shapes, signature, args, options)
-    leaves, spec = pytree.tree_flatten((tuple(args), options))
+    leaves, spec = pytree.tree_flatten((tuple(args), options), is_leaf=lambda value: is_foreign(type(value)))
     args, options = unflatten(map(_unwrapped, leaves), spec)
     return Call(signature, args, options, dynamic_shapes, examples)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import OrderedDict, defaultdict, namedtuple
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -16,8 +17,9 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.program import wrappers
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
-from dynamo_lite.program.size_check import SizeCheck, ambiguous, input_paths
-from dynamo_lite.tree_paths import flatten_with_path, unflatten
+from dynamo_lite.program.object_context import ObjectContext
+from dynamo_lite.program.size_check import SizeCheck, ambiguous
+from dynamo_lite.tree_paths import is_foreign, parts
 
 
 @dataclass
@@ -47,7 +49,7 @@ class InputCheck:
         assert signature is not None
         names = signature.forward_arg_names or []
         sizes = None
-        paths = input_paths(signature.in_spec, names, expected)
+        paths: list[pytree.KeyPath] = program.input_paths  # type: ignore[attr-defined]
         is_checked_by_torch = not ambiguous(paths)
         if program.range_constraints or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
@@ -66,8 +68,7 @@ class InputCheck:
         """Raises InputMismatch naming the input, what was expected and what was given."""
         self._check_names(args, kwargs)
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
-        expected_tree = unflatten(self.expected, self.in_spec)
-        self._compare("", given_tree, expected_tree)
+        self._compare("", given_tree, self.in_spec, iter(self.expected))
         if self.sizes is not None:
             self.sizes.check(pytree.tree_leaves(given_tree))
 
@@ -84,29 +85,37 @@ class InputCheck:
                 f"The program takes the keyword arguments {sorted(wanted)}; {sorted(kwargs)} were given."
             )
 
-    def _compare(self, path: str, given: Any, expected: Any) -> None:
-        """Walks both trees side by side to the first difference."""
+    def _compare(self, path: str, given: Any, spec: pytree.TreeSpec, expected: Iterator[Any]) -> None:
+        """Walks what was given beside the structure to the first difference; `expected` are the leaves to come."""
+        if spec.is_leaf():
+            self._compare_leaf(path, given, next(expected))
+            return
+        cls, context = spec.type, spec.context
+        if cls is namedtuple:
+            cls = context
+        if type(given) is not cls:
+            raise InputMismatch(f"Input {path}: expected a {cls.__qualname__}, given {_describe(given)}.")
+        keyed, given_context = parts(given)
+        given_parts = {pytree.keystr((key,)): child for key, child in keyed}
+        names = _names_of(cls, spec, list(given_parts))
+        if given_parts.keys() != set(names):
+            raise InputMismatch(
+                f"Input {path}: expected a {cls.__qualname__} with {_listed(names)}, "
+                f"given one with {_listed([*given_parts])}."
+            )
+        if (is_foreign(cls) or not issubclass(cls, (dict, tuple, list))) and given_context != context:
+            raise InputMismatch(f"Input {path}: expected a {cls.__qualname__} {context!r}, given {given_context!r}.")
+        for name, part in zip(names, spec.children()):
+            self._compare(self._step(path, name), given_parts[name], part, expected)
+
+    def _compare_leaf(self, path: str, given: Any, expected: Any) -> None:
         if isinstance(expected, torch.Tensor):
             self._compare_tensor(path, given, expected)
             return
-        given_parts, given_context = _parts(given)
-        parts, context = _parts(expected)
-        if parts is None:
-            if given_parts is not None or not _equal(given, expected):
-                wanted = "an int" if isinstance(expected, torch.SymInt) else f"the constant {expected!r}"
-                raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.")
-            return
-        if given_parts is None or type(given) is not type(expected):
-            raise InputMismatch(f"Input {path}: expected a {_type(expected)}, given {_describe(given)}.")
-        if given_parts.keys() != parts.keys():
-            raise InputMismatch(
-                f"Input {path}: expected a {_type(expected)} with {_names(parts)}, "
-                f"given one with {_names(given_parts)}."
-            )
-        if not isinstance(expected, (dict, tuple, list)) and given_context != context:
-            raise InputMismatch(f"Input {path}: expected a {_type(expected)} {context!r}, given {given_context!r}.")
-        for name, part in parts.items():
-            self._compare(self._step(path, name), given_parts[name], part)
+        is_container = type(given) in pytree.SUPPORTED_NODES or pytree.is_namedtuple_instance(given)
+        if is_container or not _equal(given, expected):
+            wanted = "an int" if isinstance(expected, torch.SymInt) else f"the constant {expected!r}"
+            raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.")
 
     def _step(self, path: str, name: str) -> str:
         if path == "":
@@ -134,12 +143,22 @@ class InputCheck:
             raise InputMismatch(f"Input {path}: expected a tensor {other}.")
 
 
-def _parts(value: Any) -> tuple[dict[str, Any] | None, Any]:
-    """One level of a container: children by key, and its context; (None, None) for a leaf."""
-    if type(value) not in pytree.SUPPORTED_NODES and not pytree.is_namedtuple_instance(value):
-        return None, None
-    leaves, spec = flatten_with_path(value, is_leaf=lambda v: v is not value)
-    return {pytree.keystr(path): child for path, child in leaves}, spec.context
+def _names_of(cls: Any, spec: pytree.TreeSpec, given: list[str]) -> list[str]:
+    """What the children of a container are called. `given` are the names in the one that was given: they are taken
+    where the structure does not say, and the number is right."""
+    context, count = spec.context, spec.num_children
+    keys: list[Any]
+    if cls in (dict, OrderedDict, defaultdict):
+        keys = [pytree.MappingKey(key) for key in (context[1] if cls is defaultdict else context)]
+    elif spec.type is namedtuple:
+        keys = [pytree.GetAttrKey(name) for name in cls._fields]
+    elif isinstance(context, ObjectContext):
+        keys = [key.path_entry(context.keys) for key in context.keys]
+    elif len(given) == count:
+        return given
+    else:
+        keys = [pytree.SequenceKey(index) for index in range(count)]
+    return [pytree.keystr((key,)) for key in keys]
 
 
 def _equal(given: Any, expected: Any) -> bool:
@@ -172,5 +191,5 @@ def _type(value: Any) -> str:
     return type(value).__qualname__
 
 
-def _names(parts: dict[str, Any]) -> str:
-    return f"{len(parts)} parts ({', '.join(parts)})" if parts else "no parts"
+def _listed(names: Sequence[str]) -> str:
+    return f"{len(names)} parts ({', '.join(names)})" if names else "no parts"

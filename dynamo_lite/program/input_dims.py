@@ -14,7 +14,6 @@ from dynamo_lite.program.containers import path_string
 from dynamo_lite.program.dim_marks import Unbacked, marks_of
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.shape_tree import Place, ShapeTree
-from dynamo_lite.tree_paths import leaves_with_path
 from symbolic_shapes.dims import InputDim
 
 
@@ -132,14 +131,11 @@ def _rank(tensor: torch.Tensor) -> str:
 
 def _names(inputs: FlatInputs) -> tuple[list[str], list[str]]:
     """For each leaf its path over `L`, and its name in messages."""
-    return paths_of(inputs), [path_string(path) for path in _key_paths(inputs)]
+    return paths_of(inputs), [path_string(path) for path in inputs.key_paths]
 
 
 def paths_of(inputs: FlatInputs) -> list[str]:
     """For each leaf Python for it over the arguments, as torch.export keeps it with a program's guards: "L['x'][0]"."""
-    return [f"L{pytree.keystr(path)}" for path in _key_paths(inputs)]
+    return [f"L{pytree.keystr(path)}" for path in inputs.key_paths]
 
 
-def _key_paths(inputs: FlatInputs) -> list[pytree.KeyPath]:
-    values = (*inputs.args, *inputs.kwargs.values())
-    return [path for path, _ in leaves_with_path(dict(zip(inputs.arg_names, values)))]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.names import RESERVED, input_names
 from dynamo_lite.program.containers import check_leaf, register_containers
-from dynamo_lite.tree_paths import flatten_with_path, unflatten
+from dynamo_lite.tree_paths import Caller, direct, flatten, has_foreign, unflatten
 
 
 @dataclass
@@ -20,7 +21,8 @@ class FlatInputs:
 
     `leaves[i]` is called `names[i]`; `spec` is the tree of (args, kwargs); `arg_names` are the names of the top-level
     arguments as torch.export keeps them (`ModuleCallSignature.forward_arg_names`); `signature` is that of what is
-    called.
+    called. `paths[i]` leads to leaf i from (args, kwargs), `key_paths[i]` from the dict of the top-level arguments.
+    `is_foreign`: some of the containers are taken apart and made by functions that a library or the user registered.
     """
 
     args: tuple[Any, ...]
@@ -30,19 +32,41 @@ class FlatInputs:
     spec: pytree.TreeSpec
     arg_names: list[str]
     signature: inspect.Signature
+    paths: list[pytree.KeyPath]
+    restored: Any = None
+    """What the registered functions make of these inputs (tracing.rebuilt_arguments.RoundTrip), once it is known."""
 
-    def unflatten(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """(args, kwargs) with other leaves in the same places: new containers, the user's are not touched."""
-        args, kwargs = unflatten(leaves, self.spec)
+    @cached_property
+    def is_foreign(self) -> bool:
+        return has_foreign(self.spec)
+
+    @cached_property
+    def key_paths(self) -> list[pytree.KeyPath]:
+        positional = [pytree.MappingKey(name) for name in self.arg_names]
+        return [
+            (path[1] if path[0].idx else positional[path[1].idx], *path[2:])  # type: ignore[attr-defined]
+            for path in self.paths
+        ]
+
+    def unflatten(self, leaves: list[Any], call: Caller | None = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with other leaves in the same places: new containers, the user's are not touched.
+
+        call: how functions that a library or the user has registered are called.
+        """
+        args, kwargs = unflatten(leaves, self.spec, call)
         return args, kwargs
 
 
 def flatten_inputs(
-    forward: Callable[..., Any] | inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    forward: Callable[..., Any] | inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    call: Caller = direct,
 ) -> FlatInputs:
     """Flattens a call of `forward`; registers the containers in it that torch does not know.
 
-    forward: what is called, for the names of its parameters (a bound method for a module), or its signature.
+    forward: what is called, for the names of its parameters (a bound method for a module), or its signature. call: how
+    functions that a library or the user has registered are called.
     Raises UnsupportedValue for a leaf that no program can take, TypeError where args do not fit the signature.
     """
     kwargs = kwargs or {}
@@ -50,14 +74,28 @@ def flatten_inputs(
     # Only args are bound, so that keyword arguments keep the caller's order (torch/_export/utils.py,
     # _bind_signature_to_inputs).
     bound = signature.bind_partial(*args).arguments
-    named = {**bound, **kwargs}
-    register_containers(named)
-    with_paths = flatten_with_path(named)[0]
-    for path, leaf in with_paths:
+    register_containers({**bound, **kwargs}, call)
+    flat = flatten((args, kwargs), call)
+    heads = _heads(signature, bound)
+    named = [((heads[p[1].idx] if p[0].idx == 0 else (p[1],)) + p[2:], leaf) for p, leaf in flat.leaves]
+    for path, leaf in named:
         check_leaf(path, leaf)
-    leaves, spec = pytree.tree_flatten((args, kwargs))
-    names = input_names([tuple(_part(key) for key in path) for path, _ in with_paths])
-    return FlatInputs(args, kwargs, leaves, names, spec, _arg_names(signature, bound, kwargs), signature)
+    leaves, paths = [leaf for _, leaf in flat.leaves], [path for path, _ in flat.leaves]
+    names = input_names([tuple(_part(key) for key in path) for path, _ in named])
+    arg_names = _arg_names(signature, bound, kwargs)
+    return FlatInputs(args, kwargs, leaves, names, flat.spec, arg_names, signature, paths)
+
+
+def _heads(signature: inspect.Signature, bound: dict[str, Any]) -> list[pytree.KeyPath]:
+    """For each positional argument the beginning of its path: the parameter's name, and the place in `*args`."""
+    heads: list[pytree.KeyPath] = []
+    for name, value in bound.items():
+        key = pytree.MappingKey(name)
+        if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+            heads.extend((key, pytree.SequenceKey(i)) for i in range(len(value)))
+        else:
+            heads.append((key,))
+    return heads
 
 
 def _arg_names(signature: inspect.Signature, bound: dict[str, Any], kwargs: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,9 @@ from torch.export.graph_signature import (
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
-from dynamo_lite.program.containers import check_leaf, children_of, path_string, register_containers
+from dynamo_lite.program.containers import check_leaf, path_string
 from dynamo_lite.program.object_context import ObjectContext
-from dynamo_lite.tree_paths import flatten_with_path
+from dynamo_lite.tree_paths import Flat
 
 
 @dataclass
@@ -40,15 +41,13 @@ class FlatOutputs:
         return [OutputSpec(OutputKind.USER_OUTPUT, _argument(value), None) for value in self.values]
 
 
-def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
-    """Flattens `result`; a parameter, a constant or an input in it is an output like any other.
+def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
+    """What the program returned, taken apart: a parameter, a constant or an input is an output like any other.
 
     Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
     """
-    register_containers({"output": result})
     values: list[Any] = []
-    with_paths, spec = flatten_with_path(result)
-    for path, leaf in with_paths:
+    for path, leaf in flat.leaves:
         if isinstance(leaf, torch.Tensor):
             values.append(recorder.node_of(leaf))
             continue
@@ -57,27 +56,19 @@ def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
             continue
         check_leaf((pytree.MappingKey("output"), *path), leaf)
         values.append(leaf)
-    return FlatOutputs(values, [leaf for _, leaf in with_paths], spec)
+    return FlatOutputs(values, [leaf for _, leaf in flat.leaves], flat.spec)
 
 
-def constants_of(result: Any) -> Iterator[tuple[str, Any]]:
-    """(path, value) of what the containers of `result` hold beside their children: constants of the program, keys."""
-    for path, value in _constants(result, (pytree.MappingKey("output"),)):
-        yield path_string(path), value
-
-
-def _constants(value: Any, path: pytree.KeyPath) -> Iterator[tuple[pytree.KeyPath, Any]]:
-    handler = pytree.SUPPORTED_NODES.get(type(value))
-    if handler is not None:
-        _, context = handler.flatten_fn(value)
+def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:
+    """(path, value) of what the containers of a result hold beside their children: constants of the program, keys."""
+    output = pytree.MappingKey("output")
+    for path, kind, context in flat.contexts:
         if isinstance(context, ObjectContext):
-            yield from (((*path, key.path_entry()), part) for key, part in context.rest.items())
-            yield from ((path, key.name) for key in context.order)
-        else:
-            yield path, context
-    if handler is not None or pytree.is_namedtuple_instance(value):
-        for key, child in children_of(value):
-            yield from _constants(child, (*path, key))
+            for key, part in context.rest.items():
+                yield path_string((output, *path, key.path_entry())), part
+            yield from ((path_string((output, *path)), key.name) for key in context.order)
+        elif kind is not namedtuple:
+            yield path_string((output, *path)), context
 
 
 def _argument(value: Any) -> Any:

@@ -15,7 +15,6 @@ from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.wrappers import class_guards, undecomposable
-from dynamo_lite.tree_paths import leaves_with_path
 
 
 class Program(ExportedProgram):
@@ -23,7 +22,11 @@ class Program(ExportedProgram):
 
     torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
     are what a program has after `torch.export.load` (docs/capture.md).
+
+    `input_paths[i]` is the key path of flat input i, the first key being the argument's name: as `_guards_code` names it.
     """
+
+    input_paths: list[pytree.KeyPath]
 
     def module(self, check_guards: bool = True) -> fx.GraphModule:
         check = InputCheck.of(self)
@@ -47,6 +50,7 @@ class Program(ExportedProgram):
         finally:
             self._guards_code = guards
         program = type(self)._of(decomposed)
+        program.input_paths = self.input_paths
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         return program
 
@@ -62,10 +66,8 @@ def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
 
     torch itself checks neither. expected: the values of the inputs' placeholders.
     """
-    values = (*inputs.args, *inputs.kwargs.values())
-    leaves = leaves_with_path(dict(zip(inputs.arg_names, values)))
     guards: list[str] = []
-    for (path, leaf), value in zip(leaves, expected):
+    for path, leaf, value in zip(inputs.key_paths, inputs.leaves, expected):
         name = "L" + pytree.keystr(path)
         if isinstance(leaf, torch.Tensor):
             guards.append(f"str({name}.dtype) == '{leaf.dtype}'")

@@ -16,7 +16,6 @@ from typing import Any
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.inputs import FlatInputs
-from dynamo_lite.tree_paths import leaves_with_path
 
 _SEQUENCES = (list, tuple, deque)
 
@@ -126,7 +125,7 @@ class _Walk:
         top = self._top(specs)
         by_name = {name: [s for s in self.slots if s.parameter == name] for name in top}
         positional, keywords = self.inputs.spec.children()
-        self.paths = [path for path, _ in leaves_with_path((self.inputs.args, self.inputs.kwargs))]
+        self.paths = self.inputs.paths
         for slot, tree in zip(self.slots, [*positional.children(), *keywords.children()]):
             given, place = top.get(slot.parameter, (None, Place()))
             if slot.key is not None:

@@ -20,7 +20,6 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
 from dynamo_lite.program.errors import InputMismatch
-from dynamo_lite.tree_paths import leaves_with_path
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -158,16 +157,6 @@ class SizeCheck:
         if not holds:
             given = ", ".join(f"{text} is {eval(code, scope)}" for text, code in guard.reads)
             raise InputMismatch(f"The program was exported for inputs with {guard.text}; {given or 'this is not so'}.")
-
-
-def input_paths(in_spec: pytree.TreeSpec, arg_names: Sequence[str], leaves: Sequence[Any]) -> list[pytree.KeyPath]:
-    """The key path of each flat input, the first key being the argument's name: as `_guards_code` names inputs.
-
-    `leaves` are of the kinds that the program was exported with: what an object's parts are may depend on that.
-    """
-    args, kwargs = pytree.tree_unflatten(list(leaves), in_spec)
-    named = {arg_names[i] if i < len(arg_names) else f"args[{i}]": value for i, value in enumerate(args)}
-    return [path for path, _ in leaves_with_path({**named, **kwargs})]
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.tracing.assigned_buffers import check_assigned
@@ -288,27 +287,6 @@ def describe(value: Any, limit: int = 80) -> str:
         text = repr(value)
         return text if len(text) <= limit else text[: limit - 3] + "..."
     return f"a {type(value).__qualname__}"
-
-
-def changed_arguments(inputs: Any, leaves: list[Any], call: tuple[tuple[Any, ...], dict[str, Any]]) -> list[str]:
-    """The names of the arguments whose containers no longer hold what they held before the run.
-
-    `inputs` is the flattened call (program.FlatInputs), `leaves` its leaves as the run got them, `call` the containers
-    that it got.
-    """
-    now_leaves, now_spec = pytree.tree_flatten(call)
-    if now_spec == inputs.spec and all(a is b for a, b in zip(leaves, now_leaves)):
-        return []
-    before_args, before_kwargs = inputs.unflatten(leaves)
-    args, kwargs = call
-    names = [*range(len(args)), *kwargs]
-    changed = []
-    for name, before, now in zip(names, [*before_args, *before_kwargs.values()], [*args, *kwargs.values()]):
-        old, old_spec = pytree.tree_flatten(before)
-        new, new_spec = pytree.tree_flatten(now)
-        if old_spec != new_spec or any(a is not b for a, b in zip(old, new)):
-            changed.append(str(name) if isinstance(name, str) else inputs.arg_names[name])
-    return changed
 
 
 def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str], name: str, result: Any) -> bool:

@@ -144,6 +144,23 @@ REFUSALS: dict[str, Refusal] = {
         "The program enters a TorchDispatchMode ({function}), which works below the operators that are recorded.",
         "enter it around the exported program, or write it as a torch.overrides.TorchFunctionMode, which is traced.",
     ),
+    "container-function": Refusal(
+        errors.UnsupportedCall,
+        "{name}, which is registered with torch.utils._pytree for a container of the call, {what}.",
+        "let flatten and unflatten only take the container apart and put it together again, without changing anything.",
+    ),
+    "container-state": Refusal(
+        errors.UnsupportedCall,
+        "The program reads {what}, which the registered unflatten function does not restore: it is {old} in the "
+        "argument, and {new} in what the program gets.",
+        "register functions that keep it (in the context, if it is a constant), or pass it as an argument.",
+    ),
+    "container-mutated": Refusal(
+        errors.UnsupportedEffect,
+        "{function} changes in place what the registered functions of a container have computed from an input; the "
+        "caller's own tensor would not change.",
+        "let flatten give the tensors themselves, or return the new value.",
+    ),
     "registered-container": Refusal(
         errors.UnsupportedCall,
         "The program uses torch.utils._pytree on a {name}, which was no container there before an export took it.",

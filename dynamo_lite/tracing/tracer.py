@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
-from dynamo_lite.program.size_check import ambiguous, input_paths
+from dynamo_lite.program.size_check import ambiguous
 from dynamo_lite.tracing import (
     addresses,
     data_dependent,
@@ -71,7 +71,7 @@ class Tracer(Refusing):
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
 
-    def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
+    def __init__(self, root: Any, recorder: Any, inputs: Any = None, known_rules: dict[int, Any] | None = None) -> None:
         super().__init__()
         self.root = root
         self.inputs = inputs
@@ -100,7 +100,7 @@ class Tracer(Refusing):
         self.texts = TextsAtWork(self)
         self.number_for: str | None = None  # what a number is being taken for (sizes.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
-        self._rules = rules.table()
+        self._rules = rules.table() if known_rules is None else known_rules
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm, is_trusted)
@@ -337,7 +337,7 @@ class Tracer(Refusing):
     def inputs_are_one(self, left: int, right: int) -> bool:
         """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
         inputs = self.inputs
-        paths = input_paths(inputs.spec, inputs.arg_names, inputs.leaves)
+        paths = inputs.key_paths
         if ambiguous(paths):  # torch cannot write a guard on these
             self.refuse("input-identity", left=inputs.names[left], right=inputs.names[right])
         same = inputs.leaves[left] is inputs.leaves[right]

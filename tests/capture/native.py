@@ -13,6 +13,8 @@ from torch.export import ExportedProgram
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.program import build_program, flatten_inputs, flatten_outputs
+from dynamo_lite.program.containers import register_containers
+from dynamo_lite.tree_paths import flatten
 
 
 class ModuleContext:
@@ -76,11 +78,12 @@ def export_natively(
     try:
         with recorder:
             result = root(*fake_args, **fake_kwargs)
+            register_containers({"output": result})
             updates = buffer_updates(root) if buffer_updates is not None else None
     finally:
         for hook in hooks:
             hook.remove()
-    outputs = flatten_outputs(recorder, result)
+    outputs = flatten_outputs(recorder, flatten(result))
     return build_program(recorder, root, inputs, outputs, buffer_updates=updates)
 
 
