@@ -192,7 +192,7 @@ class Run:
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
         self._read_texts(self.outputs.values)
-        if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
+        if addresses.in_output(flat.leaves) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(changed, (args, kwargs), result)
         shared_memory.check(tracer)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -25,13 +26,22 @@ def direct(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def _is_own(function: Any) -> bool:
-    return str(getattr(function, "__module__", "")).partition(".")[0] in ("torch", "dynamo_lite")
+    return f"{getattr(function, '__module__', '')}.".startswith(("torch.", "dynamo_lite.program.", f"{__name__}."))
 
 
 def is_foreign(cls: Any) -> bool:
-    """Whether pytree takes instances of `cls` apart, or makes them, with functions that are neither torch's nor ours."""
+    """Whether pytree takes instances of `cls` apart, or makes them, by code that is neither torch's nor ours.
+
+    A registered dataclass is made by its constructor.
+    """
     handler = pytree.SUPPORTED_NODES.get(cls)
-    return handler is not None and not (_is_own(handler.flatten_fn) and _is_own(handler.unflatten_fn))
+    if handler is None:
+        return False
+    return not (_is_own(handler.flatten_fn) and _is_own(handler.unflatten_fn)) or _is_registered_dataclass(cls, handler)
+
+
+def _is_registered_dataclass(cls: Any, handler: Any) -> bool:
+    return is_dataclass(cls) and handler.unflatten_fn.__module__ == pytree.__name__
 
 
 def has_foreign(spec: pytree.TreeSpec) -> bool:
@@ -70,18 +80,22 @@ def parts(value: Any, call: Caller = direct) -> tuple[list[tuple[Any, Any]], Any
     kind = _kind(value)
     handler = pytree.SUPPORTED_NODES[kind]
     with_keys = handler.flatten_with_keys_fn
+    is_ours = str(getattr(with_keys, "__module__", "")).startswith("dynamo_lite.")
+    if with_keys is not None and is_ours and not is_foreign(kind):
+        keyed, context = with_keys(value)
+        return list(keyed), context
     run = call if is_foreign(kind) else direct
     children, context = run(handler.flatten_fn, value)  # with_keys may give another context (a registered dataclass)
     children = list(children)
     keys = _keys(context, len(children))
-    if with_keys is not None and not (_is_own(with_keys) and is_foreign(kind)):
+    if with_keys is not None and not is_ours:
         given = [key for key, _ in run(with_keys, value)[0]]
         keys = given if len(given) == len(children) else keys
     return list(zip(keys, children)), context
 
 
 def _kind(tree: Any) -> Any:
-    return namedtuple if pytree.is_namedtuple_class(type(tree)) else type(tree)  # noqa: PYI024
+    return namedtuple if pytree.is_namedtuple_class(type(tree)) else type(tree)
 
 
 def flatten_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[pytree.KeyPath, Any]], Any]:

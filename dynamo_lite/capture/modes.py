@@ -46,10 +46,22 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     supports_higher_order_operators = True
 
+    # What torch asks of a mode of this type (ProxyTorchDispatchMode.__init__ sets it; torch 2.13.0).
+    pre_dispatch = True
+    tracing_mode = "symbolic"
+    emulate_precision_casts = False
+    decomp_layers = 0
+    _allow_fake_constant = False
+    _error_on_data_dependent_ops = True
+
     def __init__(self, recorder: Recorder) -> None:
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
         self._mode_key = torch._C._TorchDispatchModeKey.PROXY
         self.enter_stack: list[ProxyTorchDispatchMode | None] = []
+        self.decomposition_table = {}
+        self._decomposition_table_stack = []
+        self._invoke_subgraph_names = set()
+        self._invoke_subgraph_cache = {}
         self._recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

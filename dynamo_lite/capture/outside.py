@@ -14,8 +14,8 @@ from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
 from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
-from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.higher_order import unrecorded
+from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.lifting import (
     Lifted,
     LiftedKind,

@@ -30,7 +30,7 @@ from dynamo_lite.interpreter.doors import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
 from dynamo_lite.nonstrict.watch import loaded, unwatched
-from dynamo_lite.tracing import skipped
+from dynamo_lite.tracing import marked_constructors, skipped
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.trusted import is_trusted_module
 
@@ -98,7 +98,8 @@ class Machine(Interpreter):
         """Whether a call of a function with a door is the program's."""
         frame: FrameType | None = sys._getframe(3)  # through the door and its trampoline
         assert frame is not None
-        if fn is not _CALL_MODULE and is_trusted_module(str(frame.f_globals.get("__name__", ""))):
+        caller = str(frame.f_globals.get("__name__", ""))
+        if fn is not _CALL_MODULE and caller != marked_constructors.WRAPPERS and is_trusted_module(caller):
             return False
         while frame is not None and frame is not self._boundary:
             if frame.f_globals.get("__name__") in _RECORDING:

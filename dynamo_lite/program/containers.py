@@ -145,7 +145,7 @@ def _is_object(value: Any) -> bool:
     return is_ours and not any(map(_hides_state, cls.__mro__))
 
 
-def _hidesstate_of(base: type) -> bool:
+def _hides_state(base: type) -> bool:
     """Whether instances of a C type hold what neither attributes nor items show (a set, a deque, a socket)."""
     return not (is_changeable(base) or base is object or issubclass(base, _ITEM_BASES))
 

@@ -42,7 +42,7 @@ class FlatInputs:
 
     @cached_property
     def key_paths(self) -> list[pytree.KeyPath]:
-        positional = [pytree.MappingKey(name) for name in self.arg_names]
+        positional: list[Any] = [pytree.MappingKey(name) for name in self.arg_names]
         return [
             (path[1] if path[0].idx else positional[path[1].idx], *path[2:])  # type: ignore[attr-defined]
             for path in self.paths
@@ -77,20 +77,26 @@ def flatten_inputs(
     register_containers({**bound, **kwargs}, call)
     flat = flatten((args, kwargs), call)
     heads = _heads(signature, bound)
-    named = [((heads[p[1].idx] if p[0].idx == 0 else (p[1],)) + p[2:], leaf) for p, leaf in flat.leaves]
+    leaves, paths = [leaf for _, leaf in flat.leaves], [path for path, _ in flat.leaves]
+    named = list(zip((_named(path, heads) for path in paths), leaves))
     for path, leaf in named:
         check_leaf(path, leaf)
-    leaves, paths = [leaf for _, leaf in flat.leaves], [path for path, _ in flat.leaves]
     names = input_names([tuple(_part(key) for key in path) for path, _ in named])
     arg_names = _arg_names(signature, bound, kwargs)
     return FlatInputs(args, kwargs, leaves, names, flat.spec, arg_names, signature, paths)
+
+
+def _named(path: Any, heads: list[pytree.KeyPath]) -> pytree.KeyPath:
+    """The path from the dict of parameters, given that from (args, kwargs)."""
+    head: pytree.KeyPath = heads[path[1].idx] if path[0].idx == 0 else (path[1],)
+    return (*head, *path[2:])
 
 
 def _heads(signature: inspect.Signature, bound: dict[str, Any]) -> list[pytree.KeyPath]:
     """For each positional argument the beginning of its path: the parameter's name, and the place in `*args`."""
     heads: list[pytree.KeyPath] = []
     for name, value in bound.items():
-        key = pytree.MappingKey(name)
+        key: Any = pytree.MappingKey(name)
         if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
             heads.extend((key, pytree.SequenceKey(i)) for i in range(len(value)))
         else:

@@ -61,7 +61,7 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
 
 def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:
     """(path, value) of what the containers of a result hold beside their children: constants of the program, keys."""
-    output = pytree.MappingKey("output")
+    output: Any = pytree.MappingKey("output")
     for path, kind, context in flat.contexts:
         if isinstance(context, ObjectContext):
             for key, part in context.rest.items():

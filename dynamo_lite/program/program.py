@@ -23,7 +23,7 @@ class Program(ExportedProgram):
     torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
     are what a program has after `torch.export.load` (docs/capture.md).
 
-    `input_paths[i]` is the key path of flat input i, the first key being the argument's name: as `_guards_code` names it.
+    `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
     """
 
     input_paths: list[pytree.KeyPath]

@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite.tree_paths import flatten_with_path
-
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
@@ -29,12 +27,9 @@ def shown(value: Any) -> bool:
     return type(value) is str and _ADDRESS.search(value) is not None
 
 
-def in_output(result: Any) -> bool:
-    """Whether an address is in what the program returns: a leaf, or a key of a dict."""
-    for path, leaf in flatten_with_path(result)[0]:
-        if shown(leaf) or any(shown(getattr(key, "key", None)) for key in path):
-            return True
-    return False
+def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether an address is in what the program returns, as (path, leaf): a leaf, or a key of a dict."""
+    return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
 
 
 def check_order(tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

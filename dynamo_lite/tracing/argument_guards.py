@@ -6,9 +6,12 @@ The program was given containers of its own, made from the flattened call; so th
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from torch import nn
+from torch.utils import _pytree as pytree
 
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.program import FlatInputs
@@ -28,6 +31,27 @@ class _Leaf:
     number: int
 
 
+class _Foreign:
+    """Stands there for a container that registered functions make: a `tree_paths.Caller` that calls none of them.
+
+    `numbers` are the flat inputs in it.
+    """
+
+    def __init__(self, unflatten: Any, children: Sequence[Any], context: Any) -> None:
+        self.numbers = [number for child in children for number in _numbers(child)]
+
+
+def _numbers(place: Any) -> list[int]:
+    if isinstance(place, _Foreign):
+        return place.numbers
+    leaves = pytree.tree_leaves(place, is_leaf=lambda value: isinstance(value, (_Leaf, _Foreign)))
+    return [n for leaf in leaves for n in ([leaf.number] if isinstance(leaf, _Leaf) else leaf.numbers)]
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, (list, tuple, dict)) or (is_changeable(type(value)) and not isinstance(value, nn.Module))
+
+
 OPEN = object()
 """An integer or float input that is symbolic: any value of its type."""
 
@@ -38,7 +62,7 @@ def guard_arguments(walk: Walk, inputs: FlatInputs, open_sizes: Mapping[int, Any
     open_sizes: for a flat input, the dimensions whose size is symbolic, or OPEN.
     """
     numbers: Any = [_Leaf(i) for i in range(len(inputs.leaves))]
-    places, keywords = inputs.unflatten(numbers)
+    places, keywords = inputs.unflatten(numbers, _Foreign)
     walk.guards.append(Guard("arguments", None, len(inputs.args)))
     walk.guards.append(Guard("keywords", None, frozenset(inputs.kwargs)))
     rows: list[tuple[str, Any, Any, Any]] = [("argument", i, value, places[i]) for i, value in enumerate(inputs.args)]
@@ -46,23 +70,45 @@ def guard_arguments(walk: Walk, inputs: FlatInputs, open_sizes: Mapping[int, Any
     sources: dict[str, Source] = {}
     for name, (step, key, value, place) in zip(inputs.arg_names, rows):
         sources[name] = root(step, key, f"L[{name!r}]")
-        _Guarding(walk, open_sizes).value(value, place, sources[name])
+        _Guarding(walk, inputs, open_sizes).value(value, place, sources[name])
     return sources
 
 
 class _Guarding:
-    def __init__(self, walk: Walk, open_sizes: Mapping[int, Any]) -> None:
+    def __init__(self, walk: Walk, inputs: FlatInputs, open_sizes: Mapping[int, Any]) -> None:
         self.walk = walk
+        self.inputs = inputs
         self.open_sizes = open_sizes
 
     def value(self, value: Any, place: Any, source: Source) -> None:
         """One value and what stands for it in the tree of leaves."""
         if isinstance(place, _Leaf):
             self._leaf(value, self.open_sizes.get(place.number, ()), source)
+        elif isinstance(place, _Foreign):
+            self.walk.add("type", source, type(value), None)
+            self._tensors_in(value, {id(self.inputs.leaves[n]): n for n in place.numbers}, source, set())
         elif is_tensor(value) or is_atom(value):
             self.walk.place(value, source, None)
         else:
             self._container(value, place, source)
+
+    def _tensors_in(self, value: Any, numbers: Mapping[int, int], source: Source, seen: set[int]) -> None:
+        """The inputs among the attributes and items of a container whose registered functions say what it is."""
+        seen.add(id(value))
+        namespace = classes.instance_dict(value) or {}
+        below = self.walk.dict_of(value, source) if namespace else source
+        rows: list[tuple[Any, Any, Any, Any]] = [(below, "item", name, part) for name, part in namespace.items()]
+        step = item_step(value)
+        if isinstance(value, dict) and step is not None:
+            rows += [(source, step, key, dict.__getitem__(value, key)) for key in dict.keys(value)]
+        elif isinstance(value, (list, tuple, collections.deque)) and step is not None:
+            rows += [(source, step, index, part) for index, part in enumerate(items_of(value))]
+        for parent, kind, key, part in rows:
+            number = numbers.get(id(part))
+            if number is not None and is_tensor(part):
+                self._leaf(part, self.open_sizes.get(number, ()), self.walk.child(parent, kind, key))
+            elif not is_tensor(part) and not is_atom(part) and _has_parts(part) and id(part) not in seen:
+                self._tensors_in(part, numbers, self.walk.child(parent, kind, key), seen)
 
     def _leaf(self, value: Any, open_sizes: Any, source: Source) -> None:
         if is_tensor(value):

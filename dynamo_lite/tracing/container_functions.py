@@ -16,7 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.tracing.context import TraceContext
-from dynamo_lite.tracing.heap import Heap
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.tracer import Tracer
@@ -88,7 +87,8 @@ def _made(tracer: Tracer) -> set[int]:
     if not owners:
         return set()
     tracer.heap.mark()
-    return {id(o) for o in owners if id(o) in tracer.made_dicts or tracer.heap.is_young(o) is True}
+    known = [o for o in owners if id(o) not in tracer.journal.untracked]  # by the collector
+    return {id(o) for o in known if tracer.heap.is_young(o) is True} | (tracer.made_dicts & {id(o) for o in owners})
 
 
 class _ReadOnly(TorchDispatchMode):

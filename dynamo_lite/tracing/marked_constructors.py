@@ -1,4 +1,5 @@
-"""Constructors that torch._export.wrappers marks: what it does beside calling them is for torch.export's own tracer."""
+"""Constructors and `apply` methods that torch._export.wrappers marks: what it does beside calling them is for
+torch.export's own tracer."""
 
 from __future__ import annotations
 
@@ -6,7 +7,10 @@ import sys
 from types import FunctionType
 from typing import Any
 
-_MODULES = ("torch._compile", "torch._dynamo.eval_frame", "torch._export.wrappers")
+import torch
+
+WRAPPERS = "torch._export.wrappers"
+_MODULES = ("torch._compile", "torch._dynamo.eval_frame", WRAPPERS)
 
 
 def wrapping_globals() -> frozenset[int]:
@@ -15,12 +19,14 @@ def wrapping_globals() -> frozenset[int]:
 
 
 def own(fn: FunctionType) -> Any:
-    """The class's own constructor, if `fn` is a marked one, behind torch._disable_dynamo or not; else None."""
+    """The class's own function, if `fn` is a marked one, behind torch._disable_dynamo or not; else None."""
     inside: Any = fn
     while type(inside) is FunctionType:
         cells = dict(zip(inside.__code__.co_freevars, inside.__closure__ or ()))
-        if inside.__module__ == "torch._export.wrappers" and "constructor_subclass" in cells:
+        if inside.__module__ == WRAPPERS and "constructor_subclass" in cells:
             return cells["constructor_subclass"].cell_contents
+        if inside.__code__.co_qualname == "allow_in_pre_dispatch_graph.<locals>.wrapper" and "func" in cells:
+            return cells["func"].cell_contents
         if "_torchdynamo_orig_callable" in inside.__dict__:
             inside = inside.__dict__["_torchdynamo_orig_callable"]
         elif inside.__globals__ is vars(sys.modules["torch._compile"]) and "fn" in cells:
@@ -28,3 +34,13 @@ def own(fn: FunctionType) -> Any:
         else:
             return None
     return None
+
+
+def is_asking() -> bool:
+    """Whether it is a marked function that asks, natively, if this is an export: it puts a call of itself into the
+    graph of torch.export then. The operators of what it wraps are recorded instead."""
+    frame: Any = sys._getframe(2)
+    asked = vars(torch.compiler)
+    while frame is not None and (frame.f_globals is asked or frame.f_globals["__name__"].startswith("dynamo_lite.")):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == WRAPPERS

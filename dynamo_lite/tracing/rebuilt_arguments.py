@@ -49,7 +49,9 @@ class Lost:
     new: str
 
     def __str__(self) -> str:
-        return "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in (*self.path, self.key)[2:])
+        return "".join(
+            f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in (*self.path, self.key)[2:]
+        )
 
 
 @dataclass
@@ -158,6 +160,9 @@ def rebuild(
             continue
         if given is not same:
             now[index] = ANEW
+        elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
+            what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
+            tracer.refuse("container-function", name="the flatten function of a container", what=what)
         else:
             now[index] = given
             if index in trip.kept:
@@ -196,10 +201,11 @@ def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
         for key in part.path:
             owner = dict(state_of(owner)).get(key, MISSING)
         hows = [part.key.kind, *_WHOLE]
-        site = next((how for how in hows if _row(how, owner, part.key) in places), None)
-        if site is not None:
+        row = next((row for how in hows if (row := _row(how, owner, part.key)) in places), None)
+        if row is not None:
+            site = places[row]
             named = {"what": str(part), "old": part.old, "new": part.new}
-            return tracer.refusal("container-state", **named)
+            return tracer.refusal("container-state", (site,) if site is not None else None, **named)
     return None
 
 

@@ -26,6 +26,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
     literals,
     marked,
+    marked_constructors,
     numpy_arrays,
     numpy_rules,
     shared_memory,
@@ -124,6 +125,8 @@ def _true(name: str) -> Rule:
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if not tracer.sees_python and marked_constructors.is_asking():
+            return False
         if not tracer.in_library():
             tracer.note(note)
         return True

@@ -95,9 +95,12 @@ def _builtin_name(fn: Any) -> str:
         module = fn.__module__ or getattr(owner, "__name__", "builtins")
         return f"{module}:{fn.__name__}"
     cls = owner if isinstance(owner, type) else type(owner)
-    for base in cls.__mro__:
-        if fn.__name__ in base.__dict__:
+    owners = [base for base in cls.__mro__ if fn.__name__ in base.__dict__]
+    for base in owners:
+        if not _is_python_class(base):  # whose method of that name may be another one, which calls this one
             return f"{_type_name(base)}.{fn.__name__}"
+    for base in owners:
+        return f"{_type_name(base)}.{fn.__name__}"
     return f"{_type_name(cls)}.{fn.__name__}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,38 @@ def call_region(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call (invoke_quant_packed)."""
+    """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
+
+    InvokeQuant gives its operator itself as an option, an object that no graph takes as an argument. What a compiler
+    makes of such a call is recorded: `invoke_quant`, with the object in the node's meta.
+    """
     op, function, *operands = args
+    quant = kwargs.get("quant_options")
+    if quant is not None:
+        op = sys.modules["torch._higher_order_ops._invoke_quant"].invoke_quant
+        kwargs = {"scheme": kwargs["scheme"]} if kwargs.get("scheme") is not None else {}
     traced, subgraph, captured = _subgraph(tracer, op, function, operands, "subgraph")
-    results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
+    with torch._C.DisableTorchFunction():
+        results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
+    if quant is not None:
+        (node,) = (
+            n for n in tracer.recorder.graph.nodes if n.target is op and n.args[0].target == _name(tracer, subgraph)
+        )
+        node.meta["quant_options"] = quant
     return pytree.tree_unflatten(list(results), traced.spec)
+
+
+def _name(tracer: Tracer, subgraph: fx.GraphModule) -> str:
+    return next(name for name, module in tracer.recorder.modules.items() if module is subgraph)
+
+
+def call_local_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes. Eager runs it as well."""
+    _, module, *operands = args
+    placements = module.meta["local_map_kwargs"]
+    if placements.get("in_grad_placements", None) is not None:
+        raise AssertionError("local_map in_grad_placements are not yet supported.")
+    return tracer.vm.call(module, tuple(operands), kwargs)
 
 
 def call_hints(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad, 
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention, call_flex_attention_backward
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
-from dynamo_lite.tracing.higher_order.regions import call_hints, call_region, call_wrapped
+from dynamo_lite.tracing.higher_order.regions import call_hints, call_local_map, call_region, call_wrapped
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -25,6 +25,7 @@ _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.flex_attention:FlexAttentionHOP": call_flex_attention,
     "torch._higher_order_ops.flex_attention:FlexAttentionBackwardHOP": call_flex_attention_backward,
     "torch._higher_order_ops.hints_wrap:HintsWrapper": call_hints,
+    "torch._higher_order_ops.local_map:LocalMapHOP": call_local_map,
     "torch._higher_order_ops.map:MapImpl": call_map,
     "torch._higher_order_ops.scan:ScanOp": call_scan,
     "torch._higher_order_ops.associative_scan:AssociativeScanOp": call_associative_scan,
