@@ -49,9 +49,8 @@ class Lost:
     new: str
 
     def __str__(self) -> str:
-        return "".join(
-            f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in (*self.path, self.key)[2:]
-        )
+        keys = (*self.path, self.key)[2:]
+        return "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in keys)
 
 
 @dataclass

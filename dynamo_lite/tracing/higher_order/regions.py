@@ -44,19 +44,13 @@ def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     with torch._C.DisableTorchFunction():
         results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
     if quant is not None:
-        (node,) = (
-            n for n in tracer.recorder.graph.nodes if n.target is op and n.args[0].target == _name(tracer, subgraph)
-        )
+        node = next(node for node in reversed(tracer.recorder.graph.nodes) if node.target is op)  # the call just made
         node.meta["quant_options"] = quant
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
-def _name(tracer: Tracer, subgraph: fx.GraphModule) -> str:
-    return next(name for name, module in tracer.recorder.modules.items() if module is subgraph)
-
-
 def call_local_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes. Eager runs it as well."""
+    """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes, as in eager."""
     _, module, *operands = args
     placements = module.meta["local_map_kwargs"]
     if placements.get("in_grad_placements", None) is not None:

@@ -574,7 +574,7 @@ def frozen_dataclass_that_is_not_registered():
 def ordered_and_default_dicts_and_deques():
     def f(a, b, c):
         a.move_to_end("x")
-        return list(a.values())[0] + b["k"][0] + c[-1], a, b, c
+        return next(iter(a.values())) + b["k"][0] + c[-1], a, b, c
 
     a = collections.OrderedDict(x=t(3), y=t(3))
     b = collections.defaultdict(list, k=[t(3)])
