@@ -79,21 +79,29 @@ class _Guarding:
         self.walk = walk
         self.inputs = inputs
         self.open_sizes = open_sizes
+        self._lost: frozenset[tuple[int, Any]] = inputs.restored.lost_places(inputs) if inputs.restored else frozenset()
 
     def value(self, value: Any, place: Any, source: Source) -> None:
         """One value and what stands for it in the tree of leaves."""
         if isinstance(place, _Leaf):
             self._leaf(value, self.open_sizes.get(place.number, ()), source)
         elif isinstance(place, _Foreign):
-            self.walk.add("type", source, type(value), None)
-            self._tensors_in(value, {id(self.inputs.leaves[n]): n for n in place.numbers}, source, set())
+            numbers = {id(leaf): n for n in place.numbers if is_tensor(leaf := self.inputs.leaves[n])}
+            varies = any(self.open_sizes.get(n) for n in place.numbers)
+            self._foreign(value, numbers, varies, source, set())
         elif is_tensor(value) or is_atom(value):
             self.walk.place(value, source, None)
         else:
             self._container(value, place, source)
 
-    def _tensors_in(self, value: Any, numbers: Mapping[int, int], source: Source, seen: set[int]) -> None:
-        """The inputs among the attributes and items of a container whose registered functions say what it is."""
+    def _foreign(self, value: Any, numbers: Mapping[int, int], varies: bool, source: Source, seen: set[int]) -> None:
+        """A container that registered functions make: the inputs in it, and the constants that they restore.
+
+        numbers: the flat inputs, by id. varies: some have symbolic sizes, which a number in it may be derived from.
+        """
+        if is_changeable(type(value)):
+            self.walk.visit(type(value), self.walk.constant(type(value)), None)
+        self.walk.add("type", source, type(value), None)
         seen.add(id(value))
         namespace = classes.instance_dict(value) or {}
         below = self.walk.dict_of(value, source) if namespace else source
@@ -107,8 +115,12 @@ class _Guarding:
             number = numbers.get(id(part))
             if number is not None and is_tensor(part):
                 self._leaf(part, self.open_sizes.get(number, ()), self.walk.child(parent, kind, key))
-            elif not is_tensor(part) and not is_atom(part) and _has_parts(part) and id(part) not in seen:
-                self._tensors_in(part, numbers, self.walk.child(parent, kind, key), seen)
+            elif is_tensor(part) or (id(value), key) in self._lost or (varies and type(part) in (int, float)):
+                continue
+            elif is_atom(part):
+                self.walk.place(part, self.walk.child(parent, kind, key), None)
+            elif _has_parts(part) and id(part) not in seen:
+                self._foreign(part, numbers, varies, self.walk.child(parent, kind, key), seen)
 
     def _leaf(self, value: Any, open_sizes: Any, source: Source) -> None:
         if is_tensor(value):

@@ -64,6 +64,11 @@ class RoundTrip:
     made: set[int] = field(default_factory=set)
     lost: list[Lost] = field(default_factory=list)
 
+    def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
+        """(id of the user's object, name) of what is lost."""
+        call = inputs.args, inputs.kwargs
+        return frozenset((id(_owner(call, part)), part.key.name) for part in self.lost)
+
 
 def round_trip(inputs: FlatInputs, calls: ContainerFunctions) -> RoundTrip:
     """Tries the registered functions on the example. Raises GraphBreak where they do not fit each other."""
@@ -196,9 +201,7 @@ def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
     """The refusal for the first part that the program has read though the run's container does not have the user's."""
     places = tracer.reads.places
     for part in lost:
-        owner = call
-        for key in part.path:
-            owner = dict(state_of(owner)).get(key, MISSING)
+        owner = _owner(call, part)
         hows = [part.key.kind, *_WHOLE]
         row = next((row for how in hows if (row := _row(how, owner, part.key)) in places), None)
         if row is not None:
@@ -206,6 +209,13 @@ def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
             named = {"what": str(part), "old": part.old, "new": part.new}
             return tracer.refusal("container-state", (site,) if site is not None else None, **named)
     return None
+
+
+def _owner(call: Any, part: Lost) -> Any:
+    owner = call
+    for key in part.path:
+        owner = dict(state_of(owner)).get(key, MISSING)
+    return owner
 
 
 def _row(how: str, owner: Any, key: Key) -> tuple[str, int, Any]:
