@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import nn
 
-from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
-from dynamo_lite.capture.fingerprint import fingerprint
+from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
 from dynamo_lite.logging import reports as logs
@@ -24,6 +24,7 @@ from dynamo_lite.tracing import (
     addresses,
     hidden_tensors,
     kept_sizes,
+    kept_tensors,
     lost_gradients,
     numpy_arrays,
     shared_memory,
@@ -67,7 +68,7 @@ class Run:
         inputs: FlatInputs,
         specs: Any = None,
         memory: Memory = Memory.ALL,
-        earlier: Recorder | None = None,
+        earlier: Fingerprint | None = None,
         drops: bool = False,
         tracer: type[Tracer] = Tracer,
         known: Sequence[Fact] | None = None,
@@ -82,10 +83,9 @@ class Run:
         self.root = root
         self.inputs = inputs
         self.specs = specs
-        fake_mode = self._users_mode() or symbolic_mode()
-        self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode)
+        fake_mode = (self._users_mode() if earlier is None else _mode_of(earlier)) or symbolic_mode()
+        self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = memory
-        self.recorder.earlier = earlier
         self.tracer = tracer(root if root is not None else mod, self.recorder, inputs)
         self.recorder.context = TraceContext(self.tracer)
         if self.recorder.env is not None:
@@ -207,7 +207,9 @@ class Run:
                 self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
 
     def _check_gradients(self) -> None:
-        """An output that learns in eager learns in the program as well."""
+        """An output that learns in eager learns in the program as well. (The second of two is no program.)"""
+        if self.recorder.earlier is not None:
+            return
         lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
         if lost:
             refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
@@ -275,9 +277,10 @@ class Run:
                 raise kept_sizes.Kept(facts) from None
             raise
 
-    def fingerprint(self) -> Any:
-        """Equal for two runs that recorded the same program."""
-        return fingerprint(self.recorder, self.outputs.values), self.outputs.spec
+    def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:
+        """What tells whether two runs recorded the same program."""
+        assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
+        return Fingerprint(self.recorder, assigned, earlier)
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
@@ -304,7 +307,7 @@ def traced(
     inputs: FlatInputs,
     specs: Any = None,
     memory: Memory = Memory.ALL,
-    earlier: Recorder | None = None,
+    earlier: Fingerprint | None = None,
     drops: bool = False,
     tracer: type[Tracer] = Tracer,
     started: Callable[[Run], Any] = lambda run: None,
@@ -339,28 +342,36 @@ def traced(
         run.undo()
 
 
+def _mode_of(earlier: Fingerprint) -> FakeTensorMode | None:
+    """The user's own mode, if the recording before this one was made in it."""
+    return earlier.recorder.fake_mode if earlier.recorder.env is None else None
+
+
 def retrace(first: Run) -> None:
     """Trace again from the state after the first trace: a one-time initialisation does not happen again.
 
-    Raises the GraphBreak of the first pending effect if the second trace changes anything that counts, or gives
-    another program.
+    Raises the GraphBreak of a pending effect if the second trace changes anything that counts, or gives another
+    program.
     """
-    change = first.effects.pending[0]
+    prints = first.fingerprint()
+    refused = kept_tensors.first_refused(first.tracer, first.effects.pending, prints)
+    change, reason = refused or (first.effects.pending[0], None)
+    if any(kept_tensors.state_shared(t, prints) for c in first.effects.pending for t in kept_tensors.kept(c)):
+        raise effects_of.error(first.tracer, change, reason)
     try:
         memory, kind = first.recorder.memory, type(first.tracer)
         call = (first.mod, first.root, first.inputs, first.specs)
-        with traced(*call, memory, first.recorder, tracer=kind, known=first.known) as second:
-            same = first.fingerprint() == second.fingerprint()
-            same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
+        with traced(*call, memory, prints, tracer=kind, known=first.known) as second:
+            again = second.fingerprint(prints)
+            same = prints.program(first.outputs.values) == again.program(second.outputs.values)
+            same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
             pending = second.effects.pending
-            again = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
-            again = [effect for effect in again if not is_made_alike(effect)]
+            pending = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
+            pending = [effect for effect in pending if not is_made_alike(effect, second.tracer)]
     except InternalError:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:
-        raise effects_of.error(first.tracer, change) from error
-    if again or not same:
-        raise effects_of.error(first.tracer, change)
-    for effect in first.effects.pending:
-        how = "becomes an equal container in each call" if is_made_alike(effect) else "is set on the first call only"
-        first.tracer.note(f"{effects_of.describe_target(first.tracer, effect)} {how}")
+        raise effects_of.error(first.tracer, change, reason) from error
+    if pending or not same:
+        raise effects_of.error(first.tracer, change, reason)
+    kept_tensors.note(first.tracer, first.effects.pending, prints)

@@ -23,6 +23,7 @@ from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.first_looks import was_looked_at
 from dynamo_lite.tracing.forsaken import forsaken
 from dynamo_lite.tracing.journal import Change, Order
+from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.own_keys import is_under_an_own_key
@@ -69,9 +70,9 @@ def classify(tracer: Tracer) -> Effects:
         registry = registries.get(id(change.owner))
         if registry is not None and isinstance(change.old, Order):
             continue  # a tensor taken out and registered again: the program names them
-        if registry is not None:
+        if registry is not None and not _is_state_kept(change, registry[0]):
             assigned[_assigned_buffer(tracer, change, *registry)] = change
-        elif _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
+        elif registry is None and _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
             effects.dropped.append(change)
         else:
             effects.pending.append(change)
@@ -146,17 +147,22 @@ def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     return rows
 
 
+def _is_state_kept(change: Change, registry: str) -> bool:
+    """Whether a change of a registry is no new value of a buffer, so that later calls may not tell (a second trace
+    decides): a buffer that was not there or had another shape, a parameter that is another of the model's."""
+    old, new = change.old, change.new
+    if registry == "_parameters":
+        return isinstance(new, nn.Parameter) and not is_fake(new)
+    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+        return True
+    return (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device)
+
+
 def _assigned_buffer(tracer: Tracer, change: Change, registry: str, path: str) -> str:
-    """The name of the buffer that a change of a registry assigns; refuses what is no such assignment."""
+    """The name of the buffer that a change of a registry assigns; refuses a parameter's."""
     name = f"{path}.{change.key}" if path else str(change.key)
     if registry == "_parameters":
         raise tracer.refusal("parameter-assigned", change.mark, target=name)
-    old, new = change.old, change.new
-    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
-        raise tracer.refusal("new-state-tensor", change.mark, target=f"the buffer {name!r}")
-    if (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device):
-        texts = {"old": describe(old), "new": describe(new)}
-        raise tracer.refusal("python-state", change.mark, target=f"the buffer {name!r}", **texts)
     return name
 
 
@@ -202,11 +208,15 @@ def _is_globals(owner: Any) -> bool:
     return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
 
 
-def error(tracer: Tracer, change: Change) -> GraphBreak:
-    """The GraphBreak for an effect that stays."""
+def error(tracer: Tracer, change: Change, reason: str | None = None) -> GraphBreak:
+    """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     target = describe_target(tracer, change)
-    if isinstance(change.new, torch.Tensor):
-        return tracer.refusal("new-state-tensor", change.mark, target=target)
+    registry, path = registries_of(tracer.root).get(id(change.owner), ("", ""))
+    if registry == "_parameters":
+        return tracer.refusal("parameter-assigned", change.mark, target=f"{path}.{change.key}".lstrip("."))
+    if reason or (isinstance(change.new, torch.Tensor) and not (registry and isinstance(change.old, torch.Tensor))):
+        why = f": {reason}" if reason else ""
+        return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
     texts = {"old": describe(change.old), "new": describe(change.new)}
     return tracer.refusal("python-state", change.mark, target=target, **texts)
 
@@ -229,6 +239,10 @@ def describe_target(place: Place, change: Change) -> str:
         return f"{prefix}.{change.key}"
     if _is_globals(owner):
         return f"the global {change.key}"
+    registry, module = registries_of(place.root).get(id(owner), ("", ""))
+    if registry:
+        kind = "buffer" if registry == "_buffers" else "parameter"
+        return f"the {kind} {f'{module}.{change.key}'.lstrip('.')!r}"
     path = path_of(owner, place.root)
     if change.part == "items":
         if path is not None and path.endswith(".__dict__") and isinstance(change.key, str):
@@ -316,6 +330,18 @@ def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str]
     args, kwargs = call
     argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
     return any(value is argument for value in containers(result))
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in `value`, through lists, tuples, dicts and the attributes of objects."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    for container in containers(value):
+        items = container.values() if isinstance(container, dict) else container
+        if isinstance(container, (dict, list, tuple, set)):
+            yield from (item for item in items if isinstance(item, torch.Tensor))
+        if hasattr(container, "__dict__") and not isinstance(container, (type, ModuleType)):
+            yield from (item for item in vars(container).values() if isinstance(item, torch.Tensor))
 
 
 def containers(value: Any) -> Iterator[Any]:

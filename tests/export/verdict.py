@@ -127,6 +127,8 @@ def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, argument
             verdict.kind, verdict.error = "fails", got.raised
             verdict.text = f"in call {i}: {type(got.raised).__qualname__}: {got.raised}"
             return
+        for name in case.kept:
+            want.seen[i].state.pop(name, None)
         if text := difference(got, want.seen[i], want.before[i], not case.returned):
             verdict.kind, verdict.text = "wrong", f"in call {i}, {text}"
             return
