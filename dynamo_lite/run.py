@@ -13,7 +13,7 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
@@ -24,7 +24,6 @@ from dynamo_lite.tracing import (
     addresses,
     hidden_tensors,
     kept_sizes,
-    kept_tensors,
     lost_gradients,
     numpy_arrays,
     shared_memory,
@@ -36,7 +35,6 @@ from dynamo_lite.tracing import (
     unread_text,
 )
 from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing.alike import is_made_alike
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
@@ -97,6 +95,8 @@ class Run:
         self.settled: Settled | None = None
         if self.recorder.env is not None:
             kept_sizes.assume(self.recorder.env, known or ())
+            if known and self.declared is not None:
+                kept_sizes.fix_inputs(self.recorder.env, self.declared)
 
     def _users_mode(self) -> FakeTensorMode | None:
         """The FakeTensorMode that inputs or state live in. It has no symbols: None where sizes vary, too."""
@@ -239,44 +239,6 @@ class Run:
         if self.drops:
             self.tracer.note(text)
 
-    def settle_effects(self) -> None:
-        """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
-        pending, dropped = self.effects.pending, self.drops
-        if pending and self.drops:
-            for change in pending:
-                target = effects_of.describe_target(self.tracer, change)
-                self.tracer.note(f"{target} is changed; the program does not change it")
-        elif pending:
-            dropped = self._retrace_or_pass()
-        verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
-        self.records = [*effects_of.records(self.tracer, self.effects, verdict), *self.lost]
-
-    def _retrace_or_pass(self) -> bool:
-        """A second trace decides on the pending effects. True if it says no, and the tracer lets that pass."""
-        try:
-            self._retrace()
-        except GraphBreak:
-            targets = [effects_of.describe_target(self.tracer, change) for change in self.effects.pending]
-            passed = [
-                self.tracer.lets_pass(f"{target} is changed; the program does not change it") for target in targets
-            ]
-            if not all(passed):
-                raise
-            return True
-        return False
-
-    def _retrace(self) -> None:
-        if self.known is not None:
-            self.effects.pending = kept_sizes.fix(self.tracer, self.effects.pending)
-        try:
-            if self.effects.pending:
-                retrace(self)
-        except GraphBreak:
-            facts = kept_sizes.facts_of(self.tracer, self.effects.pending) if self.known is None else None
-            if facts is not None:
-                raise kept_sizes.Kept(facts) from None
-            raise
-
     def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:
         """What tells whether two runs recorded the same program."""
         assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
@@ -345,33 +307,3 @@ def traced(
 def _mode_of(earlier: Fingerprint) -> FakeTensorMode | None:
     """The user's own mode, if the recording before this one was made in it."""
     return earlier.recorder.fake_mode if earlier.recorder.env is None else None
-
-
-def retrace(first: Run) -> None:
-    """Trace again from the state after the first trace: a one-time initialisation does not happen again.
-
-    Raises the GraphBreak of a pending effect if the second trace changes anything that counts, or gives another
-    program.
-    """
-    prints = first.fingerprint()
-    refused = kept_tensors.first_refused(first.tracer, first.effects.pending, prints)
-    change, reason = refused or (first.effects.pending[0], None)
-    if any(kept_tensors.state_shared(t, prints) for c in first.effects.pending for t in kept_tensors.kept(c)):
-        raise effects_of.error(first.tracer, change, reason)
-    try:
-        memory, kind = first.recorder.memory, type(first.tracer)
-        call = (first.mod, first.root, first.inputs, first.specs)
-        with traced(*call, memory, prints, tracer=kind, known=first.known) as second:
-            again = second.fingerprint(prints)
-            same = prints.program(first.outputs.values) == again.program(second.outputs.values)
-            same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
-            pending = second.effects.pending
-            pending = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
-            pending = [effect for effect in pending if not is_made_alike(effect, second.tracer)]
-    except InternalError:
-        raise  # a bug of ours, not an effect of the program
-    except Exception as error:
-        raise effects_of.error(first.tracer, change, reason) from error
-    if pending or not same:
-        raise effects_of.error(first.tracer, change, reason)
-    kept_tensors.note(first.tracer, first.effects.pending, prints)

@@ -1,8 +1,8 @@
 """Which memory the nodes of a graph may show, and which nodes write to it.
 
-A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show several;
-the analysis errs on that side. It is made once, after the run, where two recordings are compared (fingerprint.py) or a
-tensor of one is computed again in the other (carried.py). Checked against torch 2.13.0 (native_functions.yaml).
+A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show
+several; the analysis errs on that side. It is made once, after the run, where two recordings are compared
+(fingerprint.py). Checked against torch 2.13.0 (native_functions.yaml).
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def written_arguments(node: fx.Node) -> Iterator[fx.Node]:
     schema = target._schema
     for argument in schema.arguments:
         is_write = argument.alias_info is not None and argument.alias_info.is_write
-        if is_write or argument.name in _WRITES_STATISTICS and _is_training(node, schema):
+        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema)):
             yield from _given(node, schema, argument)
 
 

@@ -51,7 +51,7 @@ def data_arguments(node: fx.Node) -> Iterator[fx.Node]:
 
 @dataclass
 class Origin:
-    """What a tensor was computed from: the parameters, buffers and constants, or why it is not the same in each call."""
+    """What a tensor was computed from: parameters, buffers and constants, or why it is not the same in each call."""
 
     sources: list[Lifted] = field(default_factory=list)
     reason: str | None = None

@@ -1,8 +1,8 @@
 """Are two recordings the same program? Compared by the values that operators compute and the memory that they change.
 
-Each node has a digest: of its operator, its arguments' digests, and what has been written so far to the memory that they
-show. Equal digests are equal values, wherever the nodes stand, however often they are computed and whether anybody uses
-them. Two recordings are one program if their outputs have equal digests, memory from outside ends with the same
+Each node has a digest: of its operator, its arguments' digests, and what has been written so far to the memory that
+they show. Equal digests are equal values, wherever the nodes stand, however often they are computed and whether anybody
+uses them. Two recordings are one program if their outputs have equal digests, memory from outside ends with the same
 contents, and what counts by its place (random numbers, assertions, control flow) is the same in the same order.
 """
 
@@ -47,7 +47,7 @@ class Fingerprint:
         self._before = earlier._written(frozenset(self._foreign)) if earlier is not None else {}
         self._contents: dict[Any, str] = dict(self._before)  # root → digest of all that was written there
         known.update(self._updated_before())
-        self.analysis = AliasAnalysis(recorder, known)
+        self.analysis: AliasAnalysis = AliasAnalysis(recorder, known)
         self._run()
         self.updates: dict[str, torch.Tensor] = {}
         """The buffers that get a new value."""
@@ -101,8 +101,9 @@ class Fingerprint:
         if node.op == "get_attr":
             return (node.op, _subgraph(self.recorder.modules[str(node.target)]))
         meta, unread = node.meta.get("tensor_meta"), metadata_argument(node)
-        row = (node.op, str(node.target), self._shape(node.args, unread), self._shape(node.kwargs, unread))
-        row = (*row, getattr(meta, "requires_grad", None), _dtype(node))
+        result = getattr(meta, "requires_grad", None), _dtype(node)
+        args, kwargs = self._shape(node.args, unread), self._shape(node.kwargs, unread)
+        row: tuple[Any, ...] = (node.op, str(node.target), args, kwargs, *result)
         if not self.analysis.is_pure(node) and (node not in self.analysis.writes or _counts_by_place(node)):
             row = (*row, len(self._sequence))
             self._sequence.append(_digest(row))
@@ -125,7 +126,7 @@ class Fingerprint:
         return {root: self._contents[root] for root in roots if root in self._contents}
 
     def program(self, outputs: Sequence[Any]) -> Any:
-        """Equal for two recordings of the same program. outputs: what the run returned, flat, as nodes and constants."""
+        """Equal for two recordings of the same program. outputs: what the run returned, as nodes and constants."""
         outside = {root: text for root, text in self._contents.items() if not isinstance(root, fx.Node)}
         updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
         return self._sequence, [self._shape(value) for value in outputs], outside, updates

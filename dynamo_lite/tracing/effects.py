@@ -8,8 +8,8 @@ Only changes of objects from outside count. Each is one of:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -72,7 +72,7 @@ def classify(tracer: Tracer) -> Effects:
             continue  # a tensor taken out and registered again: the program names them
         if registry is not None and not _is_state_kept(change, registry[0]):
             assigned[_assigned_buffer(tracer, change, *registry)] = change
-        elif registry is None and _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
+        elif (registry is None and _is_scratch(tracer, change)) or is_under_an_own_key(tracer, change):
             effects.dropped.append(change)
         else:
             effects.pending.append(change)
@@ -258,8 +258,11 @@ def describe_target(place: Place, change: Change) -> str:
     return f"the attribute {change.key} of {kind}"
 
 
-def records(run_tracer: Tracer, effects: Effects, pending: Verdict) -> list[Effect]:
-    """The effects of a run, for people. `pending` says what became of those that were pending.
+def records(
+    run_tracer: Tracer, effects: Effects, pending: Verdict, rests_on: Callable[[Change], tuple[str, ...]] | None = None
+) -> list[Effect]:
+    """The effects of a run, for people. `pending` says what became of those that were pending, `rests_on` what must not
+    change after them.
 
     To be asked while the heap is as the run left it.
     """
@@ -269,7 +272,10 @@ def records(run_tracer: Tracer, effects: Effects, pending: Verdict) -> list[Effe
     ]
     rows = [(change, Verdict.INVISIBLE) for change in effects.dropped] + [(c, pending) for c in effects.pending]
     for change, verdict in rows:
-        found.append(_record(run_tracer, change, kind_of(change), describe_target(run_tracer, change), verdict))
+        record = _record(run_tracer, change, kind_of(change), describe_target(run_tracer, change), verdict)
+        if rests_on is not None and verdict is Verdict.FIRST_CALL:
+            record = replace(record, rests_on=rests_on(change))
+        found.append(record)
     return [*found, *effects.others]
 
 

@@ -48,6 +48,14 @@ def state_shared(tensor: Any, prints: Fingerprint) -> str | None:
     return None if name is None else f"it is the value that the buffer {name} has until the next call"
 
 
+def check_shared(changes: Sequence[Change], prints: Fingerprint) -> None:
+    """Raises ValueError for a kept tensor that is a buffer's new value: a second trace would take it for the buffer."""
+    for change in changes:
+        for tensor in kept(change):
+            if state_shared(tensor, prints) is not None:
+                raise ValueError("a buffer's new value is kept elsewhere as well")
+
+
 def note(tracer: Tracer, changes: Sequence[Change], prints: Fingerprint) -> None:
     """Say what is set on the first call only, and what must not change after it."""
     for change in changes:
