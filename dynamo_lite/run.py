@@ -19,7 +19,7 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.layout_guards import layout_guards
-from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs
+from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.tracing import (
     addresses,
     hidden_tensors,
@@ -38,6 +38,7 @@ from dynamo_lite.tracing import effects as effects_of
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
+from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.refusing import Abort
 from dynamo_lite.tracing.torch_state import TorchState
@@ -85,6 +86,7 @@ class Run:
         self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = memory
         self.tracer = tracer(root if root is not None else mod, self.recorder, inputs)
+        self.tracer.drops = drops
         self.recorder.context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
@@ -181,10 +183,12 @@ class Run:
         hidden = hidden_tensors.first_holder(tracer, constants_of(result))
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
+        mark_made(self.outputs.spec, lambda value: tracer.heap.is_young(value) is True)
         self._read_texts(self.outputs.values)
         if addresses.in_output(result) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(leaves, (args, kwargs), result)
+        self._drop_attributes()
         shared_memory.check(tracer)
         self.effects = effects_of.classify(tracer)
         self._made = self.effects.made
@@ -227,6 +231,12 @@ class Run:
                 self.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
             else:
                 self._lose("argument", f"the argument {name}", "what was passed", "another content", "input-container")
+
+    def _drop_attributes(self) -> None:
+        for lost in self.tracer.lost_attributes:
+            old, new = effects_of.describe(lost.old), effects_of.describe(lost.new)
+            self.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
+            self.tracer.note(f"{lost.target} is changed; the program does not change it")
 
     def _lose(self, kind: str, target: str, old: str, new: str, id: str) -> None:
         """An effect that the program cannot carry: refused, or let go if the caller said so."""

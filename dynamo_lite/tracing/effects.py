@@ -105,7 +105,9 @@ def _made(tracer: Tracer, outside: set[int]) -> set[int]:
     if not tracer.sees_python:
         return set()
     unsure, is_young = outside | tracer.journal.untracked, tracer.heap.is_young
-    return {id(owner) for owner in tracer.journal.owners() if id(owner) not in unsure and is_young(owner) is True}
+    owners = tracer.journal.owners()
+    found = {id(owner) for owner in owners if id(owner) not in unsure and is_young(owner) is True}
+    return found | {id(owner) for owner in owners if id(owner) in tracer.made_dicts and id(owner) not in outside}
 
 
 def is_invisible_place(change: Change) -> bool:
@@ -214,7 +216,7 @@ def error(tracer: Tracer, change: Change, reason: str | None = None) -> GraphBre
     registry, path = registries_of(tracer.root).get(id(change.owner), ("", ""))
     if registry == "_parameters":
         return tracer.refusal("parameter-assigned", change.mark, target=f"{path}.{change.key}".lstrip("."))
-    if reason or (isinstance(change.new, torch.Tensor) and not (registry and isinstance(change.old, torch.Tensor))):
+    if (reason or isinstance(change.new, torch.Tensor)) and not (registry and isinstance(change.old, torch.Tensor)):
         why = f": {reason}" if reason else ""
         return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
     texts = {"old": describe(change.old), "new": describe(change.new)}
