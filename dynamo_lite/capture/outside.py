@@ -365,6 +365,7 @@ class Outside(GraphWriter):
             self.bind(fake, node)
         self.carried_nodes[node] = former
         self._carried[id(tensor)] = fake
+        self._originals[id(fake)] = tensor
         self.keep += (tensor, fake)
         return fake
 
@@ -376,7 +377,7 @@ class Outside(GraphWriter):
 
     def original(self, result: Any) -> Any:
         """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
-        is given the stand-in of a parameter, a buffer or a constant, and the program has the tensor itself."""
+        is given the stand-in of a tensor from outside, or of the call before, and the program has the tensor itself."""
         if type(result) is FakeTensor:
             return self._originals.get(id(result), result)
         if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):

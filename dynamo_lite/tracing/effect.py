@@ -28,8 +28,8 @@ class Verdict(Enum):
 class Effect:
     """`target` (as Python would name it: `self.layers[0].count`) was `old` and became `new`, in words.
 
-    kind: "attribute", "item", "global", "variable" (of an enclosing function), "class", "buffer", "input", "argument"
-    (a container that was passed in) or "setting" (of torch or of a context). `frames` is the program's stack at the
+    kind: "attribute", "item", "global", "variable" (of an enclosing function), "class", "buffer", "parameter", "input",
+    "argument" (a container that was passed in) or "setting" (of torch or of a context). `frames` is the stack at the
     first write, outermost first; empty where no line of the program wrote it. `rests_on` names the parameters and
     buffers that a tensor kept from the first call on was computed from: the program is right as long as these do not
     change.

@@ -149,6 +149,11 @@ def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     return rows
 
 
+def _registered_name(change: Change, registry: str, path: str) -> tuple[str, str]:
+    """The kind and the name of the buffer or parameter that a change of a registry sets."""
+    return "buffer" if registry == "_buffers" else "parameter", f"{path}.{change.key}".lstrip(".")
+
+
 def _is_state_kept(change: Change, registry: str) -> bool:
     """Whether a change of a registry is no new value of a buffer, so that later calls may not tell (a second trace
     decides): a buffer that was not there or had another shape, a parameter that is another of the model's."""
@@ -213,9 +218,9 @@ def _is_globals(owner: Any) -> bool:
 def error(tracer: Tracer, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     target = describe_target(tracer, change)
-    registry, path = registries_of(tracer.root).get(id(change.owner), ("", ""))
-    if registry == "_parameters":
-        return tracer.refusal("parameter-assigned", change.mark, target=f"{path}.{change.key}".lstrip("."))
+    registry = registries_of(tracer.root).get(id(change.owner))
+    if registry is not None and registry[0] == "_parameters":
+        return tracer.refusal("parameter-assigned", change.mark, target=_registered_name(change, *registry)[1])
     if (reason or isinstance(change.new, torch.Tensor)) and not (registry and isinstance(change.old, torch.Tensor)):
         why = f": {reason}" if reason else ""
         return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
@@ -241,10 +246,10 @@ def describe_target(place: Place, change: Change) -> str:
         return f"{prefix}.{change.key}"
     if _is_globals(owner):
         return f"the global {change.key}"
-    registry, module = registries_of(place.root).get(id(owner), ("", ""))
-    if registry:
-        kind = "buffer" if registry == "_buffers" else "parameter"
-        return f"the {kind} {f'{module}.{change.key}'.lstrip('.')!r}"
+    registry = registries_of(place.root).get(id(owner))
+    if registry is not None:
+        kind, name = _registered_name(change, *registry)
+        return f"the {kind} {name!r}"
     path = path_of(owner, place.root)
     if change.part == "items":
         if path is not None and path.endswith(".__dict__") and isinstance(change.key, str):
@@ -272,9 +277,14 @@ def records(
         _record(run_tracer, change, "buffer", f"self.{name}", Verdict.CARRIED)
         for name, change in effects.assigned.items()
     ]
+    registries = registries_of(run_tracer.root)
     rows = [(change, Verdict.INVISIBLE) for change in effects.dropped] + [(c, pending) for c in effects.pending]
     for change, verdict in rows:
-        record = _record(run_tracer, change, kind_of(change), describe_target(run_tracer, change), verdict)
+        kind, target = kind_of(change), describe_target(run_tracer, change)
+        if id(change.owner) in registries:
+            kind, name = _registered_name(change, *registries[id(change.owner)])
+            target = f"self.{name}"
+        record = _record(run_tracer, change, kind, target, verdict)
         if rests_on is not None and verdict is Verdict.FIRST_CALL:
             record = replace(record, rests_on=rests_on(change))
         found.append(record)

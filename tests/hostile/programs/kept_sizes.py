@@ -277,3 +277,44 @@ def last_used_before():
         return y
 
     return dyn(Body(body, n=1))
+
+
+@equal
+def size_asked_by_the_second_call_only():
+    def body(s, x):
+        if s.k is None:
+            s.k = 1
+            return x * 2
+        return x * 2 if x.shape[0] < 10 else x * 3
+
+    return dyn(Body(body, k=None), DA, ((7,), (20,)))
+
+
+@equal
+def size_kept_of_a_derived_size():
+    def body(s, x):
+        if s.n != x.shape[0] * 2 + 1:
+            s.n = x.shape[0] * 2 + 1
+        return x * s.n
+
+    return dyn(Body(body, n=None))
+
+
+@equal
+def size_on_a_branch_that_agrees():
+    def body(s, x):
+        grew = s.n is None or x.shape[0] > s.n
+        s.n = x.shape[0]
+        return x + 1 if grew else 1 + x
+
+    return dyn(Body(body, n=None))
+
+
+@equal
+def size_on_a_branch_that_differs():
+    def body(s, x):
+        grew = s.n is None or x.shape[0] > s.n
+        s.n = x.shape[0]
+        return x + 1 if grew else x + 2
+
+    return Case(Body(body, n=None), (t(5),), dynamic_shapes=(D,))

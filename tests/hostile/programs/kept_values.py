@@ -7,7 +7,7 @@ import functools
 import torch
 from torch import nn
 
-from tests.export.probe import Case, equal, refused, t
+from tests.export.probe import equal, refused, t
 
 
 class Kept(nn.Module):
@@ -204,7 +204,7 @@ def register_in_forward():
                 self.register_buffer("mask", torch.ones(n, n).triu(), persistent=False)
             return x @ self.mask[:n, :n]
 
-    return Case(M(), (t(3, 3),), kept=("mask",))
+    return M(), (t(3, 3),)
 
 
 @equal
@@ -220,7 +220,7 @@ def none_buffer():
                 self.mask = torch.ones(n, n).triu()
             return x @ self.mask[:n, :n]
 
-    return Case(M(), (t(3, 3),), kept=("mask",))
+    return M(), (t(3, 3),)
 
 
 @equal
@@ -236,7 +236,7 @@ def buffer_grows():
                 self.mask = torch.ones(n, n).triu()
             return x @ self.mask[:n, :n]
 
-    return Case(M(), (t(3, 3),), kept=("mask",))
+    return M(), (t(3, 3),)
 
 
 @equal
@@ -251,7 +251,7 @@ def position_ids():
             self.pos = torch.arange(x.shape[0])
             return x + self.emb(self.pos)
 
-    return Case(M(), (t(3, 3),), kept=("pos",))
+    return M(), (t(3, 3),)
 
 
 @equal
