@@ -94,7 +94,9 @@ class Tags(nn.Module):
         return x * self.w * self.w.initialized  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("program", [tag_an_input, mask_on_an_input, set_and_deleted, Tags()], ids=str)
+@pytest.mark.parametrize(
+    "program", [tag_an_input, mask_on_an_input, set_and_deleted, Tags()], ids=["tag", "mask", "deleted", "parameter"]
+)
 def test_an_attribute_of_a_tensor_may_be_dropped(program: object) -> None:
     x = torch.randn(3)
     with pytest.raises(dynamo_lite.errors.GraphBreak, match="tensor-attribute"):
