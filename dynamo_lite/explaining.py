@@ -162,7 +162,7 @@ def _effects(found: Explanation, run: Run) -> None:
 
 def _is_settled(run: Run) -> bool:
     """Whether the pending effects are a one-time initialisation."""
-    from dynamo_lite.run import retrace
+    from dynamo_lite.second_trace import retrace
 
     try:
         retrace(run)

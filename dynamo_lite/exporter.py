@@ -21,6 +21,7 @@ from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
+from dynamo_lite.second_trace import settle_effects
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.kept_sizes import Kept
@@ -126,7 +127,7 @@ def capture(
         def attempt(known: Sequence[Fact] | None = None) -> tuple[ExportedProgram, Run]:
             first = (mod, root, inputs, call.specs)
             with traced(*first, drops=options.effects == "drop", tracer=tracer, started=started, known=known) as run:
-                run.settle_effects()
+                settle_effects(run)
             with logs.phase("the conditions on sizes"):
                 settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
                 if settled is not None:

@@ -9,18 +9,18 @@ from typing import Any
 
 from torch import nn
 
-from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.fakes import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
-from dynamo_lite.capture.fingerprint import fingerprint
+from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.capture.memo import Inexact, Memory
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.containers import register_containers
 from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.layout_guards import layout_guards
-from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs
+from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.tracing import (
     addresses,
     hidden_tensors,
@@ -36,11 +36,11 @@ from dynamo_lite.tracing import (
     unread_text,
 )
 from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing.alike import is_made_alike
 from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
+from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
 from dynamo_lite.tracing.refusing import Abort
@@ -71,7 +71,7 @@ class Run:
         inputs: FlatInputs,
         specs: Any = None,
         memory: Memory = Memory.ALL,
-        earlier: Recorder | None = None,
+        earlier: Fingerprint | None = None,
         drops: bool = False,
         tracer: type[Tracer] = Tracer,
         known: Sequence[Fact] | None = None,
@@ -86,11 +86,11 @@ class Run:
         self.root = root
         self.inputs = inputs
         self.specs = specs
-        fake_mode = self._users_mode() or symbolic_mode()
-        self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode)
+        fake_mode = (self._users_mode() if earlier is None else _mode_of(earlier)) or symbolic_mode()
+        self.recorder = tracer.recorder_type(root, inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = memory
-        self.recorder.earlier = earlier
         self.tracer = tracer(root if root is not None else mod, self.recorder, inputs)
+        self.tracer.drops = drops
         self.recorder.context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
@@ -101,6 +101,8 @@ class Run:
         self.settled: Settled | None = None
         if self.recorder.env is not None:
             kept_sizes.assume(self.recorder.env, known or ())
+            if known and self.declared is not None:
+                kept_sizes.fix_inputs(self.recorder.env, self.declared)
 
     def _users_mode(self) -> FakeTensorMode | None:
         """The FakeTensorMode that inputs or state live in. It has no symbols: None where sizes vary, too."""
@@ -191,10 +193,12 @@ class Run:
         hidden = hidden_tensors.first_holder(tracer, constants_of(flat))
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
+        mark_made(self.outputs.spec, lambda value: tracer.heap.is_young(value) is True)
         self._read_texts(self.outputs.values)
         if addresses.in_output(flat.leaves) and not tracer.lets_pass(addresses.RETURNED):
             raise self.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
         self._check_inputs(changed, (args, kwargs), result)
+        self._drop_attributes()
         shared_memory.check(tracer)
         self.effects = effects_of.classify(tracer)
         self._made = self.effects.made
@@ -217,7 +221,9 @@ class Run:
                 self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
 
     def _check_gradients(self) -> None:
-        """An output that learns in eager learns in the program as well."""
+        """An output that learns in eager learns in the program as well. (The second of two is no program.)"""
+        if self.recorder.earlier is not None:
+            return
         lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
         if lost:
             refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
@@ -256,6 +262,12 @@ class Run:
             else:
                 self._lose("argument", f"the argument {name}", "what was passed", "another content", "input-container")
 
+    def _drop_attributes(self) -> None:
+        for lost in self.tracer.lost_attributes:
+            old, new = effects_of.describe(lost.old), effects_of.describe(lost.new)
+            self.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
+            self.tracer.note(f"{lost.target} is changed; the program does not change it")
+
     def _lose(self, kind: str, target: str, old: str, new: str, id: str) -> None:
         """An effect that the program cannot carry: refused, or let go if the caller said so."""
         refusal = self.tracer.refusal(id, target=target, old=old, new=new)
@@ -267,47 +279,10 @@ class Run:
         if self.drops:
             self.tracer.note(text)
 
-    def settle_effects(self) -> None:
-        """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
-        pending, dropped = self.effects.pending, self.drops
-        if pending and self.drops:
-            for change in pending:
-                target = effects_of.describe_target(self.tracer, change)
-                self.tracer.note(f"{target} is changed; the program does not change it")
-        elif pending:
-            dropped = self._retrace_or_pass()
-        verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
-        self.records = [*effects_of.records(self.tracer, self.effects, verdict), *self.lost]
-
-    def _retrace_or_pass(self) -> bool:
-        """A second trace decides on the pending effects. True if it says no, and the tracer lets that pass."""
-        try:
-            self._retrace()
-        except GraphBreak:
-            targets = [effects_of.describe_target(self.tracer, change) for change in self.effects.pending]
-            passed = [
-                self.tracer.lets_pass(f"{target} is changed; the program does not change it") for target in targets
-            ]
-            if not all(passed):
-                raise
-            return True
-        return False
-
-    def _retrace(self) -> None:
-        if self.known is not None:
-            self.effects.pending = kept_sizes.fix(self.tracer, self.effects.pending)
-        try:
-            if self.effects.pending:
-                retrace(self)
-        except GraphBreak:
-            facts = kept_sizes.facts_of(self.tracer, self.effects.pending) if self.known is None else None
-            if facts is not None:
-                raise kept_sizes.Kept(facts) from None
-            raise
-
-    def fingerprint(self) -> Any:
-        """Equal for two runs that recorded the same program."""
-        return fingerprint(self.recorder, self.outputs.values), self.outputs.spec
+    def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:
+        """What tells whether two runs recorded the same program."""
+        assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
+        return Fingerprint(self.recorder, assigned, earlier)
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""
@@ -334,7 +309,7 @@ def traced(
     inputs: FlatInputs,
     specs: Any = None,
     memory: Memory = Memory.ALL,
-    earlier: Recorder | None = None,
+    earlier: Fingerprint | None = None,
     drops: bool = False,
     tracer: type[Tracer] = Tracer,
     started: Callable[[Run], Any] = lambda run: None,
@@ -369,28 +344,6 @@ def traced(
         run.undo()
 
 
-def retrace(first: Run) -> None:
-    """Trace again from the state after the first trace: a one-time initialisation does not happen again.
-
-    Raises the GraphBreak of the first pending effect if the second trace changes anything that counts, or gives
-    another program.
-    """
-    change = first.effects.pending[0]
-    try:
-        memory, kind = first.recorder.memory, type(first.tracer)
-        call = (first.mod, first.root, first.inputs, first.specs)
-        with traced(*call, memory, first.recorder, tracer=kind, known=first.known) as second:
-            same = first.fingerprint() == second.fingerprint()
-            same &= set(first.effects.buffer_updates) == set(second.effects.buffer_updates)
-            pending = second.effects.pending
-            again = kept_sizes.fix(second.tracer, pending) if first.known is not None else pending
-            again = [effect for effect in again if not is_made_alike(effect)]
-    except InternalError:
-        raise  # a bug of ours, not an effect of the program
-    except Exception as error:
-        raise effects_of.error(first.tracer, change) from error
-    if again or not same:
-        raise effects_of.error(first.tracer, change)
-    for effect in first.effects.pending:
-        how = "becomes an equal container in each call" if is_made_alike(effect) else "is set on the first call only"
-        first.tracer.note(f"{effects_of.describe_target(first.tracer, effect)} {how}")
+def _mode_of(earlier: Fingerprint) -> FakeTensorMode | None:
+    """The user's own mode, if the recording before this one was made in it."""
+    return earlier.recorder.fake_mode if earlier.recorder.env is None else None

@@ -1,46 +1,169 @@
-"""Are two recordings the same program? Compared by operators, the structure of their arguments, and constants."""
+"""Are two recordings the same program? Compared by the values that operators compute and the memory that they change.
+
+Each node has a digest: of its operator, its arguments' digests, and what has been written so far to the memory that
+they show. Equal digests are equal values, wherever the nodes stand, however often they are computed and whether anybody
+uses them. Two recordings are one program if their outputs have equal digests, memory from outside ends with the same
+contents, and what counts by its place (random numbers, assertions, control flow) is the same in the same order.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 
-from dynamo_lite.capture.carried import is_pure, order_matters
+from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
+from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
+from dynamo_lite.capture.carried import Origin, metadata_argument, origin_of
 from dynamo_lite.capture.lifting import Lifted, LiftedKind
-from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.capture.outside import Outside
 
 
-def fingerprint(recorder: Recorder, outputs: Sequence[Any]) -> Any:
-    """A value that is equal for two recordings of the same program, and differs otherwise.
+class Fingerprint:
+    """The digests of one recording, which is over.
 
-    outputs: what the run returned, flat, as nodes and constants. Names and metadata do not count; a lifted constant
-    counts by its value. Where nothing is changed in place, the place of a pure operator does not count either, nor
-    whether one is computed twice or for nothing: equal expressions have equal digests.
+    assigned: the buffers that get another tensor: name → (what it was, what it becomes). `earlier`: the digests of the
+    recording before it, if there is one, whose tensors this one may have met.
     """
-    lifted = {entry.node: entry for entry in recorder.lifted}
-    ordered = order_matters(recorder.graph)
-    digests: dict[fx.Node, str] = {}
-    sequence: list[str] = []  # the operators whose place counts
-    inputs = 0
-    for node in recorder.graph.nodes:
-        if node.op == "placeholder":
-            entry = lifted.get(node)
-            row: Any = ("input", inputs) if entry is None else (entry.kind.value, _identity(entry))
-            inputs += entry is None
-        else:
-            row = (node.op, str(node.target), _shape(node.args, digests), _shape(node.kwargs, digests))
-            if node.op == "get_attr":
-                row = (node.op, _subgraph(recorder.modules[str(node.target)]))
-            if ordered or not is_pure(node):
-                row = (row, len(sequence))
-        digests[node] = hashlib.sha256(repr(row).encode()).hexdigest()
-        if isinstance(row[-1], int) and node.op != "placeholder":
-            sequence.append(digests[node])
-    return sequence, [_shape(value, digests) for value in outputs]
+
+    def __init__(
+        self,
+        recorder: Outside,
+        assigned: Mapping[str, tuple[torch.Tensor, torch.Tensor]],
+        earlier: Fingerprint | None = None,
+    ) -> None:
+        self.recorder = recorder
+        self.earlier = earlier
+        self._digests: dict[fx.Node, str] = {}
+        self._sequence: list[str] = []  # the operators whose place counts
+        known: dict[fx.Node, Roots] = {}
+        for node, former in recorder.carried_nodes.items():
+            assert earlier is not None
+            known[node], self._digests[node] = earlier.analysis.roots[former], earlier._digests[former]
+        self._foreign = {root for roots in known.values() for root in roots if isinstance(root, fx.Node)}
+        self._before = earlier._written(frozenset(self._foreign)) if earlier is not None else {}
+        self._contents: dict[Any, str] = dict(self._before)  # root → digest of all that was written there
+        known.update(self._updated_before())
+        self.analysis: AliasAnalysis = AliasAnalysis(recorder, known)
+        self._run()
+        self.updates: dict[str, torch.Tensor] = {}
+        """The buffers that get a new value."""
+        for name, (old, new) in assigned.items():
+            if self.value(old) != self.value(new):
+                self.updates[name] = new
+
+    def _updated_before(self) -> dict[fx.Node, Roots]:
+        """The roots of the buffers that the earlier program gives a new value: they are the same buffers."""
+        if self.earlier is None:
+            return {}
+        earlier = self.earlier
+        former = {entry.fqn: entry for entry in earlier.recorder.lifted if entry.fqn in earlier.updates}
+        entries = (entry for entry in self.recorder.lifted if entry.fqn in former)
+        return {entry.node: earlier.analysis.roots[former[entry.fqn].node] for entry in entries}
+
+    def _run(self) -> None:
+        lifted = {entry.node: entry for entry in self.recorder.lifted}
+        autocasts: list[str] = []
+        inputs = 0
+        for node in self.recorder.graph.nodes:
+            if node in self._digests or is_metadata_assertion(node):
+                continue
+            if is_marker(node):
+                _follow(autocasts, node)
+                continue
+            if node.op == "placeholder":
+                entry = lifted.get(node)
+                row: Any = ("input", inputs) if entry is None else (entry.kind.value, self._identity(entry))
+                inputs += entry is None
+            else:
+                row = (self._row(node), *autocasts)
+            same = same_as(node)
+            self._digests[node] = digest = _digest(row) if same is None else self._digests[same]
+            for root in self.analysis.writes.get(node, ()):
+                self._contents[root] = _digest((self._contents.get(root), digest))
+
+    def _identity(self, entry: Lifted) -> Any:
+        earlier = self.earlier
+        if earlier is not None and entry.fqn in earlier.updates:  # another tensor now, the same buffer
+            former = next((e for e in earlier.recorder.lifted if e.fqn == entry.fqn), entry)
+            return earlier._identity(former)
+        tensor = entry.tensor
+        is_fake = isinstance(tensor, torch._subclasses.FakeTensor)
+        if entry.kind is not LiftedKind.CONSTANT or tensor.device.type == "meta" or is_fake:
+            return id(tensor)
+        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        return (str(tensor.dtype), tuple(tensor.shape), hashlib.sha256(content).hexdigest())
+
+    def _row(self, node: fx.Node) -> Any:
+        if node.op == "get_attr":
+            return (node.op, _subgraph(self.recorder.modules[str(node.target)]))
+        meta, unread = node.meta.get("tensor_meta"), metadata_argument(node)
+        result = getattr(meta, "requires_grad", None), _dtype(node)
+        args, kwargs = self._shape(node.args, unread), self._shape(node.kwargs, unread)
+        row: tuple[Any, ...] = (node.op, str(node.target), args, kwargs, *result)
+        if not self.analysis.is_pure(node) and (node not in self.analysis.writes or _counts_by_place(node)):
+            row = (*row, len(self._sequence))
+            self._sequence.append(_digest(row))
+        return row
+
+    def _shape(self, value: Any, unread: fx.Node | None = None) -> Any:
+        if isinstance(value, fx.Node):
+            if value is unread:
+                return ("like", *_metadata(value.meta.get("val")))
+            return ("node", self._digests[value], *sorted(self._written(self.analysis.roots[value]).values()))
+        if isinstance(value, (list, tuple)):
+            return ("sequence", *(self._shape(v, unread) for v in value))
+        if isinstance(value, dict):
+            return tuple((key, self._shape(v, unread)) for key, v in value.items())
+        if isinstance(value, slice):
+            return ("slice", *(self._shape(v, unread) for v in (value.start, value.stop, value.step)))
+        return (type(value).__qualname__, repr(value))
+
+    def _written(self, roots: Roots) -> dict[Any, str]:
+        return {root: self._contents[root] for root in roots if root in self._contents}
+
+    def program(self, outputs: Sequence[Any]) -> Any:
+        """Equal for two recordings of the same program. outputs: what the run returned, as nodes and constants."""
+        outside = {root: text for root, text in self._contents.items() if not isinstance(root, fx.Node)}
+        updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
+        return self._sequence, [self._shape(value) for value in outputs], outside, updates
+
+    def changes_carried(self) -> bool:
+        """Whether the program writes to what an earlier call left behind."""
+        return self._written(frozenset(self._foreign)) != self._before
+
+    def value(self, tensor: torch.Tensor) -> Any:
+        """Equal for tensors, of this recording and of the earlier one, that have the same value at the end."""
+        return self._shape(self.recorder.node_of(tensor))
+
+    def origin(self, tensor: torch.Tensor) -> Origin | None:
+        """What the value of a tensor at the end comes from; None if this recording has not made it."""
+        node = self.recorder.nodes.get(tensor)
+        return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
+
+
+def _counts_by_place(node: fx.Node) -> bool:
+    """Whether a node that writes also does what is no write: it draws random numbers, or is control flow."""
+    return not isinstance(node.target, OpOverload) or draws(node)
+
+
+def _follow(autocasts: list[str], marker: fx.Node) -> None:
+    if marker.target is _enter_autocast:
+        autocasts.append(repr(marker.args))
+    elif marker.target is _exit_autocast:
+        autocasts.pop()
+
+
+def _dtype(node: fx.Node) -> str | None:
+    val = node.meta.get("val")
+    return str(val.dtype) if isinstance(val, torch.Tensor) else None
+
+
+def _metadata(val: Any) -> tuple[str, ...]:
+    return (str(tuple(val.shape)), str(val.stride()), str(val.dtype), str(val.device))
 
 
 def _subgraph(module: fx.GraphModule) -> str:
@@ -51,25 +174,19 @@ def _subgraph(module: fx.GraphModule) -> str:
         numbers[node] = str(number)
         what = _subgraph(getattr(module, str(node.target))) if node.op == "get_attr" else str(node.target)
         named = node.op in ("placeholder", "output")
-        rows.append((node.op, None if named else what, _shape(node.args, numbers), _shape(node.kwargs, numbers)))
-    return hashlib.sha256(repr(rows).encode()).hexdigest()
+        rows.append((node.op, None if named else what, _numbered(node.args, numbers), _numbered(node.kwargs, numbers)))
+    return _digest(rows)
 
 
-def _shape(value: Any, digests: dict[fx.Node, str]) -> Any:
+def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
     if isinstance(value, fx.Node):
-        return ("node", digests[value])
+        return ("node", numbers[value])
     if isinstance(value, (list, tuple)):
-        return ("sequence", *(_shape(v, digests) for v in value))
+        return ("sequence", *(_numbered(v, numbers) for v in value))
     if isinstance(value, dict):
-        return tuple((key, _shape(v, digests)) for key, v in value.items())
+        return tuple((key, _numbered(v, numbers)) for key, v in value.items())
     return (type(value).__qualname__, repr(value))
 
 
-def _identity(entry: Lifted) -> Any:
-    if entry.kind is not LiftedKind.CONSTANT:
-        return entry.fqn
-    tensor = entry.tensor
-    if tensor.device.type == "meta" or isinstance(tensor, torch._subclasses.FakeTensor):
-        return id(tensor)
-    content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return (str(tensor.dtype), tuple(tensor.shape), hashlib.sha256(content).hexdigest())
+def _digest(row: Any) -> str:
+    return hashlib.sha256(repr(row).encode()).hexdigest()

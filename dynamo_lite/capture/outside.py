@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx, nn
 
 from dynamo_lite.capture import subclasses, wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
-from dynamo_lite.capture.carried import constant_history, copy_history
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
 from dynamo_lite.capture.higher_order import unrecorded
@@ -19,6 +18,7 @@ from dynamo_lite.capture.levels import Levels
 from dynamo_lite.capture.lifting import (
     Lifted,
     LiftedKind,
+    StateEntry,
     constant_attributes,
     copied,
     registered_state,
@@ -30,6 +30,9 @@ from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_inputs import TensorPolicy, create_symbolic_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.fingerprint import Fingerprint
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -44,16 +47,22 @@ class Outside(GraphWriter):
     Args:
         root: the module whose registered tensors become p_/b_ placeholders, used or not; None for a function.
         input_names: the placeholder names of the flat inputs, in order (`bind_inputs` takes their values).
+        earlier: the recording that ran before this one, from the state before; tensors that it left are known.
     """
 
     def __init__(
-        self, root: nn.Module | None, input_names: Sequence[str], fake_mode: FakeTensorMode, context: NodeContext
+        self,
+        root: nn.Module | None,
+        input_names: Sequence[str],
+        fake_mode: FakeTensorMode,
+        context: NodeContext,
+        earlier: Fingerprint | None = None,
     ) -> None:
         super().__init__(fake_mode, context)
         self.levels = Levels(self)
         self.lifted: list[Lifted] = []
         self.input_nodes: list[fx.Node] = []
-        self.earlier: Outside | None = None  # the recording that ran before this one, from the state before
+        self.earlier = earlier
         self.subclasses: set[type] = set()
         """Classes that tensors of the program have, and their stand-ins have not."""
         self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
@@ -65,17 +74,25 @@ class Outside(GraphWriter):
         self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
         self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
-        self._carried_nodes: dict[fx.Node, fx.Node] = {}
+        self.carried_nodes: dict[fx.Node, fx.Node] = {}
+        """Placeholders for tensors of `earlier` → the nodes that they have there."""
         self._used_names = set(input_names)
         self._input_names = list(input_names)
         self._add_state()
 
     def _add_state(self) -> None:
-        state = list(registered_state(self._root))
+        state = [entry for entry in registered_state(self._root) if not self._is_carried(entry)]
         self.stand_ins.expect(entry.tensor for entry in state)
         prefixes = [("p_" if s.kind is LiftedKind.PARAMETER else "b_", s.fqn) for s in state]
         for entry, name in zip(state, lifted_names(prefixes, self._used_names)):
             self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
+
+    def _is_carried(self, entry: StateEntry) -> bool:
+        """Whether the earlier recording has made a tensor that is registered now, but for a buffer's new value."""
+        if self.earlier is None or entry.fqn in self.earlier.updates:
+            return False
+        earlier = self.earlier.recorder
+        return entry.tensor in earlier.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
@@ -305,7 +322,7 @@ class Outside(GraphWriter):
                 self.nodes[tensor] = twin
                 return tensor
         carried = self._carried.get(id(tensor))
-        if carried is None and self.earlier is not None and tensor in self.earlier.nodes:
+        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.nodes:
             carried = self._carry(tensor, self.earlier)
         if carried is not None:
             return carried
@@ -353,18 +370,23 @@ class Outside(GraphWriter):
         node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
         return self.record(wrappers.ACCESS, (node, name), {}, fake)
 
-    def _carry(self, tensor: torch.Tensor, earlier: Outside) -> torch.Tensor | None:
-        """The stand-in for a tensor that the earlier recording computed from constants alone (carried.py)."""
-        constants = {lifted.node: lifted for lifted in earlier.lifted if lifted.kind is LiftedKind.CONSTANT}
-        node = earlier.nodes.get(tensor)
-        history = None if node is None else constant_history(node, set(constants))
-        if history is None or not isinstance(tensor, FakeTensor):
+    def _carry(self, tensor: torch.Tensor, earlier: Fingerprint) -> torch.Tensor | None:
+        """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
+        (carried.py)."""
+        former, origin = earlier.recorder.nodes.get(tensor), earlier.origin(tensor)
+        if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
             return None
-        copied = copy_history(history, self.graph, self._carried_nodes, lambda n: self.node_of(constants[n].tensor))
-        fake = self.stand_ins.like(tensor)
+        if tensor.is_conj() or tensor.is_neg():
+            return None
+        with self.levels.outermost():
+            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.graph._root)
+            fake = self.stand_ins.like(tensor)
+            fake.requires_grad_(tensor.requires_grad)
+            self.bind(fake, node)
+        self.carried_nodes[node] = former
         self._carried[id(tensor)] = fake
+        self._originals[id(fake)] = tensor
         self.keep += (tensor, fake)
-        self.bind(fake, copied)
         return fake
 
     def node_of(self, tensor: torch.Tensor) -> fx.Node:
@@ -375,7 +397,7 @@ class Outside(GraphWriter):
 
     def original(self, result: Any) -> Any:
         """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
-        is given the stand-in of a parameter, a buffer or a constant, and the program has the tensor itself."""
+        is given the stand-in of a tensor from outside, or of the call before, and the program has the tensor itself."""
         if type(result) is FakeTensor:
             return self._originals.get(id(result), result)
         if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx, nn
@@ -37,6 +37,9 @@ from dynamo_lite.capture.outside import Outside
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.capture.symbolic_memo import SymbolicMemory
 
+if TYPE_CHECKING:
+    from dynamo_lite.capture.fingerprint import Fingerprint
+
 _NUMBERS = (bool, int, float, complex, type(None))
 
 
@@ -48,6 +51,7 @@ class Recorder(Outside):
         input_names: the placeholder names of the flat inputs, in order (`bind_inputs` takes their values).
         fake_mode: the FakeTensorMode to run under; the one that the inputs or the state live in, if they are fake.
         context: answers for the metadata of nodes.
+        earlier: the recording that ran before this one, from the state before; tensors that it left are known.
     """
 
     def __init__(
@@ -57,9 +61,10 @@ class Recorder(Outside):
         *,
         fake_mode: FakeTensorMode | None = None,
         context: NodeContext | None = None,
+        earlier: Fingerprint | None = None,
     ) -> None:
         context = context or NoContext(type(root) if root is not None else None)
-        super().__init__(root, input_names, fake_mode or symbolic_mode(), context)
+        super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
         self.layout_asked: set[str] = set()
         """What the program has asked about the memory layout of tensors: "contiguity", "strides", "offset"."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import FunctionType
@@ -15,6 +15,14 @@ from torch.utils import _pytree as pytree
 _PLAIN = (type(None), bool, int, float, str)
 _TORCH_NAMED = (torch.dtype, torch.layout, torch.memory_format)
 _SEQUENCES: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+def _always(value: Any) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -46,11 +54,15 @@ class Key:
 
 @dataclass(eq=False)
 class ObjectContext:
-    """`keys`: the children, in order; `order`: all parts; `rest`: the parts that are constants of the program."""
+    """`keys`: the children, in order; `order`: all parts; `rest`: the parts that are constants of the program.
+
+    `is_made` tells which objects in `rest` the program itself makes, so that each result has objects of its own.
+    """
 
     keys: tuple[Key, ...]
     order: tuple[Key, ...]
     rest: dict[Key, Any]
+    is_made: Callable[[Any], bool] = _never
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -66,8 +78,17 @@ class ObjectContext:
         return f"({', '.join(parts)})"
 
     def fresh_rest(self) -> dict[Key, Any]:
-        """The constants for a new object: lists, dicts and sets are copied, everything else is shared."""
-        return {key: copy_plain(value) for key, value in self.rest.items()}
+        """The constants for a new object: lists, dicts, sets and what the program makes are copied, others shared."""
+        copies: dict[int, Any] = {}
+        return {key: copy_plain(value, self.is_made, copies) for key, value in self.rest.items()}
+
+    def mark_made(self, is_made: Callable[[Any], bool]) -> None:
+        """Note which objects of the constants, by identity, the program has made."""
+        made: dict[int, Any] = {}
+        for value in self.rest.values():
+            _find_made(value, is_made, made)
+        if made:
+            self.is_made = lambda value: id(value) in made
 
     def to_json(self) -> Any:
         """JSON-able. Raises TypeError for a constant that has no such form (a lock, an open file)."""
@@ -77,7 +98,7 @@ class ObjectContext:
     @classmethod
     def from_json(cls, data: Any) -> ObjectContext:
         keys, order = (tuple(_decode_key(key) for key in data[name]) for name in ("keys", "order"))
-        return cls(keys, order, {_decode_key(key): decode(value) for key, value in data["rest"]})
+        return cls(keys, order, {_decode_key(key): decode(value) for key, value in data["rest"]}, _always)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -93,13 +114,39 @@ def _same(left: Any, right: Any) -> bool:
     return bool(encode(left) == encode(right))  # compared by identity: look inside
 
 
-def copy_plain(value: Any) -> Any:
-    """A copy of lists, dicts, sets and tuples, nested; anything else is the value itself."""
+def copy_plain(value: Any, is_made: Callable[[Any], bool] = _never, copies: dict[int, Any] | None = None) -> Any:
+    """A copy of lists, dicts, sets and tuples, nested, and of the plain objects that `is_made` names; anything else is
+    the value itself. copies: id of an object → its copy; one object stays one."""
+    copies = {} if copies is None else copies
     if type(value) in (list, set, tuple):
-        return type(value)(copy_plain(item) for item in value)
+        return type(value)(copy_plain(item, is_made, copies) for item in value)
     if type(value) is dict:
-        return {key: copy_plain(item) for key, item in value.items()}
-    return value
+        return {key: copy_plain(item, is_made, copies) for key, item in value.items()}
+    if not _is_plain_object(value) or not is_made(value):
+        return value
+    if id(value) not in copies:
+        copies[id(value)] = made = object.__new__(type(value))
+        made.__dict__.update(copy_plain(vars(value), is_made, copies))
+    return copies[id(value)]
+
+
+def _find_made(value: Any, is_made: Callable[[Any], bool], made: dict[int, Any]) -> None:
+    if type(value) in (list, set, tuple):
+        for item in value:
+            _find_made(item, is_made, made)
+    elif type(value) is dict:
+        _find_made([*value.values()], is_made, made)
+    elif _is_plain_object(value) and id(value) not in made and is_made(value):
+        made[id(value)] = value
+        _find_made(vars(value), is_made, made)
+
+
+def _is_plain_object(value: Any) -> bool:
+    """Whether an object is its class and its `__dict__`, and can be changed."""
+    cls = type(value)
+    if cls.__new__ is not object.__new__ or isinstance(value, (type, Enum)) or not hasattr(value, "__dict__"):
+        return False
+    return all(base is object or "__slots__" not in base.__dict__ for base in cls.__mro__)
 
 
 def _encode_key(key: Key) -> Any:

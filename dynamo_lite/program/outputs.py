@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +57,16 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
         check_leaf((pytree.MappingKey("output"), *path), leaf)
         values.append(leaf)
     return FlatOutputs(values, [leaf for _, leaf in flat.leaves], flat.spec)
+
+
+def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:
+    """Tell the results' containers which of their constants the program has made: each call makes its own."""
+    todo = [spec]
+    while todo:
+        spec = todo.pop()
+        if isinstance(spec.context, ObjectContext):
+            spec.context.mark_made(is_made)
+        todo += spec.children()
 
 
 def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:

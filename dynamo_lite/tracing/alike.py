@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.snapshots import MISSING
 
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
 _ATOMS = (int, float, complex, str, bytes, bool, type(None))
 
 
-def is_made_alike(change: Change) -> bool:
+def is_made_alike(change: Change, tracer: Tracer) -> bool:
     """Whether a change puts a container in the place of another of the same type that holds the same objects.
 
-    Such a change is none only from the second call on: before, others may hold the first container too.
+    Such a change is none only from the second call on: before, others may hold the first container too. The program may
+    not have asked which container it is.
     """
+    compared = (ids for how, *ids in tracer.reads.places if how == "is")
+    if any(id(container) in ids for ids in compared for container in (change.old, change.new)):
+        return False
     return change.old is not MISSING and change.new is not MISSING and _alike(change.old, change.new)
 
 

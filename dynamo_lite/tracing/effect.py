@@ -28,9 +28,11 @@ class Verdict(Enum):
 class Effect:
     """`target` (as Python would name it: `self.layers[0].count`) was `old` and became `new`, in words.
 
-    kind: "attribute", "item", "global", "variable" (of an enclosing function), "class", "buffer", "input", "argument"
-    (a container that was passed in) or "setting" (of torch or of a context). `frames` is the program's stack at the
-    first write, outermost first; empty where no line of the program wrote it.
+    kind: "attribute", "item", "global", "variable" (of an enclosing function), "class", "buffer", "parameter", "input",
+    "argument" (a container that was passed in) or "setting" (of torch or of a context). `frames` is the stack at the
+    first write, outermost first; empty where no line of the program wrote it. `rests_on` names the parameters and
+    buffers that a tensor kept from the first call on was computed from: the program is right as long as these do not
+    change.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Effect:
     new: str
     verdict: Verdict
     frames: tuple[UserFrame, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
     @property
     def line(self) -> str | None:
@@ -53,7 +56,8 @@ class Effect:
     def text(self) -> str:
         """What happened, without the target."""
         change = "is changed in place" if self.old == self.new else f"{self.old} becomes {self.new}"
-        return f"{change} ({self.verdict.value})"
+        assumed = f", as long as nothing changes {', '.join(self.rests_on)}" if self.rests_on else ""
+        return f"{change} ({self.verdict.value}{assumed})"
 
     def __str__(self) -> str:
         at = f"  ({self.line})" if self.line else ""

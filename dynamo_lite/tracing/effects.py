@@ -8,8 +8,8 @@ Only changes of objects from outside count. Each is one of:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,7 @@ from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.first_looks import was_looked_at
 from dynamo_lite.tracing.forsaken import forsaken
 from dynamo_lite.tracing.journal import Change, Order
+from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.modules import ModuleStack
 from dynamo_lite.tracing.own_keys import is_under_an_own_key
@@ -68,9 +69,9 @@ def classify(tracer: Tracer) -> Effects:
         registry = registries.get(id(change.owner))
         if registry is not None and isinstance(change.old, Order):
             continue  # a tensor taken out and registered again: the program names them
-        if registry is not None:
+        if registry is not None and not _is_state_kept(change, registry[0]):
             assigned[_assigned_buffer(tracer, change, *registry)] = change
-        elif _is_scratch(tracer, change) or is_under_an_own_key(tracer, change):
+        elif (registry is None and _is_scratch(tracer, change)) or is_under_an_own_key(tracer, change):
             effects.dropped.append(change)
         else:
             effects.pending.append(change)
@@ -103,7 +104,9 @@ def _made(tracer: Tracer, outside: set[int]) -> set[int]:
     if not tracer.sees_python:
         return set()
     unsure, is_young = outside | tracer.journal.untracked, tracer.heap.is_young
-    return {id(owner) for owner in tracer.journal.owners() if id(owner) not in unsure and is_young(owner) is True}
+    owners = tracer.journal.owners()
+    found = {id(owner) for owner in owners if id(owner) not in unsure and is_young(owner) is True}
+    return found | {id(owner) for owner in owners if id(owner) in tracer.made_dicts and id(owner) not in outside}
 
 
 def is_invisible_place(change: Change) -> bool:
@@ -145,17 +148,27 @@ def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     return rows
 
 
+def _registered_name(change: Change, registry: str, path: str) -> tuple[str, str]:
+    """The kind and the name of the buffer or parameter that a change of a registry sets."""
+    return "buffer" if registry == "_buffers" else "parameter", f"{path}.{change.key}".lstrip(".")
+
+
+def _is_state_kept(change: Change, registry: str) -> bool:
+    """Whether a change of a registry is no new value of a buffer, so that later calls may not tell (a second trace
+    decides): a buffer that was not there or had another shape, a parameter that is another of the model's."""
+    old, new = change.old, change.new
+    if registry == "_parameters":
+        return isinstance(new, nn.Parameter) and not is_fake(new)
+    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+        return True
+    return (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device)
+
+
 def _assigned_buffer(tracer: Tracer, change: Change, registry: str, path: str) -> str:
-    """The name of the buffer that a change of a registry assigns; refuses what is no such assignment."""
+    """The name of the buffer that a change of a registry assigns; refuses a parameter's."""
     name = f"{path}.{change.key}" if path else str(change.key)
     if registry == "_parameters":
         raise tracer.refusal("parameter-assigned", change.mark, target=name)
-    old, new = change.old, change.new
-    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
-        raise tracer.refusal("new-state-tensor", change.mark, target=f"the buffer {name!r}")
-    if (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device):
-        texts = {"old": describe(old), "new": describe(new)}
-        raise tracer.refusal("python-state", change.mark, target=f"the buffer {name!r}", **texts)
     return name
 
 
@@ -201,11 +214,15 @@ def _is_globals(owner: Any) -> bool:
     return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
 
 
-def error(tracer: Tracer, change: Change) -> GraphBreak:
-    """The GraphBreak for an effect that stays."""
+def error(tracer: Tracer, change: Change, reason: str | None = None) -> GraphBreak:
+    """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     target = describe_target(tracer, change)
-    if isinstance(change.new, torch.Tensor):
-        return tracer.refusal("new-state-tensor", change.mark, target=target)
+    registry = registries_of(tracer.root).get(id(change.owner))
+    if registry is not None and registry[0] == "_parameters":
+        return tracer.refusal("parameter-assigned", change.mark, target=_registered_name(change, *registry)[1])
+    if (reason or isinstance(change.new, torch.Tensor)) and not (registry and isinstance(change.old, torch.Tensor)):
+        why = f": {reason}" if reason else ""
+        return tracer.refusal("new-state-tensor", change.mark, target=target, why=why)
     texts = {"old": describe(change.old), "new": describe(change.new)}
     return tracer.refusal("python-state", change.mark, target=target, **texts)
 
@@ -228,6 +245,10 @@ def describe_target(place: Place, change: Change) -> str:
         return f"{prefix}.{change.key}"
     if _is_globals(owner):
         return f"the global {change.key}"
+    registry = registries_of(place.root).get(id(owner))
+    if registry is not None:
+        kind, name = _registered_name(change, *registry)
+        return f"the {kind} {name!r}"
     path = path_of(owner, place.root)
     if change.part == "items":
         if path is not None and path.endswith(".__dict__") and isinstance(change.key, str):
@@ -243,8 +264,11 @@ def describe_target(place: Place, change: Change) -> str:
     return f"the attribute {change.key} of {kind}"
 
 
-def records(run_tracer: Tracer, effects: Effects, pending: Verdict) -> list[Effect]:
-    """The effects of a run, for people. `pending` says what became of those that were pending.
+def records(
+    run_tracer: Tracer, effects: Effects, pending: Verdict, rests_on: Callable[[Change], tuple[str, ...]] | None = None
+) -> list[Effect]:
+    """The effects of a run, for people. `pending` says what became of those that were pending, `rests_on` what must not
+    change after them.
 
     To be asked while the heap is as the run left it.
     """
@@ -252,9 +276,17 @@ def records(run_tracer: Tracer, effects: Effects, pending: Verdict) -> list[Effe
         _record(run_tracer, change, "buffer", f"self.{name}", Verdict.CARRIED)
         for name, change in effects.assigned.items()
     ]
+    registries = registries_of(run_tracer.root)
     rows = [(change, Verdict.INVISIBLE) for change in effects.dropped] + [(c, pending) for c in effects.pending]
     for change, verdict in rows:
-        found.append(_record(run_tracer, change, kind_of(change), describe_target(run_tracer, change), verdict))
+        kind, target = kind_of(change), describe_target(run_tracer, change)
+        if id(change.owner) in registries:
+            kind, name = _registered_name(change, *registries[id(change.owner)])
+            target = f"self.{name}"
+        record = _record(run_tracer, change, kind, target, verdict)
+        if rests_on is not None and verdict is Verdict.FIRST_CALL:
+            record = replace(record, rests_on=rests_on(change))
+        found.append(record)
     return [*found, *effects.others]
 
 
@@ -294,6 +326,18 @@ def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str]
     args, kwargs = call
     argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
     return any(value is argument for value in containers(result))
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in `value`, through lists, tuples, dicts and the attributes of objects."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    for container in containers(value):
+        items = container.values() if isinstance(container, dict) else container
+        if isinstance(container, (dict, list, tuple, set)):
+            yield from (item for item in items if isinstance(item, torch.Tensor))
+        if hasattr(container, "__dict__") and not isinstance(container, (type, ModuleType)):
+            yield from (item for item in vars(container).values() if isinstance(item, torch.Tensor))
 
 
 def containers(value: Any) -> Iterator[Any]:

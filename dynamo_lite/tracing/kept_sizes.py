@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from dynamo_lite.tracing.free_sizes import symbolic
 from dynamo_lite.tracing.journal import Change
 from dynamo_lite.tracing.marks import frames_at
 from symbolic_shapes import Origin
@@ -18,11 +19,13 @@ from symbolic_shapes.expr import Atom, Int, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.torch_env import TorchShapeEnv
+from symbolic_shapes.torch_inputs import TensorPolicy
 
 if TYPE_CHECKING:
+    from dynamo_lite.program.dynamic_shapes import DeclaredInputs
     from dynamo_lite.tracing.tracer import Tracer
 
-_NUMBERS = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+_NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
 
 class Kept(Exception):
@@ -41,13 +44,37 @@ def fix(tracer: Tracer, changes: Sequence[Change]) -> list[Change]:
     return [change for change in (_fixed(tracer, change) for change in changes) if change is not None]
 
 
-def facts_of(tracer: Tracer, changes: Sequence[Change]) -> list[Fact] | None:
-    """What is known of sizes after `fix`; None if it has nothing to do."""
+def sizes_in(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
+    """The sizes that the changes leave, in containers and as sizes of tensors too, each with its change."""
+    return [(change, size) for change in changes for value in symbolic([change]) for size in _sizes(value)]
+
+
+def facts_of(tracer: Tracer, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
+    """What is known of sizes once these are the example's. None if there are none, or some have no example."""
     env = tracer.recorder.env
-    fixed = fix(tracer, changes)
-    if env is None or (len(fixed) == len(changes) and all(a is b for a, b in zip(fixed, changes))):
+    if env is None or not found or any(size.node.hint is None for _, size in found):
         return None
+    for change, size in found:
+        _number(env, change, size)
     return [fact for fact in env.core.facts if fact.kind == "guard"]
+
+
+def _sizes(value: Any) -> list[Any]:
+    """The sizes that a size, or a tensor, is made of."""
+    return [size for size in (value.shape if isinstance(value, torch.Tensor) else (value,)) if type(size) in _NUMBERS]
+
+
+def fix_inputs(env: TorchShapeEnv, declared: DeclaredInputs) -> None:
+    """The inputs' sizes that `assume` made constant are numbers from the start."""
+
+    def fixed(size: Any) -> Any:
+        return env.core.simplify(size) if isinstance(size, Int) else size
+
+    for number, policy in enumerate(declared.policies):
+        if isinstance(policy, TensorPolicy):
+            declared.policies[number] = TensorPolicy([*map(fixed, policy.sizes)], policy.source)
+        else:
+            declared.policies[number] = fixed(policy)
 
 
 def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
@@ -65,15 +92,19 @@ def _fixed(tracer: Tracer, change: Change) -> Change | None:
     env = tracer.recorder.env
     if place is None or kind is None or env is None or change.new.node.hint is None:
         return change
+    place[change.key] = number = _number(env, change, change.new)
+    return None if type(change.old) is kind and change.old == number else change._replace(new=number)
+
+
+def _number(env: TorchShapeEnv, change: Change, size: Any) -> Any:
+    """The example's number for a size that a change leaves. It becomes a fact."""
     where, frames = env.where, frames_at(change.mark)
     at, note = frames[-1], "(a later call finds this size)"
     env.where = lambda: Origin("user line", at.filename, at.lineno, at.source, note, frames)
     try:
-        number = kind(change.new)
+        return _NUMBERS[type(size)](size)
     finally:
         env.where = where
-    place[change.key] = number
-    return None if type(change.old) is kind and change.old == number else change._replace(new=number)
 
 
 def _place(change: Change) -> Any:

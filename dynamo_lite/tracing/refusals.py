@@ -232,7 +232,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "new-state-tensor": Refusal(
         errors.UnsupportedEffect,
-        "The program stores a tensor in {target}, which a later call would see; the exported program cannot carry it.",
+        "The program stores a tensor in {target}, which a later call would see; the exported program cannot carry "
+        "it{why}.",
         "register a buffer of that shape in __init__ (register_buffer) and copy_() into it, or return the tensor; "
         'effects="drop" says that losing it is fine.',
     ),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.tracing import subclass_asked
 from dynamo_lite.tracing.kinds import is_fake
+from dynamo_lite.tracing.marks import Mark
 from dynamo_lite.tracing.size_kinds import real_type
+from dynamo_lite.tracing.snapshots import MISSING
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -39,6 +44,43 @@ def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "grad_fn" and value is not None:
         tracer.graph_nodes[id(value)] = value  # `is None` may be asked; what is in it may not
     return value
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An attribute that the program sets on a tensor from outside, which the exported program does not."""
+
+    target: str
+    old: Any
+    new: Any
+    mark: Mark
+
+
+def drop(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> bool:
+    """Whether a write to the attribute `key` of a tensor from outside is let go: it holds for the rest of the run."""
+    if not tracer.drops_attributes() or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
+        return False
+    number = tracer.recorder.input_number(owner)
+    name = "a tensor" if number is None else tracer.inputs.names[number]
+    old, new = vars(owner).get(key, MISSING), MISSING if value is DELETED else value
+    tracer.lost_attributes.append(Lost(f"the attribute {key} of {name}", old, new, tracer.mark()))
+    if number is None:
+        tracer.journal.on_rollback(as_it_is(owner, key))
+    return True
+
+
+def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
+    """What puts the attribute back as it is now."""
+    namespace = vars(owner)
+    value = namespace.get(key, MISSING)
+
+    def undo() -> None:
+        if value is MISSING:
+            namespace.pop(key, None)
+        else:
+            namespace[key] = value
+
+    return undo
 
 
 def _has_grad(tracer: Tracer, owner: torch.Tensor) -> bool:

@@ -80,6 +80,8 @@ class Tracer(Refusing):
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.listeners = Listeners()
+        self.drops = False  # whether effects that the program cannot carry are let go
+        self.lost_attributes: list[tensor_attributes.Lost] = []
         self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
@@ -355,12 +357,18 @@ class Tracer(Refusing):
         outside = not (is_fake(owner) or id(owner) in self.made_wrappers) or self.recorder.is_input(owner)
         if key == "requires_grad" and value == owner.requires_grad:
             return
+        if outside and tensor_attributes.drop(self, owner, key, value):
+            return
         if key == "grad" or (outside and key != "data"):
             self.refuse("tensor-attribute", name=key)
         if key == "requires_grad":
             self.made_leaf = self.made_leaf or self.mark()
         elif key == "data" and outside and not (is_tensor(value) and self._shows_same(owner, value)):
             self.refuse("tensor-data-assigned", name="data")
+
+    def drops_attributes(self) -> bool:
+        """Whether attributes that the program sets on tensors from outside are let go."""
+        return self.drops
 
     def _shows_same(self, owner: torch.Tensor, value: torch.Tensor) -> bool:
         with torch._C.DisableTorchFunction():  # not the program's questions about layout

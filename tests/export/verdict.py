@@ -19,6 +19,7 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.errors import DynamoLiteError, InternalError
+from dynamo_lite.tracing.effect import Verdict as Verdicts
 
 from .observe import Observation, difference, fresh_arguments, observe, state_of
 from .probe import Args, Case, Probe
@@ -34,7 +35,11 @@ def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_sh
     """dynamo_lite.export."""
     import dynamo_lite
 
-    return dynamo_lite.export(program, args, kwargs, dynamic_shapes=dynamic_shapes).module()
+    exported = dynamo_lite.export(program, args, kwargs, dynamic_shapes=dynamic_shapes)
+    module = exported.module()
+    kept = [effect for effect in exported.trace.effects if effect.verdict is Verdicts.FIRST_CALL]
+    module.kept = {effect.target.removeprefix("self.") for effect in kept if effect.kind in ("buffer", "parameter")}
+    return module
 
 
 def itself(
@@ -127,6 +132,8 @@ def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, argument
             verdict.kind, verdict.error = "fails", got.raised
             verdict.text = f"in call {i}: {type(got.raised).__qualname__}: {got.raised}"
             return
+        for name in {*case.kept, *getattr(program, "kept", ())}:  # set on eager's first call only, as the trace says
+            want.seen[i].state.pop(name, None)
         if text := difference(got, want.seen[i], want.before[i], not case.returned):
             verdict.kind, verdict.text = "wrong", f"in call {i}, {text}"
             return

@@ -1,0 +1,222 @@
+"""Which memory the nodes of a graph may show, and which nodes write to it.
+
+A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show
+several; the analysis errs on that side. It is made once, after the run, where two recordings are compared
+(fingerprint.py). Checked against torch 2.13.0 (native_functions.yaml).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
+from dynamo_lite.capture.stand_ins import storage_key
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.outside import Outside
+
+aten = torch.ops.aten
+Roots = frozenset[Hashable]
+NOTHING: Roots = frozenset()
+
+INPUTS = "inputs"
+"""The root of all inputs: two of them may share memory."""
+
+_IN_PLACE_BUT_PURE = frozenset({aten.detach_.default})
+"""detach_ ends torch.tensor(...): it changes no value."""
+
+_ALLOCATES = frozenset(
+    {
+        "linear", "matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+        "batch_norm", "group_norm", "layer_norm", "instance_norm", "rms_norm", "scaled_dot_product_attention",
+        "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "avg_pool1d",
+        "embedding_bag", "bilinear", "outer", "softmax", "log_softmax", "silu", "gelu", "one_hot", "std", "var",
+        "cross_entropy_loss", "upsample_nearest2d", "upsample_bilinear2d", "arange", "linspace", "zeros", "ones",
+        "full", "stack", "where",
+    }
+)  # fmt: skip
+"""Composite operators of aten that always return memory of their own. What is not here may return an argument."""
+
+_WRITES_STATISTICS = ("running_mean", "running_var")
+"""Arguments that batch and instance norms change without saying so in their schema."""
+
+
+def storage_of(tensor: torch.Tensor) -> Hashable:
+    """The root of a tensor from outside."""
+    return ("storage", storage_key(tensor))
+
+
+class AliasAnalysis:
+    """`roots[node]`: the memory that a node may show; `writes[node]`: that which it may change, if any.
+
+    carried: the roots of the placeholders that stand for tensors of an earlier recording.
+    """
+
+    def __init__(self, recorder: Outside, carried: Mapping[fx.Node, Roots] | None = None) -> None:
+        self.roots: dict[fx.Node, Roots] = dict(carried or {})
+        self.writes: dict[fx.Node, Roots] = {}
+        self._modules = recorder.modules
+        lifted = {entry.node: entry.tensor for entry in recorder.lifted}
+        for node in recorder.graph.nodes:
+            if node.op != "placeholder":
+                self._add(node)
+            elif node not in self.roots:
+                tensor = lifted.get(node)
+                self.roots[node] = frozenset([INPUTS if tensor is None else storage_of(tensor)])
+        self.written: Roots = NOTHING.union(*self.writes.values())
+
+    def reads(self, node: fx.Node) -> Roots:
+        """The memory of everything that a node is given."""
+        return NOTHING.union(*(self.roots[argument] for argument in node.all_input_nodes))
+
+    def is_pure(self, node: fx.Node) -> bool:
+        """Whether a node only computes its result: it writes nothing, draws nothing, asserts nothing."""
+        if node.op == "call_function" and isinstance(node.target, HigherOrderOperator):
+            return all(map(_only_computes, subgraphs(node, self._modules)))
+        return is_pure(node)
+
+    def _add(self, node: fx.Node) -> None:
+        target = node.target
+        if target is operator.getitem:
+            self.roots[node] = self.reads(node)
+        elif is_marker(node) or node.op == "get_attr":
+            self.roots[node] = NOTHING
+        elif not isinstance(target, OpOverload):
+            self.roots[node] = self.reads(node) | {node}
+            if not self.is_pure(node):  # a higher-order operator, whose functions may change their operands
+                self.writes[node] = self.reads(node)
+        else:
+            written = NOTHING.union(*(self.roots[argument] for argument in written_arguments(node)))
+            if written:
+                self.writes[node] = written
+            self.roots[node] = self._shown(node, target) | written
+
+    def _shown(self, node: fx.Node, target: OpOverload) -> Roots:
+        schema = target._schema
+        if schema.name in _REPLACES_MEMORY:
+            return self.reads(node)
+        if any(result.alias_info is not None for result in schema.returns):
+            marked = [a for a in schema.arguments if a.alias_info is not None]
+            return NOTHING.union(*(self.roots[n] for a in marked for n in _given(node, schema, a)))
+        if not _is_composite(target) or schema.name.removeprefix("aten::") in _ALLOCATES:
+            return frozenset([node])
+        return self.reads(node) | {node}
+
+
+_REPLACES_MEMORY = frozenset({"aten::set_", "aten::resize_", "aten::resize_as_"})
+
+
+def is_marker(node: fx.Node) -> bool:
+    """The border of a no_grad or autocast region."""
+    return node.op == "call_function" and node.target in _MARKERS
+
+
+_MARKERS = frozenset({torch._C._set_grad_enabled, _enter_autocast, _exit_autocast})
+
+
+def is_size(node: fx.Node) -> bool:
+    """Whether a node computes a number from sizes."""
+    return isinstance(node.meta.get("val"), (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def is_pure(node: fx.Node) -> bool:
+    """Whether an operator only computes its result. (Of a higher-order one, see AliasAnalysis.)"""
+    target = node.target
+    if target is operator.getitem or target in _IN_PLACE_BUT_PURE or is_metadata_assertion(node):
+        return True
+    if not isinstance(target, OpOverload):
+        return node.op == "call_function" and is_size(node)
+    return bool(target._schema.returns) and not draws(node) and not any(True for _ in written_arguments(node))
+
+
+def draws(node: fx.Node) -> bool:
+    """Whether an operator takes random numbers."""
+    target = node.target
+    if not isinstance(target, OpOverload) or torch.Tag.nondeterministic_seeded not in target.tags:
+        return False
+    schema = target._schema
+    off = {"train": False, "training": False, "dropout_p": 0.0}
+    return not any(a.name in off and _value(node, schema, a) == off[a.name] for a in schema.arguments)
+
+
+def subgraphs(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> list[fx.GraphModule]:
+    """The sub-graphs that a higher-order operator is given."""
+    return [modules[str(n.target)] for n in node.all_input_nodes if n.op == "get_attr" and str(n.target) in modules]
+
+
+def _only_computes(module: fx.GraphModule) -> bool:
+    return all(n.op in ("placeholder", "output") or is_pure(n) for n in module.graph.nodes)
+
+
+def is_metadata_assertion(node: fx.Node) -> bool:
+    """What torch writes down before `.to()`: the dtype that the tensor has in this program in any case."""
+    return node.target is aten._assert_tensor_metadata.default
+
+
+def is_view(node: fx.Node) -> bool:
+    """Whether the result shows an argument's memory and nothing was computed from its data."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target._schema.is_mutable:
+        return False
+    returns = target._schema.returns
+    return bool(returns) and not _is_composite(target) and all(result.alias_info is not None for result in returns)
+
+
+def same_as(node: fx.Node) -> fx.Node | None:
+    """The argument that a conversion returned as it is: `x.to(dtype)` of a tensor that has it."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target._opname not in _CONVERSIONS:
+        return None
+    given = node.args[0]
+    before, after = (n.meta.get("val") if isinstance(n, fx.Node) else None for n in (given, node))
+    if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor) or len(node.args) > 4:
+        return None
+    if True in node.args[1:] or node.kwargs.get("copy") or before.layout is not torch.strided:
+        return None
+    alike = before.dtype == after.dtype and before.device == after.device and before.layout == after.layout
+    return given if alike and before.shape == after.shape and before.stride() == after.stride() else None  # type: ignore[return-value]
+
+
+_CONVERSIONS = frozenset({"to", "contiguous", "type_as"})
+
+
+def written_arguments(node: fx.Node) -> Iterator[fx.Node]:
+    """The arguments that an operator changes in place."""
+    target = node.target
+    if not isinstance(target, OpOverload) or target in _IN_PLACE_BUT_PURE:
+        return
+    schema = target._schema
+    for argument in schema.arguments:
+        is_write = argument.alias_info is not None and argument.alias_info.is_write
+        if is_write or (argument.name in _WRITES_STATISTICS and _is_training(node, schema)):
+            yield from _given(node, schema, argument)
+
+
+def _is_training(node: fx.Node, schema: Any) -> bool:
+    for argument in schema.arguments:
+        if argument.name in ("training", "train", "use_input_stats"):
+            value = _value(node, schema, argument)
+            return value is not False
+    return False
+
+
+def _value(node: fx.Node, schema: Any, argument: Any) -> Any:
+    index = schema.arguments.index(argument)
+    return node.args[index] if index < len(node.args) else node.kwargs.get(argument.name, argument.default_value)
+
+
+def _given(node: fx.Node, schema: Any, argument: Any) -> Iterator[fx.Node]:
+    """The nodes that a call has for one argument of its operator."""
+    value = _value(node, schema, argument)
+    for item in value if isinstance(value, (list, tuple)) else (value,):
+        if isinstance(item, fx.Node):
+            yield item
+
+
+def _is_composite(target: OpOverload) -> bool:
+    return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")

@@ -1,0 +1,140 @@
+"""What becomes of the effects that a later call may see: a second trace, from the state after the first, decides.
+
+The induction: the first trace says what the program does in the state that the user hands over. The second one says
+what it does in the state that this leaves. If both record the same program, and the second leaves the state as it was,
+each later call computes the same. Where the state holds sizes and tensors of the first call, the second trace takes
+them for what they are in any call: free_sizes.py, capture/carried.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dynamo_lite.capture.fingerprint import Fingerprint
+from dynamo_lite.errors import GraphBreak, InternalError
+from dynamo_lite.run import Run, traced
+from dynamo_lite.tracing import effects as effects_of
+from dynamo_lite.tracing import kept_sizes, kept_tensors
+from dynamo_lite.tracing.alike import is_made_alike
+from dynamo_lite.tracing.effect import Verdict
+from dynamo_lite.tracing.free_sizes import Cases, FreeSizes
+from dynamo_lite.tracing.journal import Change
+
+
+def settle_effects(run: Run) -> None:
+    """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
+    pending, dropped = run.effects.pending, run.drops
+    prints = None
+    if pending and run.drops:
+        for change in pending:
+            target = effects_of.describe_target(run.tracer, change)
+            run.tracer.note(f"{target} is changed; the program does not change it")
+    elif pending:
+        prints = _retrace_or_pass(run)
+        dropped = prints is None
+    verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
+    rests_on = None if prints is None else lambda change: kept_tensors.rests_on(change, prints)
+    run.records = [*effects_of.records(run.tracer, run.effects, verdict, rests_on), *run.lost]
+
+
+def _retrace_or_pass(run: Run) -> Fingerprint | None:
+    """A second trace decides on the pending effects. None if it says no, and the tracer lets that pass."""
+    try:
+        return retrace(run)
+    except GraphBreak:
+        targets = [effects_of.describe_target(run.tracer, change) for change in run.effects.pending]
+        passed = [run.tracer.lets_pass(f"{target} is changed; the program does not change it") for target in targets]
+        if not all(passed):
+            raise
+        return None
+
+
+def retrace(first: Run) -> Fingerprint:
+    """Trace again from the state after the first trace: a one-time initialisation does not happen again.
+
+    Raises the GraphBreak of a pending effect if a second trace changes anything that counts, or gives another program;
+    Kept if constants in the place of sizes may help.
+    """
+    if first.known is not None:
+        first.effects.pending = kept_sizes.fix(first.tracer, first.effects.pending)
+    prints = first.fingerprint()
+    sizes = kept_sizes.sizes_in(first.effects.pending)  # before others stand in their places
+    try:
+        _retrace(first, prints)
+    except GraphBreak as error:
+        facts = kept_sizes.facts_of(first.tracer, sizes) if first.known is None else None
+        if facts is None:
+            raise
+        raise kept_sizes.Kept(facts) from error
+    kept_tensors.note(first.tracer, first.effects.pending, prints)
+    return prints
+
+
+class _Differs(Exception):
+    """A second trace is not as the first."""
+
+
+def _retrace(first: Run, prints: Fingerprint) -> None:
+    pending = first.effects.pending
+    refused = kept_tensors.first_refused(first.tracer, pending, prints)
+    if not pending:
+        return
+    change, reason = refused or (pending[0], None)
+    try:
+        kept_tensors.check_shared(pending, prints)
+        free = FreeSizes(first.tracer, pending)
+        if not free.fits:
+            raise _Differs
+        cases = Cases(free.hints())
+        for hints in cases:
+            _again(first, prints, free, cases, hints)
+    except InternalError:
+        raise  # a bug of ours, not an effect of the program
+    except Exception as error:
+        raise effects_of.error(first.tracer, change, reason) from error
+
+
+def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints: Sequence[int]) -> None:
+    """One trace from the state after the first. Raises an exception if it differs from it."""
+
+    def started(run: Run) -> None:
+        if run.recorder.env is not None and first.recorder.env is not None:
+            guards = [fact for fact in first.recorder.env.core.facts if fact.kind == "guard"]
+            kept_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
+            free.place(run.recorder.env, hints)
+
+    call = (first.mod, first.root, first.inputs, first.specs)
+    options = {"tracer": type(first.tracer), "known": first.known}
+    with traced(*call, first.recorder.memory, prints, started=started, **options) as second:  # type: ignore[arg-type]
+        again = second.fingerprint(prints)
+        same = prints.program(first.outputs.values) == again.program(second.outputs.values)
+        same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
+        if not same or any(not _is_none(second, change, free) for change in second.effects.pending):
+            raise _Differs
+        _merge(first, second, free, cases)
+
+
+def _is_none(second: Run, change: Change, free: FreeSizes) -> bool:
+    """Whether a change of the second trace is none from then on."""
+    env = second.recorder.env
+    if free and env is not None and free.leaves_alike(change, env):
+        return True
+    return is_made_alike(change, second.tracer)
+
+
+def _merge(first: Run, second: Run, free: FreeSizes, cases: Cases) -> None:
+    """What the second trace rests on the program rests on."""
+    first.tracer.guards += [guard for guard in second.tracer.guards if guard not in first.tracer.guards]
+    first.recorder.layout_asked |= second.recorder.layout_asked
+    env, ours = second.recorder.env, first.recorder.env
+    if env is None or ours is None:
+        return
+    if any(fact.kind == "check" and free.about(fact.relation) for fact in env.core.facts):
+        raise _Differs  # an assertion about a size that an earlier call left
+    facts = [fact for fact in env.core.facts if fact.kind == "guard"]
+    kept_sizes.assume(ours, [fact for fact in facts if not free.about(fact.relation)])
+    if free:
+        values = {symbol: symbol.hint for symbol in env.core.symbols.values() if symbol.hint is not None}
+        answers = [fact.relation for fact in facts if free.about(fact.relation)]
+        if not cases.covered(answers, values, free.symbols):
+            raise _Differs
