@@ -462,13 +462,12 @@ def _left(name: str, change: Callable[[], Any], fails: bool) -> Any:
         return case(run)
 
     build.__name__ = f"left_changed_{name}"
-    if fails and name not in ("threads", "precision", "default_dtype"):
-        return raises(build)
-    return refused("global-state", "process-state")(build)
+    return raises(build) if fails else refused("global-state", "process-state")(build)
 
 
 globals().update(
-    {f"left_{name}_{fails}": _left(name, change, fails) for name, change in LEFT.items() for fails in (False, True)}
+    {f"left_{name}": _left(name, change, fails=False) for name, change in LEFT.items()}
+    | {f"failed_{name}": _left(name, LEFT[name], fails=True) for name in ("autocast_nesting", "gradients", "fast_path")}
 )
 
 CONTEXTS: dict[str, Callable[[], Any]] = {
