@@ -207,11 +207,11 @@ def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
 
 
 def _enter(recorder: Recorder, *args: Any) -> None:
-    recorder.autocast_nodes.append(recorder.marker(_enter_autocast, args))
+    recorder.enter_autocast(args)
 
 
 def _exit(recorder: Recorder, *_: Any) -> None:
-    recorder.marker(_exit_autocast, (recorder.autocast_nodes.pop(),))
+    recorder.exit_autocast()
 
 
 def _get_data(recorder: Recorder, tensor: torch.Tensor) -> torch.Tensor:

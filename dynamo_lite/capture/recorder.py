@@ -25,9 +25,12 @@ from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
     OpOverload,
+    _enter_autocast,
+    _exit_autocast,
     disable_autocast_cache,
     enable_python_dispatcher,
 )
+from dynamo_lite.capture.autocast_cache import AutocastCache
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.failures import internal, missing_data
@@ -76,7 +79,22 @@ class Recorder(Outside):
         self.worded_for: tuple[Exception, list[Any] | None] | None = None
         """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
         the example. None if eager's may be another."""
+        self.autocast_cache: AutocastCache | None = None  # within an autocast region
+        self._autocast_depth = 0
         self._stack = ExitStack()
+
+    def enter_autocast(self, args: tuple[Any, ...]) -> None:
+        """The program enters an autocast region. The program's casts are not kept (autocast_cache.py)."""
+        self.autocast_nodes.append(self.marker(_enter_autocast, (*args[:3], False)))
+        self._autocast_depth += 1
+        self.autocast_cache = self.autocast_cache or AutocastCache()
+
+    def exit_autocast(self) -> None:
+        """The program leaves the innermost autocast region."""
+        self.marker(_exit_autocast, (self.autocast_nodes.pop(),))
+        self._autocast_depth -= 1
+        if not self._autocast_depth:
+            self.autocast_cache = None
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
         """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
@@ -140,6 +158,8 @@ class Recorder(Outside):
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
+        if self.autocast_cache is not None:
+            self.autocast_cache.check(func, fake_args, _written(func, fake_args, fake_kwargs))
         if func._schema.is_mutable and remembers:
             memo.check_mutation(func, fake_args, fake_kwargs)
         out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (memo.MISS, None)
@@ -324,7 +344,9 @@ class Recorder(Outside):
         self.marked_grad = self.grad_enabled
         admit_higher_order_operators()
         stack.callback(torch._C._set_grad_enabled, self.grad_enabled)
-        stack.enter_context(disable_autocast_cache())
+        if self.memory is memo.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
+            stack.enter_context(disable_autocast_cache())
+        stack.callback(torch.clear_autocast_cache)  # it may hold stand-ins
         stack.enter_context(self.fake_mode)
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(FunctionMode(self))

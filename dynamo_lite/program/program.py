@@ -12,6 +12,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.errors import UnsupportedValue
+from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
 from dynamo_lite.program.wrappers import class_guards, undecomposable
@@ -32,6 +33,7 @@ class Program(ExportedProgram):
         check = InputCheck.of(self)
         module = super().module(check_guards=check_guards and check.is_checked_by_torch)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
+        restore_after_errors(module)
         return module
 
     def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:

@@ -263,6 +263,12 @@ REFUSALS: dict[str, Refusal] = {
         "After forward {target} is {new}; before it was {old}. The exported program cannot carry that.",
         'restore it before forward returns (use it as a context manager); effects="drop" says that losing it is fine.',
     ),
+    "autocast-cache": Refusal(
+        errors.UnsupportedEffect,
+        "{function} uses a parameter that autocast has cast before: eager goes on with that cast, of {what}, until the "
+        "outermost autocast region ends; the exported program casts at each use.",
+        "do so in an autocast region of its own, or give torch.autocast cache_enabled=False.",
+    ),
     "process-state": Refusal(
         errors.UnsupportedEffect,
         "{function} changes a setting of the whole process; the exported program cannot carry that.",

@@ -24,6 +24,8 @@ from dynamo_lite.capture import subclasses, wrappers
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
+    autocast,
+    compiling_flags,
     literals,
     marked,
     marked_constructors,
@@ -127,8 +129,9 @@ def _true(name: str) -> Rule:
     def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         if not tracer.sees_python and marked_constructors.is_asking():
             return False
-        if not tracer.in_library():
-            tracer.note(note)
+        if tracer.in_library():
+            return compiling_flags.compiling(tracer)
+        tracer.note(note)
         return True
 
     return rule
@@ -377,7 +380,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.TRUE_WHILE_TRACING, _true)
     rows |= _functions()
     rows |= of_distributed()
-    for part in (marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
+    for part in (autocast, marked, shared_memory, higher_order, sizes, sizes_in_c, size_keys, unbacked):
         rows |= part.table()
     rows |= literals.table(rows)
     return rows | numpy_rules.table(rows)

@@ -13,6 +13,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 from dynamo_lite.capture.modes import FunctionMode
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import compiling_flags
 from dynamo_lite.tracing.kinds import is_fake
 
 if TYPE_CHECKING:
@@ -34,9 +35,15 @@ def instance(tracer: Tracer, value: Any, classes: Any) -> None:
 def call_has_torch_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
     if tracer.in_library():
-        return NOT_HANDLED  # torch's own functions come to the mode by it
+        answer = compiling_flags.has_torch_function(tracer, lambda: _without_modes(fn, args, kwargs))
+        return NOT_HANDLED if answer is None else answer  # torch's own functions come to the mode by it
     if tracer.recorder.subclasses:
         _refuse(tracer)
+    return _without_modes(fn, args, kwargs)
+
+
+def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What eager answers; NOT_HANDLED where the program has function modes of its own."""
     modes = _get_current_function_mode_stack()
     if not all(isinstance(mode, FunctionMode) for mode in modes):
         return NOT_HANDLED

@@ -14,12 +14,29 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 
+def _autocast_nesting() -> int:
+    """How many autocast contexts are open."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def _set_autocast_nesting(depth: int) -> None:
+    while (now := _autocast_nesting()) != depth:
+        torch.autocast_decrement_nesting() if now > depth else torch.autocast_increment_nesting()
+    if not depth:
+        torch.clear_autocast_cache()
+
+
 class Switch(NamedTuple):
     """One global setting: its name for people, how to read it, how to set it."""
 
     name: str
     read: Callable[[], Any]
     write: Callable[[Any], Any]
+
+
+def _attribute(name: str, owner: Any, attribute: str) -> Switch:
+    return Switch(name, lambda: getattr(owner, attribute), lambda v: setattr(owner, attribute, v))
 
 
 def _autocast(device: str) -> list[Switch]:
@@ -56,6 +73,7 @@ _BACKENDS: dict[str, tuple[str, str]] = {
     "cudnn attention": ("_get_cudnn_sdp_enabled", "_set_sdp_use_cudnn"),
     "overrideable attention": ("_get_overrideable_sdp_enabled", "_set_sdp_use_overrideable"),
     "torch.backends.cuda.matmul.allow_tf32": ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
+    "torch.backends.mkldnn.deterministic": ("_get_mkldnn_deterministic", "_set_mkldnn_deterministic"),
     "torch.backends.cudnn.allow_tf32": ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
 }
 
@@ -65,6 +83,7 @@ SWITCHES: tuple[Switch, ...] = (
     Switch("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
     *_autocast("cpu"),
     *_autocast("cuda"),
+    Switch("the number of open autocast contexts", _autocast_nesting, _set_autocast_nesting),
     Switch("the autocast cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
     Switch(
         "deterministic algorithms",
@@ -74,6 +93,11 @@ SWITCHES: tuple[Switch, ...] = (
         ),
     ),
     Switch("anomaly mode", torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    _attribute("filling of uninitialized memory", torch.utils.deterministic, "fill_uninitialized_memory"),
+    _attribute("torch.backends.mha.get_fastpath_enabled()", torch.backends.mha, "_is_fastpath_enabled"),
+    _attribute("torch.backends.opt_einsum.enabled", torch.backends.opt_einsum, "enabled"),
+    _attribute("torch.backends.opt_einsum.strategy", torch.backends.opt_einsum, "strategy"),
+    Switch("the order of attention kernels", torch._C._get_sdp_priority_order, torch._C._set_sdp_priority_order),
     Switch("the precision of float32 products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     Switch("the number of threads", torch.get_num_threads, torch.set_num_threads),
     *_backend_switches(),

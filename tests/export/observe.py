@@ -41,14 +41,41 @@ class Observation:
     switches: tuple[Any, ...]
 
 
+def _autocast_depth() -> int:
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def _set_autocast_depth(depth: int) -> None:
+    while _autocast_depth() > depth:
+        torch.autocast_decrement_nesting()
+    torch.clear_autocast_cache()
+
+
+SWITCHES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
+    "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "autocast": (lambda: torch.is_autocast_enabled("cpu"), lambda v: torch.set_autocast_enabled("cpu", v)),
+    "autocast dtype": (lambda: torch.get_autocast_dtype("cpu"), lambda v: torch.set_autocast_dtype("cpu", v)),
+    "autocast cache": (torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+    "open autocast contexts": (_autocast_depth, _set_autocast_depth),
+    "deterministic": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "cudnn.benchmark": (torch._C._get_cudnn_benchmark, torch._C._set_cudnn_benchmark),
+    "mha fast path": (torch.backends.mha.get_fastpath_enabled, torch.backends.mha.set_fastpath_enabled),
+    "flash attention": (torch.backends.cuda.flash_sdp_enabled, torch.backends.cuda.enable_flash_sdp),
+    "number of threads": (torch.get_num_threads, torch.set_num_threads),
+    "anomaly mode": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+}
+
+
 def _switches() -> tuple[Any, ...]:
-    return torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu")
+    return tuple(read() for read, _ in SWITCHES.values())
 
 
 def _set_switches(values: tuple[Any, ...]) -> None:
-    torch.set_grad_enabled(values[0])
-    torch.set_default_dtype(values[1])
-    torch.set_autocast_enabled("cpu", values[2])
+    for (read, write), value in zip(SWITCHES.values(), values):
+        if read() != value:
+            write(value)
 
 
 def fresh_arguments(args: Args, seed: int, program: Any = None) -> Args:
@@ -187,8 +214,9 @@ def difference(
         return f"the output is {got.output}, eager's is {want.output}"
     if arguments and got.arguments != want.arguments:
         return f"the arguments are then {got.arguments}, with eager {want.arguments}"
-    if got.switches != want.switches:
-        return f"(grad mode, default dtype, autocast) are then {got.switches}, with eager {want.switches}"
+    for name, mine, theirs in zip(SWITCHES, got.switches, want.switches):
+        if mine != theirs:
+            return f"{name} is then {mine}, with eager {theirs}"
     for label, mine, theirs in (("output", got.outputs, want.outputs), ("argument", got.inputs, want.inputs)):
         for i, (x, y) in enumerate(zip(mine, theirs) if label == "output" or arguments else ()):
             if text := different_tensors(x, y):

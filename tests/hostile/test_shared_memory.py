@@ -41,7 +41,6 @@ def _with_other_weights(module: Any) -> Any:
 
 PROGRAMS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
     "buffer": (VIEWS["row"], changed_before),
-    "strided": (VIEWS["strided"], changed_before),
     "bytes": (VIEWS["other_dtype"], changed_before),
     "parameter": (lambda m: m.w[0], lambda m, x: x * m.v),
     "written": (lambda m: m.b[1:], lambda m, x: (m.v.add_(x), m.b * 1)[1]),
