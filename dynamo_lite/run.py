@@ -217,15 +217,33 @@ class Run:
                 self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
 
     def _check_gradients(self) -> None:
-        """An output that learns in eager learns in the program as well."""
+        """A gradient that flows in eager flows in the program as well."""
+        tracer, recorder = self.tracer, self.recorder
+        if tracer.saved_hooks:
+            region = lost_gradients.saved_in(recorder, self.inputs.leaves, tracer.saved_hooks)
+            if region is not None:
+                function = "torch.autograd.graph.saved_tensors_hooks"
+                text = "the saved_tensors_hooks do not run: no backward of the program calls them"
+                self._lose_gradient(tracer.refusal("gradient-hook", region.mark, function=function), text)
+        retained = lost_gradients.retained(self.outputs)
+        if retained is not None:
+            refusal = tracer.refusal("gradient-hook", (), function=f"Tensor.retain_grad of output {retained}")
+            self._lose_gradient(refusal, f"output {retained} keeps its gradient in eager, not in the program")
+        constant = lost_gradients.cut_constant(recorder, self.outputs)
+        if constant is not None:
+            refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
+            self._lose_gradient(refusal, f"no gradient flows through the constant {constant.fqn}")
         lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
         if lost:
             refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
-            text = f"output {lost[0]} has requires_grad in eager; the program's has not"
-            if not self.drops and not self.tracer.lets_pass(text):
-                raise refusal
-            self.refused_effects.append(refusal)
-            self.tracer.note(text)
+            self._lose_gradient(refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
+
+    def _lose_gradient(self, refusal: DynamoLiteError, text: str) -> None:
+        """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
+        if not self.drops and not self.tracer.lets_pass(text):
+            raise refusal
+        self.refused_effects.append(refusal)
+        self.tracer.note(text)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program returns. Refused where it rests on what the run's containers have not of the user's."""

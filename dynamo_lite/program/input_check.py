@@ -168,8 +168,10 @@ def _equal(given: Any, expected: Any) -> bool:
         return isinstance(given, int | float | torch.SymFloat | torch.SymBool)
     if type(given) is not type(expected):
         return False
-    if isinstance(expected, float) and math.isnan(expected):
-        return math.isnan(given)
+    if isinstance(expected, float):
+        if math.isnan(expected):
+            return math.isnan(given)
+        return bool(given == expected) and math.copysign(1.0, given) == math.copysign(1.0, expected)
     return bool(given == expected)
 
 

@@ -24,6 +24,8 @@ from dynamo_lite.capture import subclasses, wrappers
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
+    autograd_nodes,
+    lifetimes,
     literals,
     marked,
     marked_constructors,
@@ -198,8 +200,18 @@ def _has_hooks(module: nn.Module) -> bool:
 def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    others = {k: v for k, v in kwargs.items() if k not in own}
     tracer.note("torch.utils.checkpoint was captured as a plain call")
-    return tracer.vm.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in own})
+    tensors = [arg for arg in args[1:] if is_tensor(arg)]
+    # The reentrant one is an autograd.Function, whose results require grad only if a tensor that it is given does.
+    if kwargs.get("use_reentrant") is False or not torch.is_grad_enabled():
+        return tracer.vm.call(args[0], args[1:], others)
+    if others:
+        return NOT_HANDLED  # an error in eager
+    if any(autograd_nodes.requires_grad(tracer, tensor) for tensor in tensors):
+        return tracer.vm.call(args[0], args[1:], {})
+    with torch.no_grad():
+        return tracer.vm.call(args[0], args[1:], {})
 
 
 def call_lru_cache(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -295,6 +307,18 @@ def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return args[0].detach().requires_grad_(args[0].requires_grad)
 
 
+def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
+    found = run_native(fn, args, kwargs)
+    if tracer.in_library():
+        return found
+    tracer.heap.mark()
+    if any(map(tracer.heap.is_young, found)) and not tracer.heap.is_young(args[0]):
+        tracer.refuse("unrecordable-value", function="type.__subclasses__")
+    tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
+    return found
+
+
 def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """The program's pytree functions meet a class that only an export has registered, as a container."""
     tracer.refuse("registered-container", name=type(args[0]).__qualname__)
@@ -345,10 +369,14 @@ def _functions() -> dict[int, Rule]:
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,
         id(torch._C.TensorBase._is_view): call_is_view,
+        id(type.__dict__["__subclasses__"]): call_subclasses,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
+    for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
+        rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
         rows[id(getattr(torch._C, name))] = subclass_asked.call_has_torch_function
+    rows |= {id(fn): lifetimes.call_weak_reference for fn in lifetimes.callables()}
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
     checkpoint = sys.modules.get("torch.utils.checkpoint")

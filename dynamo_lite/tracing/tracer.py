@@ -22,6 +22,7 @@ from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.size_check import ambiguous
 from dynamo_lite.tracing import (
     addresses,
+    autograd_nodes,
     data_dependent,
     dropped_text,
     error_texts,
@@ -42,9 +43,11 @@ from dynamo_lite.tracing import (
 )
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
+from dynamo_lite.tracing.higher_order.autograd import SavedHooks
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
+from dynamo_lite.tracing.lifetimes import Lifetimes
 from dynamo_lite.tracing.lru import LruCaches
 from dynamo_lite.tracing.marks import Mark
 from dynamo_lite.tracing.modules import ModuleStack
@@ -79,8 +82,11 @@ class Tracer(Refusing):
         self.recorder = recorder
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
+        self.lifetimes = Lifetimes(self)
         self.listeners = Listeners()
         self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
+        self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
+        self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
@@ -160,8 +166,10 @@ class Tracer(Refusing):
         self.reads.call(fn, args, kwargs)
         if self.uses_texts and (type(fn) is not FunctionType or is_trusted(fn)) and key not in rules.skipped_always():
             unread_text.check_call(fn, args, kwargs)
-        if key in addresses.ORDERS:
-            addresses.check_order(self, args, kwargs)
+        if key in addresses.ORDERS and (answer := addresses.order(self, fn, args, kwargs)) is not NOT_HANDLED:
+            return answer
+        if self.graph_nodes and key not in rules.skipped_always():
+            autograd_nodes.check_call(self, fn, args)
         rule = self._rules.get(key)
         if rule is None and type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
             return rules.call_lru_cache(self, fn, args, kwargs)
@@ -175,6 +183,8 @@ class Tracer(Refusing):
                 return answer
             native.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
+            if isinstance(fn, type):
+                self.lifetimes.check_class(fn)
             if self.uses_arrays:
                 numpy_rules.refuse_unknown(self, fn, args)
             if type(fn) is torch.ScriptMethod:
@@ -223,7 +233,7 @@ class Tracer(Refusing):
             if type(owner) is range and key == "stop":
                 return self.ranges.get(id(owner), (owner, value))[1]
             if id(owner) in self.graph_nodes:
-                self.refuse("autograd-graph")
+                autograd_nodes.read(self, owner, key)
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
@@ -259,6 +269,9 @@ class Tracer(Refusing):
 
     def on_caught(self, error: BaseException) -> None:
         error_texts.check(self, error)
+        if self.lifetimes.are_seen:
+            self.raised = None  # it dies with the handler
+            self.lifetimes.check_caught(error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
         """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""
@@ -284,6 +297,8 @@ class Tracer(Refusing):
         return result
 
     def on_formatted(self, text: str) -> str:
+        if self.graph_nodes:
+            autograd_nodes.check_text(self, text)
         return self.texts.made(text)
 
     def on_text(self, parts: list[str]) -> str:

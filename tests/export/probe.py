@@ -35,7 +35,8 @@ class Case:
 
     `also` holds further arguments, which the program must get right or reject. `returned` says that the containers that
     the program changes come back as outputs, so that the caller's own may stay as they were. `dynamic_shapes` is in
-    torch.export's language; with it, `also` may hold arguments of other sizes.
+    torch.export's language; with it, `also` may hold arguments of other sizes. `gradients` compares what a backward()
+    from the outputs leaves in the `.grad` of arguments, parameters and buffers.
     """
 
     program: Any
@@ -44,6 +45,7 @@ class Case:
     also: list[Args] = field(default_factory=list)
     returned: bool = False
     dynamic_shapes: Any = None
+    gradients: bool = False
 
 
 @dataclass(frozen=True)
