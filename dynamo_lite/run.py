@@ -227,8 +227,7 @@ class Run:
                 self._lose_gradient(tracer.refusal("gradient-hook", region.mark, function=function), text)
         retained = lost_gradients.retained(self.outputs)
         if retained is not None:
-            refusal = tracer.refusal("gradient-hook", (), function=f"Tensor.retain_grad of output {retained}")
-            self._lose_gradient(refusal, f"output {retained} keeps its gradient in eager, not in the program")
+            tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
         constant = lost_gradients.cut_constant(recorder, self.outputs)
         if constant is not None:
             refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)

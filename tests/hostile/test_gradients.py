@@ -63,6 +63,16 @@ def test_a_question_that_a_parameter_decides_is_not_guarded() -> None:
     program(leaf(2, 3))
 
 
+def test_an_output_that_does_not_retain_its_gradient_is_noted() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.retain_grad()
+        return y
+
+    trace = dynamo_lite.trace(f, (leaf(3),))
+    assert any("output 0 retains its gradient in eager" in note for note in trace.notes)
+
+
 def test_a_hook_of_a_module_is_named() -> None:
     model = Two()
     model.first.register_full_backward_hook(lambda module, grad_input, grad_output: None)
