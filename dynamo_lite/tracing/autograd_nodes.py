@@ -7,11 +7,15 @@ becomes a guard. A hook on a node would run in the backward, which an exported p
 
 from __future__ import annotations
 
+import dis
+import inspect
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from dynamo_lite.interpreter.doors import original_code
 from dynamo_lite.program.size_check import ambiguous, input_paths
 from dynamo_lite.tracing import dropped_text, lost_gradients
 from dynamo_lite.tracing.kinds import is_fake, is_wrapped
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
 _HOOKS = frozenset({"register_hook", "register_prehook"})
+_MODULE_HOOKS = ("full_backward_hooks", "non_full_backward_hooks", "backward_pre_hooks")
+"""Variables of nn.Module._call_impl (torch/nn/modules/module.py, 2.13.0)."""
 _FLAGS = frozenset({"is_leaf", "retains_grad"})
 FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
@@ -28,7 +34,10 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 def read(tracer: Tracer, node: Any, key: str) -> None:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
     if key in _HOOKS:
-        tracer.refuse("gradient-hook", function=_hook(tracer, key))
+        hooks = _hooks_of_the_module(tracer)
+        if not hooks or not all(map(_returns_nothing, hooks)):
+            tracer.refuse("gradient-hook", function=_hook(tracer, key))
+        tracer.note(f"{_hook(tracer, key)} is not part of the program; it returns nothing, so it changes no gradient")
     if not tracer.in_library():
         tracer.refuse("autograd-graph")
 
@@ -38,6 +47,39 @@ def _hook(tracer: Tracer, key: str) -> str:
         return f"{key}() of a grad_fn"
     path, name = next(reversed(tracer.modules.current.values()), ("", ""))
     return f"a backward hook of the module {path!r}, a {name}" if path else f"a backward hook of the module, a {name}"
+
+
+def _hooks_of_the_module(tracer: Tracer) -> list[Any]:
+    """The backward hooks that nn.Module is about to register; [] where the program itself registers one."""
+    frame = tracer.vm.frame
+    while frame is not None and str(frame.globals.get("__name__", "")).startswith("torch."):
+        names = frame.f_locals()
+        if "non_full_backward_hooks" in names:
+            return [hook for name in _MODULE_HOOKS for hook in names[name]]
+        frame = frame.back
+    return []
+
+
+def _returns_nothing(hook: Any) -> bool:
+    """Whether a hook only looks: each of its returns is of None, and it calls no method that works in place."""
+    while isinstance(hook, partial):
+        hook = hook.func
+    code = getattr(getattr(hook, "__func__", hook), "__code__", None)
+    if code is None:
+        return False
+    code = original_code(code)
+    if code.co_flags & inspect.CO_GENERATOR:
+        return False
+    before: dis.Instruction | None = None
+    for at in dis.get_instructions(code):
+        if at.opname == "RETURN_CONST" and at.argval is not None:
+            return False
+        if at.opname == "RETURN_VALUE":
+            none = before is not None and before.opname == "LOAD_CONST" and before.argval is None
+            if not none or at.is_jump_target:
+                return False
+        before = at
+    return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
 def check_call(tracer: Tracer, fn: Any, args: tuple[Any, ...]) -> None:

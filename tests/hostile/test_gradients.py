@@ -75,14 +75,14 @@ def test_an_output_that_does_not_retain_its_gradient_is_noted() -> None:
 
 def test_a_hook_of_a_module_is_named() -> None:
     model = Two()
-    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: grad_input)
     with pytest.raises(GraphBreak, match="a backward hook of the module 'first'"):
         dynamo_lite.export(model, (torch.randn(2, 3),))
 
 
 def test_without_gradients_a_hook_does_not_matter() -> None:
     model = Two()
-    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: grad_input)
     with torch.no_grad():
         program = dynamo_lite.export(model, (torch.randn(2, 3),)).module()
         x = torch.randn(2, 3)

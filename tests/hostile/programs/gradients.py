@@ -52,6 +52,30 @@ def full_backward_hook_of_the_root():
     return grad(model)
 
 
+@equal
+def full_backward_hook_that_only_looks():
+    seen = []
+
+    def look(module, grad_input, grad_output):
+        seen.append(len(grad_output))
+
+    model = Two()
+    model.first.register_full_backward_hook(look)
+    model.second.register_backward_hook(lambda module, grad_input, grad_output: None)
+    model.register_full_backward_pre_hook(lambda module, grad_output: None)
+    return grad(model)
+
+
+@refused("gradient-hook")
+def full_backward_hook_that_works_in_place():
+    def halve(module, grad_input, grad_output):
+        grad_input[0].mul_(0.5)
+
+    model = Two()
+    model.first.register_full_backward_hook(halve)
+    return grad(model)
+
+
 @refused("gradient-hook")
 def full_backward_pre_hook():
     model = Two()
