@@ -41,6 +41,7 @@ from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
+from dynamo_lite.tracing.key_orders import KeyOrders
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
 from dynamo_lite.tracing.refusing import Abort
@@ -153,6 +154,7 @@ class Run:
         leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
+        tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_text.refused(tracer.refuse_text, in_operator, tracer.texts)
@@ -208,6 +210,16 @@ class Run:
             raise abort.error from None
 
     def _check_switches(self, state: TorchState) -> None:
+        listeners = self.tracer.listeners
+        listener = listeners.read_by(self.tracer.reads.places)
+        if listener is not None:
+            kind = getattr(listener, "__qualname__", type(listener).__qualname__)
+            raise self.tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
+        rows = listeners.changed_filters()
+        if any(row is not None and row[0] == "error" for row in rows):
+            self._lose("setting", "the filters of warnings", "without", "with one that raises", "global-state")
+        elif rows:
+            self.tracer.note("the filters of warnings are changed; the program does not change them")
         for name, before, now in state.changed():
             self._lose("setting", name, str(before), str(now), "global-state")
         for variable, before in self.tracer.context_values.items():

@@ -27,7 +27,7 @@ def layout_guards(
     """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
 
     stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset", "conj", "neg": what the program has asked.
+    asked: "contiguity", "strides", "offset", "conj", "neg", "inference": what the program has asked.
     sources: how each symbol is read off the inputs.
     """
     guards: list[str] = []
@@ -40,6 +40,8 @@ def layout_guards(
             guards.append(f"{path}.is_contiguous()")
         if "conj" in asked and fake.is_complex():
             guards.append(f"{path}.is_conj() is {leaf.is_conj()}")
+        if "inference" in asked:
+            guards.append(f"{path}.is_inference() is {leaf.is_inference()}")
         if "neg" in asked and (fake.is_floating_point() or fake.is_complex()):
             guards.append(f"{path}.is_neg() is {leaf.is_neg()}")
         if "offset" in asked and isinstance(fake.storage_offset(), int):

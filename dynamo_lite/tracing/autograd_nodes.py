@@ -118,6 +118,23 @@ def flag(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
     return value
 
 
+def check_base(tracer: Tracer, owner: torch.Tensor, base: Any) -> None:
+    """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
+    for tensor in (owner, base, vars(owner).get("_dynamo_lite_base")):
+        number = None if tensor is None else tracer.recorder.input_number(tensor)
+        if number is not None:
+            is_view(tracer, number)
+
+
+def is_view(tracer: Tracer, number: int) -> bool:
+    """Whether a flat input is a view; it holds for inputs like the example's. Refuses to name the base of one."""
+    found = bool(tracer.inputs.leaves[number]._is_view())
+    if found:
+        tracer.refuse("autograd-graph")
+    _guard(tracer, number, "_base is None")
+    return found
+
+
 def requires_grad(tracer: Tracer, tensor: torch.Tensor) -> bool:
     """Whether a tensor of the program requires grad, where a rule asks for the program."""
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))

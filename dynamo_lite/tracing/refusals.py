@@ -228,7 +228,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,
-        "The program looks into the autograd graph (Tensor.grad_fn), which a recording does not have as eager has it.",
+        "The program looks into the autograd graph (Tensor.grad_fn, the base of a view), which a recording does not "
+        "have as eager has it.",
         "ask requires_grad instead, or look at the graph outside of forward.",
     ),
     "tensor-data-assigned": Refusal(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import builtins
 import contextvars
 import copy
+import gc
 import importlib
 import io
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,7 @@ from dynamo_lite.tracing import (
     autograd_nodes,
     lifetimes,
     literals,
+    log_calls,
     marked,
     marked_constructors,
     numpy_arrays,
@@ -44,7 +47,7 @@ from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
-from dynamo_lite.tracing.printing import call_print, call_print_exception, call_warn
+from dynamo_lite.tracing.printing import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.trusted import is_trusted_module
@@ -96,7 +99,7 @@ def _skip(name: str) -> Rule:
 
 def skipped_always() -> set[int]:
     """The ids of the callables that are skipped whatever they are given."""
-    return set(_from_table(skipped.SKIPPED, _skip))
+    return set(_from_table((*skipped.SKIPPED, *skipped.LOGGING), _skip))
 
 
 def _unrecordable(name: str) -> Rule:
@@ -273,7 +276,12 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
 
 def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._is_view: autograd does not know that a result from memory is one (capture/memo.py)."""
-    return True if is_tensor(args[0]) and "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+    if not is_tensor(args[0]) or tracer.in_library():
+        return NOT_HANDLED
+    number = tracer.recorder.input_number(args[0])
+    if number is not None:
+        return autograd_nodes.is_view(tracer, number)
+    return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
 
 
 def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -319,6 +327,12 @@ def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return found
 
 
+def call_collect(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """gc.collect(): how many objects it finds depends on the rest of the process."""
+    found = run_native(fn, args, kwargs)
+    return found if tracer.in_library() else tracer.unrecordable("gc.collect")
+
+
 def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """The program's pytree functions meet a class that only an export has registered, as a container."""
     tracer.refuse("registered-container", name=type(args[0]).__qualname__)
@@ -356,6 +370,8 @@ def _functions() -> dict[int, Rule]:
         id(builtins.hash): call_hash,
         id(builtins.print): call_print,
         id(traceback.print_exception): call_print_exception,
+        id(warnings.catch_warnings.__enter__): call_catch_warnings,
+        id(gc.collect): call_collect,
         id(str.join): call_text_reader,
         id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
@@ -391,6 +407,7 @@ def _functions() -> dict[int, Rule]:
 def table() -> dict[int, Rule]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _from_table(skipped.SKIPPED, _skip)
+    rows |= _from_table(skipped.LOGGING, log_calls.rule)
     rows |= _from_table(skipped.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped.UNRECORDABLE, _unrecordable)
     rows |= _from_table(skipped.GLOBAL_RNG, _refusal("global-rng"))

@@ -38,6 +38,8 @@ def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
         return autograd_nodes.flag(tracer, owner, key, value)
     if key == "_version":
         tracer.refuse("unrecordable-value", function="Tensor._version")
+    if key == "_base":
+        autograd_nodes.check_base(tracer, owner, value)
     if key == "_base" and value is None:
         return vars(owner).get("_dynamo_lite_base")  # of a view that came from memory (capture/memo.py)
     return value

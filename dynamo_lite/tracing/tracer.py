@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, FunctionType
+from types import CellType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -19,6 +19,7 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
+from dynamo_lite.interpreter.tracebacks import is_stub
 from dynamo_lite.program.size_check import ambiguous
 from dynamo_lite.tracing import (
     addresses,
@@ -64,6 +65,7 @@ from dynamo_lite.tracing.writes import Writes
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
+_OF_A_FRAME = frozenset({"f_locals", "f_back"})
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -84,6 +86,7 @@ class Tracer(Refusing):
         self.writes = Writes(self)
         self.lifetimes = Lifetimes(self)
         self.listeners = Listeners()
+        self.journal.on_rollback(self.listeners.restore_filters)
         self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
         self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
         self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
@@ -234,6 +237,8 @@ class Tracer(Refusing):
                 return self.ranges.get(id(owner), (owner, value))[1]
             if id(owner) in self.graph_nodes:
                 autograd_nodes.read(self, owner, key)
+            if key in _OF_A_FRAME and type(owner) is FrameType:
+                self._read_frame(owner, key)
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
@@ -319,6 +324,11 @@ class Tracer(Refusing):
         return self.inputs_are_one(*numbers)
 
     # ---- reads
+
+    def _read_frame(self, frame: FrameType, key: str) -> None:
+        """The frames of a traceback have names and lines, and no variables (interpreter/tracebacks.py)."""
+        if is_stub(frame.f_code):
+            self.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
 
     def _first_read(self, owner: Any, key: Any) -> None:
         """Remember that `key` was read before the program wrote it, unless it cannot be hashed (a slice)."""
