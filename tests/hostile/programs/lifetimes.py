@@ -8,8 +8,6 @@ import gc
 import sys
 import weakref
 
-from torch import nn
-
 from tests.export.probe import equal, refused, t
 
 
@@ -403,19 +401,6 @@ def weak_tensor_dict():
 
 
 @equal
-def weak_module():
-
-    def f(x):
-        m = nn.Linear(3, 3)
-        r = weakref.ref(m)
-        y = m(x)
-        del m
-        return x + 1 if r() is None else x - 1
-
-    return (f, (t(3),))
-
-
-@equal
 def weak_closure():
 
     def f(x):
@@ -580,23 +565,6 @@ def weak_list_pop():
         d = [Thing()]
         r = weakref.ref(d[0])
         d.pop()
-        return x * (r() is None)
-
-    return (f, (t(3),))
-
-
-@equal
-def del_exc_in_except():
-
-    def f(x):
-
-        class D(Exception):
-            pass
-
-        try:
-            raise D
-        except D as e:
-            r = weakref.ref(e)
         return x * (r() is None)
 
     return (f, (t(3),))

@@ -113,7 +113,7 @@ def filter_state():
     f = F()
     log = logger("a")
     log.addFilter(f)
-    return (M(f=f, log=l), (t(3),))
+    return (M(f=f, log=log), (t(3),))
 
 
 @refused("python-state")

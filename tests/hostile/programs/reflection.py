@@ -11,7 +11,7 @@ import traceback
 import torch
 from torch import nn
 
-from tests.export.probe import Case, equal, refused, sound, t
+from tests.export.probe import Case, equal, refused, t
 
 
 class Base(nn.Module):
@@ -703,15 +703,6 @@ def size_plus_bool():
         return x * (x.shape[0] + (n > 2))
 
     return (f, (t(3), 4))
-
-
-@sound()
-def pin():
-
-    def f(x):
-        return torch.tensor([x.sum()], pin_memory=True)
-
-    return (f, (t(3),))
 
 
 @equal
