@@ -58,9 +58,13 @@ class Lifetimes:
 
     def check_caught(self, error: BaseException) -> None:
         """The program handles an exception. In CPython its traceback keeps the variables of the frames that it left."""
-        traceback = error.__traceback__
-        if self._by_program and traceback is not None and traceback.tb_next is not None:
-            self._tracer.refuse("object-lifetime", what="an exception that left a function: its traceback")
+        if not self._by_program or error.__traceback__ is None:
+            return
+        left = error.__traceback__.tb_next
+        while left is not None:  # a library's functions hold what they were given
+            if not rules.in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
+                self._tracer.refuse("object-lifetime", what="an exception that left a function: its traceback")
+            left = left.tb_next
 
 
 def call_weak_reference(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -117,7 +117,7 @@ def state_of(listener: Any) -> tuple[set[int], set[tuple[int, str]]]:
     todo = [listener.__func__, listener.__self__] if isinstance(listener, MethodType) else [listener]
     for part in todo:
         ids.add(id(part))
-        ids |= {id(value) for value in getattr(part, "__dict__", {}).values() if isinstance(value, _STATE)}
+        ids |= {id(value) for value in getattr(part, "__dict__", {}).values() if issubclass(type(value), _STATE)}
         functions = [part] if isinstance(part, FunctionType) else []
         for cls in type(part).__mro__ if not functions else ():
             if not _is_logging(cls) and cls.__module__ not in sys.stdlib_module_names:
@@ -133,4 +133,4 @@ def state_of(listener: Any) -> tuple[set[int], set[tuple[int, str]]]:
 
 
 def _is_state(value: Any) -> bool:
-    return value is not None and not isinstance(value, (ModuleType, FunctionType, type))
+    return value is not None and not issubclass(type(value), (ModuleType, FunctionType, type))

@@ -118,7 +118,7 @@ class Reads:
         place = (how, id(owner), key)
         if how in _WHOLE:
             self.shown.setdefault(id(owner), len(self.written))
-            if self.key_orders is not None and isinstance(owner, dict):
+            if self.key_orders is not None and issubclass(type(owner), dict):
                 self.key_orders.look(owner)
         if place not in self.places and place not in self.written:
             self.places[place] = self._site()

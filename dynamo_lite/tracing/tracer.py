@@ -186,7 +186,7 @@ class Tracer(Refusing):
                 return answer
             native.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
-            if isinstance(fn, type):
+            if issubclass(type(fn), type):
                 self.lifetimes.check_class(fn)
             if self.uses_arrays:
                 numpy_rules.refuse_unknown(self, fn, args)
