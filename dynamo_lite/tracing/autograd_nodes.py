@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from dynamo_lite.interpreter.doors import original_code
-from dynamo_lite.program.size_check import ambiguous, input_paths
+from dynamo_lite.program.size_check import ambiguous
 from dynamo_lite.tracing import dropped_text, lost_gradients
 from dynamo_lite.tracing.kinds import is_fake, is_wrapped
 
@@ -155,7 +155,7 @@ def _guard_all(tracer: Tracer, owner: torch.Tensor) -> None:
 def _guard(tracer: Tracer, number: int, text: str) -> None:
     """Adds the guard `L['x'].<text>` on a flat input."""
     inputs = tracer.inputs
-    paths = input_paths(inputs.spec, inputs.arg_names, inputs.leaves)
+    paths = inputs.key_paths
     if ambiguous(paths):  # torch cannot write a guard on these
         tracer.refuse("autograd-graph")
     guard = f"L{torch.utils._pytree.keystr(paths[number])}.{text}"
