@@ -20,6 +20,7 @@ from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.dynamic_shapes import read_call
+from dynamo_lite.program.program import Program
 from dynamo_lite.run import Run, traced
 from dynamo_lite.second_trace import settle_effects
 from dynamo_lite.torch_errors import catchable_as_torch
@@ -139,6 +140,9 @@ def capture(
             program, run = attempt()
         except Kept as kept:
             program, run = attempt(kept.facts)
+    orders = run.tracer.reads.key_orders
+    if orders is not None and isinstance(program, Program):
+        program.key_orders = orders.asked()
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)

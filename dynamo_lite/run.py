@@ -40,6 +40,7 @@ from dynamo_lite.tracing.container_functions import ContainerFunctions
 from dynamo_lite.tracing.context import TraceContext
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.effects import Effects
+from dynamo_lite.tracing.key_orders import KeyOrders
 from dynamo_lite.tracing.marks import frames_at
 from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
@@ -155,6 +156,7 @@ class Run:
         leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
+        tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_text.refused(tracer.refuse_text, in_operator, tracer.texts)
@@ -212,6 +214,16 @@ class Run:
             raise abort.error from None
 
     def _check_switches(self, state: TorchState) -> None:
+        listeners = self.tracer.listeners
+        listener = listeners.read_by(self.tracer.reads.places)
+        if listener is not None:
+            kind = getattr(listener, "__qualname__", type(listener).__qualname__)
+            raise self.tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
+        rows = listeners.changed_filters()
+        if any(row is not None and row[0] == "error" for row in rows):
+            self._lose("setting", "the filters of warnings", "without", "with one that raises", "global-state")
+        elif rows:
+            self.tracer.note("the filters of warnings are changed; the program does not change them")
         for name, before, now in state.changed():
             self._lose("setting", name, str(before), str(now), "global-state")
         for variable, before in self.tracer.context_values.items():
@@ -221,17 +233,34 @@ class Run:
                 self._lose("setting", target, effects_of.describe(before), effects_of.describe(now), "global-state")
 
     def _check_gradients(self) -> None:
-        """An output that learns in eager learns in the program as well. (The second of two is no program.)"""
+        """A gradient that flows in eager flows in the program as well. (The second of two runs is no program.)"""
         if self.recorder.earlier is not None:
             return
+        tracer, recorder = self.tracer, self.recorder
+        if tracer.saved_hooks:
+            region = lost_gradients.saved_in(recorder, self.inputs.leaves, tracer.saved_hooks)
+            if region is not None:
+                function = "torch.autograd.graph.saved_tensors_hooks"
+                text = "the saved_tensors_hooks do not run: no backward of the program calls them"
+                self._lose_gradient(tracer.refusal("gradient-hook", region.mark, function=function), text)
+        retained = lost_gradients.retained(self.outputs)
+        if retained is not None:
+            tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
+        constant = lost_gradients.cut_constant(recorder, self.outputs)
+        if constant is not None:
+            refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
+            self._lose_gradient(refusal, f"no gradient flows through the constant {constant.fqn}")
         lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
         if lost:
             refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
-            text = f"output {lost[0]} has requires_grad in eager; the program's has not"
-            if not self.drops and not self.tracer.lets_pass(text):
-                raise refusal
-            self.refused_effects.append(refusal)
-            self.tracer.note(text)
+            self._lose_gradient(refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
+
+    def _lose_gradient(self, refusal: DynamoLiteError, text: str) -> None:
+        """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
+        if not self.drops and not self.tracer.lets_pass(text):
+            raise refusal
+        self.refused_effects.append(refusal)
+        self.tracer.note(text)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program returns. Refused where it rests on what the run's containers have not of the user's."""

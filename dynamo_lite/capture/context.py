@@ -25,6 +25,9 @@ class NodeContext(Protocol):
     def torch_fn(self) -> tuple[str, str] | None:
         """(unique name, "type.function") of the torch function that was called; None lets the recorder answer."""
 
+    def mark(self) -> Any:
+        """Where the program is, for an error that is found when the run is over."""
+
     def natively(self) -> AbstractContextManager[Any]:
         """Around code of a tensor class that the program runs again, and that is not to be looked into."""
 
@@ -53,6 +56,9 @@ class NoContext:
 
     def torch_fn(self) -> tuple[str, str] | None:
         return None
+
+    def mark(self) -> Any:
+        return ()
 
     def natively(self) -> AbstractContextManager[Any]:
         return nullcontext()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import torch
 from torch import fx, nn
@@ -36,6 +37,7 @@ class Lifted:
     fake: torch.Tensor
     node: fx.Node
     persistent: bool | None = None
+    mark: Any = ()  # where the program first used a constant that requires grad
 
 
 @dataclass(frozen=True)

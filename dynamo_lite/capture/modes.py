@@ -202,6 +202,21 @@ def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
     return tensor.storage_offset()
 
 
+def _is_conj(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout_asked.add("conj")
+    return torch.is_conj(tensor)
+
+
+def _is_inference(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout_asked.add("inference")
+    return torch.is_inference(tensor)
+
+
+def _is_neg(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout_asked.add("neg")
+    return torch.is_neg(tensor)
+
+
 def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
     torch._C._set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
 
@@ -256,6 +271,9 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.stride: _stride,
     torch.Tensor.storage_offset: _storage_offset,
     torch.Tensor.is_contiguous: _is_contiguous,
+    **dict.fromkeys((torch.Tensor.is_conj, torch.is_conj), _is_conj),
+    **dict.fromkeys((torch.Tensor.is_inference, torch.is_inference), _is_inference),
+    **dict.fromkeys((torch.Tensor.is_neg, torch.is_neg), _is_neg),
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.random_: _random_between,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]

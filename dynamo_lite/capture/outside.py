@@ -247,6 +247,8 @@ class Outside(GraphWriter):
             fqn = self._fresh_fqn("lifted_tensor")
         (name,) = lifted_names([("c_", fqn)], self._used_names)
         lifted = self._lift(tensor, LiftedKind.CONSTANT, fqn, name)
+        if tensor.requires_grad:
+            lifted.mark = self.context.mark()
         if shows_foreign_memory(tensor):
             self.keep.append(tensor)  # known by its id
             lifted.tensor = copied(tensor)

@@ -79,7 +79,8 @@ class Observer:
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         """The program is about to learn something of `owner` other than by reading one value of it.
 
-        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "keys" (those of a dict), "truth",
+        `how` is "length", "items" (what it holds, in order: iteration, unpacking), "arguments" (a dict's items, for a
+        call), "keys" (those of a dict), "truth",
         "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
         it, at any depth), "is" (whether it is the object `key`), or "attr" (the attribute `key` was asked for and is
         not there).

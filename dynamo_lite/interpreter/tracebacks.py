@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OWN_FOLDERS = tuple(os.path.join(_PACKAGE, name, "") for name in ("interpreter", "tracing", "capture"))
 """The code of the interpreter and of its observers: no frame of it is the program's."""
+_RECORDING = os.path.join(_PACKAGE, "capture", "")
+"""The code that runs operators: what it calls makes stand-ins, where an operator has no Python frames at all."""
 _SHOW_OWN = bool(os.environ.get("DYNAMO_LITE_INTERPRETER_FRAMES"))
 """For whoever debugs the interpreter itself."""
 
@@ -142,11 +144,14 @@ def without_own_frames(vm: Interpreter, traceback: TracebackType | None) -> tupl
     """
     clean = vm.clean_traceback
     kept: list[TracebackType] = []
-    rest = traceback
+    rest, in_operator = traceback, False
     while rest is not None:
         if rest is clean:  # never None here
             break
-        if not is_own_code(rest.tb_frame.f_code):
+        code = rest.tb_frame.f_code
+        if is_own_code(code):
+            in_operator = in_operator or code.co_filename.startswith(_RECORDING)
+        elif not in_operator:
             kept.append(rest)
         rest = rest.tb_next
     from_inner = rest is not None

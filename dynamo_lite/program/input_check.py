@@ -35,6 +35,7 @@ class InputCheck:
     expected: list[Any]
     sizes: SizeCheck | None = None
     is_checked_by_torch: bool = True
+    key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
 
     @classmethod
     def of(cls, program: ExportedProgram) -> InputCheck:
@@ -53,7 +54,8 @@ class InputCheck:
         is_checked_by_torch = not ambiguous(paths)
         if program.range_constraints or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
-        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch)
+        orders = getattr(program, "key_orders", ())
+        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
         """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
@@ -67,6 +69,8 @@ class InputCheck:
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises InputMismatch naming the input, what was expected and what was given."""
         self._check_names(args, kwargs)
+        for path, keys in self.key_orders:
+            self._check_order(path, keys, (args, kwargs))
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
         self._compare("", given_tree, self.in_spec, iter(self.expected))
         if self.sizes is not None:
@@ -84,6 +88,25 @@ class InputCheck:
             raise InputMismatch(
                 f"The program takes the keyword arguments {sorted(wanted)}; {sorted(kwargs)} were given."
             )
+
+    def _check_order(self, path: tuple[Any, ...], keys: tuple[Any, ...], given: Any) -> None:
+        """A dict whose order the program has looked at; one of another structure is for `_compare`."""
+        for step in path:
+            try:
+                given = given[step]
+            except (LookupError, TypeError):
+                return
+        found = [key for key in given if key in keys] if isinstance(given, dict) else []
+        if len(found) == len(keys) and found != list(keys):
+            what = "The keyword arguments" if path == (1,) else f"The keys of {self._name(path)}"
+            raise InputMismatch(
+                f"{what} have to be in the order {', '.join(map(str, keys))}, which the program has looked at; "
+                f"given {', '.join(map(str, found))}."
+            )
+
+    def _name(self, path: tuple[Any, ...]) -> str:
+        first = self.arg_names[path[1]] if path[0] == 0 and path[1] < len(self.arg_names) else str(path[1])
+        return first + "".join(f"[{step!r}]" for step in path[2:])
 
     def _compare(self, path: str, given: Any, spec: pytree.TreeSpec, expected: Iterator[Any]) -> None:
         """Walks what was given beside the structure to the first difference; `expected` are the leaves to come."""
@@ -168,8 +191,10 @@ def _equal(given: Any, expected: Any) -> bool:
         return isinstance(given, int | float | torch.SymFloat | torch.SymBool)
     if type(given) is not type(expected):
         return False
-    if isinstance(expected, float) and math.isnan(expected):
-        return math.isnan(given)
+    if isinstance(expected, float):
+        if math.isnan(expected):
+            return math.isnan(given)
+        return bool(given == expected) and math.copysign(1.0, given) == math.copysign(1.0, expected)
     return bool(given == expected)
 
 

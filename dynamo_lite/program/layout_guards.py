@@ -17,12 +17,17 @@ from symbolic_shapes import Symbol, symbols_of, to_python
 from symbolic_shapes.torch_env import TorchShapeEnv
 
 
-def layout_guards(inputs: FlatInputs, stand_ins: Sequence[Any], asked: Collection[str], env: TorchShapeEnv | None,
-                  sources: Mapping[Symbol, str]) -> list[str]:
+def layout_guards(
+    inputs: FlatInputs,
+    stand_ins: Sequence[Any],
+    asked: Collection[str],
+    env: TorchShapeEnv | None,
+    sources: Mapping[Symbol, str],
+) -> list[str]:
     """Python over `L['name']` that holds for inputs which lie in memory as the example's do.
 
     stand_ins: along `inputs.leaves`, the FakeTensors whose strides are expressions of the sizes.
-    asked: "contiguity", "strides", "offset": what the program has asked.
+    asked: "contiguity", "strides", "offset", "conj", "neg", "inference": what the program has asked.
     sources: how each symbol is read off the inputs.
     """
     guards: list[str] = []
@@ -33,6 +38,12 @@ def layout_guards(inputs: FlatInputs, stand_ins: Sequence[Any], asked: Collectio
             guards += _strides(path, fake, env, sources)
         elif "contiguity" in asked and fake.dim():
             guards.append(f"{path}.is_contiguous()")
+        if "conj" in asked and fake.is_complex():
+            guards.append(f"{path}.is_conj() is {leaf.is_conj()}")
+        if "inference" in asked:
+            guards.append(f"{path}.is_inference() is {leaf.is_inference()}")
+        if "neg" in asked and (fake.is_floating_point() or fake.is_complex()):
+            guards.append(f"{path}.is_neg() is {leaf.is_neg()}")
         if "offset" in asked and isinstance(fake.storage_offset(), int):
             guards.append(f"{path}.storage_offset() == {fake.storage_offset()}")
     return guards

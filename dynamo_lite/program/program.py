@@ -25,9 +25,11 @@ class Program(ExportedProgram):
     are what a program has after `torch.export.load` (docs/capture.md).
 
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
+    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at.
     """
 
     input_paths: list[pytree.KeyPath]
+    key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
 
     def module(self, check_guards: bool = True) -> fx.GraphModule:
         check = InputCheck.of(self)
@@ -54,6 +56,7 @@ class Program(ExportedProgram):
         program = type(self)._of(decomposed)
         program.input_paths = self.input_paths
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
+        program.key_orders = self.key_orders
         return program
 
     @classmethod

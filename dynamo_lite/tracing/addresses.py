@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -18,6 +21,7 @@ ORDERS = frozenset(map(id, (sorted, min, max, list.sort)))
 """The ids of the C functions that order values."""
 _TEXTS = frozenset(map(id, (repr, str, ascii, object.__repr__, object.__str__)))
 _DEFAULT = frozenset({object.__repr__, type(lambda: None).__repr__, type(len).__repr__})
+_LAZY = frozenset({map, filter, GeneratorType})
 FUNCTION = "object.__repr__"
 RETURNED = "the program returns a text with the address of an object, which is another one in each process"
 
@@ -32,15 +36,16 @@ def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
     return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
 
 
-def check_order(tracer: Tracer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Before a call of one of ORDERS: refuses an order by addresses."""
+def order(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of one of ORDERS: refuses an order by addresses. What a lazy iterator gives is made first, as C does."""
     if not args:
-        return
+        return NOT_HANDLED
     items = args[0] if len(args) == 1 else args
-    if type(items) not in (list, tuple, set, frozenset, dict):
-        return
-    if _has_addresses(items, id(kwargs.get("key")) in _TEXTS):
+    if type(items) in _LAZY and len(args) == 1:
+        return tracer.vm.call(fn, (tracer.vm.call(list, args),), kwargs)
+    if type(items) in (list, tuple, set, frozenset, dict) and _has_addresses(items, id(kwargs.get("key")) in _TEXTS):
         tracer.refuse("unrecordable-id", function=FUNCTION)
+    return NOT_HANDLED
 
 
 def _has_addresses(items: Iterable[Any], as_text: bool) -> bool:

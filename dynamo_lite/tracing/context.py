@@ -11,6 +11,7 @@ import torch
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.tracing import operator_sources
+from dynamo_lite.tracing.marks import Mark
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -83,6 +84,9 @@ class TraceContext:
             self._counts[base] = count + 1
             known = self._names[base, serial] = f"{base}_{count}" if count else base
         return known
+
+    def mark(self) -> Mark:
+        return self._tracer.mark()
 
     def torch_fn(self) -> tuple[str, str] | None:
         """None: the recorder sees the torch function itself."""

@@ -8,6 +8,7 @@ Only changes of objects from outside count. Each is one of:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -35,6 +36,10 @@ from dynamo_lite.tracing.writes import is_invisible
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
+PROCESS_WIDE = frozenset(
+    {"stdout", "stderr", "stdin", "excepthook", "unraisablehook", "displayhook", "breakpointhook", "argv", "path"}
+)
+"""What the whole process looks at in the module sys: never scratch."""
 _ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
 
 
@@ -66,6 +71,8 @@ def classify(tracer: Tracer) -> Effects:
     for change in journal.changes():
         if id(change.owner) not in outside or _same_value(change.old, change.new) or is_invisible_place(change):
             continue
+        if (change.owner is sys or change.owner is vars(sys)) and change.key in PROCESS_WIDE:
+            raise tracer.refusal("process-state", change.mark, function=f"assigning sys.{change.key}")
         registry = registries.get(id(change.owner))
         if registry is not None and isinstance(change.old, Order):
             continue  # a tensor taken out and registered again: the program names them

@@ -48,6 +48,18 @@ class Journal:
         self._sites: dict[tuple[int, str, Any], Any] = {}
         self.touched: set[int] = set()  # ids of all owners, kept when the journal is rolled back
         self._undo: list[Callable[[], None]] = []
+        self._is_young: Callable[[Any], bool] | None = None
+
+    def let_go_of_young(self, is_young: Callable[[Any], bool]) -> None:
+        """Keep no snapshot of an object that the run has made, from now on: the program sees when objects die.
+
+        A snapshot keeps its owner alive, and what the owner held. (It is taken of every object otherwise, since it is
+        costly to tell at each write which objects the run has made.)
+        """
+        self._is_young = is_young
+        for key, (snapshot, _) in [*self._snapshots.items()]:
+            if is_young(snapshot.owner):
+                del self._snapshots[key]
 
     def __bool__(self) -> bool:
         return bool(self._snapshots)
@@ -75,6 +87,8 @@ class Journal:
 
     def _keep(self, snapshot: Snapshot) -> None:
         owner = snapshot.owner
+        if self._is_young is not None and self._is_young(owner):
+            return
         self.touched.add(id(owner))
         if not gc.is_tracked(owner):
             self.untracked.add(id(owner))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
 
 Rule = Callable[["Tracer", Any, tuple, dict], Any]
-_OPTIONS = ("device", "requires_grad", "pin_memory")
-"""What is left to the result: asking needs no device, and no gradient."""
+_OPTIONS = ("device", "requires_grad")
+"""What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
 
 
 def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Rule:
@@ -55,6 +55,8 @@ def _made(tracer: Tracer, fn: Any, position: int, args: tuple, options: dict) ->
     made = leaves[0] if like.dim() == 0 else torch.stack(leaves)
     if like.dim() > 1:
         made = made.reshape(like.shape)
+    if options.get("pin_memory"):
+        made = made.pin_memory()
     return made.requires_grad_() if options.get("requires_grad") else made
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -29,7 +31,7 @@ class ModuleStack:
         self._serial = 0
         self._paths: dict[int, str] = {}
         self._calls: dict[str, int] = {}
-        self._alive: list[nn.Module] = []
+        self._strangers: list[weakref.ref[nn.Module]] = []
         if isinstance(root, nn.Module):
             for path, module in root.named_modules():
                 self._paths[id(module)] = path
@@ -64,7 +66,8 @@ class ModuleStack:
 
     def _path_of_stranger(self, module: nn.Module) -> str:
         """A name for a module that is not below the root: its class, below whoever calls it."""
-        self._alive.append(module)
+        forget = partial(self._paths.pop, id(module))
+        self._strangers.append(weakref.ref(module, lambda _: forget(None)))
         prefix = next(reversed(self.current.values()))[0] if self.current else ""
-        name = f"{type(module).__name__}_{len(self._alive)}"
+        name = f"{type(module).__name__}_{len(self._strangers)}"
         return f"{prefix}.{name}" if prefix else name

@@ -44,6 +44,7 @@ from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import memory
+from dynamo_lite.tracing.key_orders import KeyOrders
 from dynamo_lite.tracing.native_looks import FORMATS, KEY, LOOKS, NOTHING, PARTS, SHOWING, STATE
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
@@ -105,6 +106,7 @@ class Reads:
         self.functions: list[weakref.ref[FunctionType]] = []
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
+        self.key_orders: KeyOrders | None = None  # None: no argument has a dict with an order
         self.quiet = _Quiet()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
@@ -116,6 +118,8 @@ class Reads:
         place = (how, id(owner), key)
         if how in _WHOLE:
             self.shown.setdefault(id(owner), len(self.written))
+            if self.key_orders is not None and issubclass(type(owner), dict):
+                self.key_orders.look(owner)
         if place not in self.places and place not in self.written:
             self.places[place] = self._site()
             if memory.KINDS[type(owner)]:
@@ -188,6 +192,10 @@ class Reads:
                 self.parts(owner)
         elif how == "parts":
             self.parts(owner)
+        elif how == "arguments":  # the order of keyword arguments is seen by who goes through them
+            orders, self.key_orders = self.key_orders, None
+            self.read("items", owner)
+            self.key_orders = orders
         else:
             self.read(how, owner, key)
 

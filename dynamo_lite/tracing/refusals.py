@@ -43,6 +43,12 @@ REFUSALS: dict[str, Refusal] = {
         "{function}() of an object gives its address, which differs from run to run.",
         "compare with `is`, or key the table by something that the object holds (a name, an index).",
     ),
+    "object-lifetime": Refusal(
+        errors.UnrecordableValue,
+        "The program sees when objects die (weak references, __del__) after {what} keeps objects alive in CPython that "
+        "a trace lets go.",
+        "hold what must live in a variable, and do not decide by whether an object is still alive.",
+    ),
     "unrecordable-value": Refusal(
         errors.UnrecordableValue,
         "The program uses the result of {function}(), which differs from call to call and cannot be written down.",
@@ -71,8 +77,15 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "gradient-hook": Refusal(
         errors.UnsupportedEffect,
-        "The program registers a hook on the gradient of a tensor ({function}); the exported program would not run it.",
-        "register it on an input or a parameter outside of forward, or scale the gradient by operators (detach()).",
+        "The backward of the program runs a hook on gradients ({function}); the exported program does not hold it.",
+        "remove the hook before export, register it on an input or a parameter outside of forward, scale the gradient "
+        "by operators (detach()), or export under torch.no_grad() or without tensors that require grad.",
+    ),
+    "constant-gradient": Refusal(
+        errors.UnsupportedEffect,
+        "The program reads {target}, a tensor that was computed from others that require grad before the call. In "
+        "eager a gradient flows through it; the exported program holds it as a constant.",
+        'compute it in forward, or keep it detach()ed; effects="drop" says that losing the gradient is fine.',
     ),
     "control-flow-in-transform": Refusal(
         errors.UnsupportedCall,
@@ -215,7 +228,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,
-        "The program looks into the autograd graph (Tensor.grad_fn), which a recording does not have as eager has it.",
+        "The program looks into the autograd graph (Tensor.grad_fn, the base of a view), which a recording does not "
+        "have as eager has it.",
         "ask requires_grad instead, or look at the graph outside of forward.",
     ),
     "tensor-data-assigned": Refusal(

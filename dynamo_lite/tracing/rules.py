@@ -9,10 +9,12 @@ from __future__ import annotations
 import builtins
 import contextvars
 import copy
+import gc
 import importlib
 import io
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,11 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import (
     autocast,
+    autograd_nodes,
     compiling_flags,
+    lifetimes,
     literals,
+    log_calls,
     marked,
     marked_constructors,
     numpy_arrays,
@@ -44,7 +49,7 @@ from dynamo_lite.tracing.distributed import table as of_distributed
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
 from dynamo_lite.tracing.lru import LruCacheWrapper
-from dynamo_lite.tracing.printing import call_print, call_print_exception, call_warn
+from dynamo_lite.tracing.printing import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, real_type
 from dynamo_lite.tracing.snapshots import MISSING
 from dynamo_lite.tracing.trusted import is_trusted_module
@@ -96,7 +101,7 @@ def _skip(name: str) -> Rule:
 
 def skipped_always() -> set[int]:
     """The ids of the callables that are skipped whatever they are given."""
-    return set(_from_table(skipped.SKIPPED, _skip))
+    return set(_from_table((*skipped.SKIPPED, *skipped.LOGGING), _skip))
 
 
 def _unrecordable(name: str) -> Rule:
@@ -201,8 +206,18 @@ def _has_hooks(module: nn.Module) -> bool:
 def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    others = {k: v for k, v in kwargs.items() if k not in own}
     tracer.note("torch.utils.checkpoint was captured as a plain call")
-    return tracer.vm.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in own})
+    tensors = [arg for arg in args[1:] if is_tensor(arg)]
+    # The reentrant one is an autograd.Function, whose results require grad only if a tensor that it is given does.
+    if kwargs.get("use_reentrant") is False or not torch.is_grad_enabled():
+        return tracer.vm.call(args[0], args[1:], others)
+    if others:
+        return NOT_HANDLED  # an error in eager
+    if any(autograd_nodes.requires_grad(tracer, tensor) for tensor in tensors):
+        return tracer.vm.call(args[0], args[1:], {})
+    with torch.no_grad():
+        return tracer.vm.call(args[0], args[1:], {})
 
 
 def call_lru_cache(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -264,7 +279,12 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
 
 def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._is_view: autograd does not know that a result from memory is one (capture/memo.py)."""
-    return True if is_tensor(args[0]) and "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+    if not is_tensor(args[0]) or tracer.in_library():
+        return NOT_HANDLED
+    number = tracer.recorder.input_number(args[0])
+    if number is not None:
+        return autograd_nodes.is_view(tracer, number)
+    return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
 
 
 def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -296,6 +316,24 @@ def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
     return args[0].detach().requires_grad_(args[0].requires_grad)
+
+
+def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
+    found = run_native(fn, args, kwargs)
+    if tracer.in_library():
+        return found
+    tracer.heap.mark()
+    if any(map(tracer.heap.is_young, found)) and not tracer.heap.is_young(args[0]):
+        tracer.refuse("unrecordable-value", function="type.__subclasses__")
+    tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
+    return found
+
+
+def call_collect(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """gc.collect(): how many objects it finds depends on the rest of the process."""
+    found = run_native(fn, args, kwargs)
+    return found if tracer.in_library() else tracer.unrecordable("gc.collect")
 
 
 def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -335,6 +373,8 @@ def _functions() -> dict[int, Rule]:
         id(builtins.hash): call_hash,
         id(builtins.print): call_print,
         id(traceback.print_exception): call_print_exception,
+        id(warnings.catch_warnings.__enter__): call_catch_warnings,
+        id(gc.collect): call_collect,
         id(str.join): call_text_reader,
         id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
@@ -348,10 +388,14 @@ def _functions() -> dict[int, Rule]:
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch._C.TensorBase.requires_grad_): call_requires_grad,
         id(torch._C.TensorBase._is_view): call_is_view,
+        id(type.__dict__["__subclasses__"]): call_subclasses,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
+    for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
+        rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
         rows[id(getattr(torch._C, name))] = subclass_asked.call_has_torch_function
+    rows |= {id(fn): lifetimes.call_weak_reference for fn in lifetimes.callables()}
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
     checkpoint = sys.modules.get("torch.utils.checkpoint")
@@ -366,6 +410,7 @@ def _functions() -> dict[int, Rule]:
 def table() -> dict[int, Rule]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _from_table(skipped.SKIPPED, _skip)
+    rows |= _from_table(skipped.LOGGING, log_calls.rule)
     rows |= _from_table(skipped.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped.UNRECORDABLE, _unrecordable)
     rows |= _from_table(skipped.GLOBAL_RNG, _refusal("global-rng"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import nn
 
 from dynamo_lite.tracing.kinds import is_fake
 from symbolic_shapes.facts import Origin
@@ -35,7 +36,9 @@ class Specialization:
 
 def real_type(value: Any) -> type:
     """The type that the program would see if the trace did not stand in for `value`."""
-    return torch.Tensor if is_fake(value) else PYTHON_TYPE.get(type(value), type(value))
+    if is_fake(value):
+        return nn.Parameter if vars(value).get("_is_param") else torch.Tensor
+    return PYTHON_TYPE.get(type(value), type(value))
 
 
 def number(size: Any) -> Any:

@@ -18,6 +18,12 @@ INVISIBLE: frozenset[str] = frozenset(
 
 # Talks to the outside and returns nothing that the program could use: skipped, with a note.
 SKIPPED: tuple[str, ...] = (
+    "torch:_C._log_api_usage_once",
+    "torch._C:_log_api_usage_once",
+)
+
+# The same, unless something of the program's takes part in it (log_calls.py).
+LOGGING: tuple[str, ...] = (
     "logging:Logger.debug",
     "logging:Logger.info",
     "logging:Logger.warning",
@@ -38,8 +44,6 @@ SKIPPED: tuple[str, ...] = (
     "logging:error",
     "logging:critical",
     "logging:log",
-    "torch:_C._log_api_usage_once",
-    "torch._C:_log_api_usage_once",
 )
 
 # Warnings: skipped as well, unless the program listens (printing.py).

@@ -10,7 +10,7 @@ import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED
-from dynamo_lite.tracing import subclass_asked
+from dynamo_lite.tracing import autograd_nodes, subclass_asked
 from dynamo_lite.tracing.kinds import is_fake
 from dynamo_lite.tracing.marks import Mark
 from dynamo_lite.tracing.size_kinds import real_type
@@ -35,14 +35,18 @@ def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
         return real_type(owner) if is_fake(owner) else value
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
-    if tracer.in_library():
-        return value
-    if key == "_version":
-        tracer.refuse("unrecordable-value", function="Tensor._version")
-    if key == "_base" and value is None:
-        return vars(owner).get("_dynamo_lite_base")  # of a view that came from memory (capture/memo.py)
     if key == "grad_fn" and value is not None:
         tracer.graph_nodes[id(value)] = value  # `is None` may be asked; what is in it may not
+    if tracer.in_library():
+        return value
+    if key in autograd_nodes.FLAGS:
+        return autograd_nodes.flag(tracer, owner, key, value)
+    if key == "_version":
+        tracer.refuse("unrecordable-value", function="Tensor._version")
+    if key == "_base":
+        autograd_nodes.check_base(tracer, owner, value)
+    if key == "_base" and value is None:
+        return vars(owner).get("_dynamo_lite_base")  # of a view that came from memory (capture/memo.py)
     return value
 
 

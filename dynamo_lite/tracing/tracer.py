@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, FunctionType
+from types import CellType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -19,9 +19,11 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
+from dynamo_lite.interpreter.tracebacks import is_stub
 from dynamo_lite.program.size_check import ambiguous
 from dynamo_lite.tracing import (
     addresses,
+    autograd_nodes,
     data_dependent,
     dropped_text,
     error_texts,
@@ -42,9 +44,11 @@ from dynamo_lite.tracing import (
 )
 from dynamo_lite.tracing.callables import native
 from dynamo_lite.tracing.heap import Heap
+from dynamo_lite.tracing.higher_order.autograd import SavedHooks
 from dynamo_lite.tracing.iterators import ITERATORS
 from dynamo_lite.tracing.journal import Journal
 from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
+from dynamo_lite.tracing.lifetimes import Lifetimes
 from dynamo_lite.tracing.lru import LruCaches
 from dynamo_lite.tracing.marks import Mark
 from dynamo_lite.tracing.modules import ModuleStack
@@ -61,6 +65,7 @@ from dynamo_lite.tracing.writes import Writes
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
+_OF_A_FRAME = frozenset({"f_locals", "f_back"})
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -79,10 +84,14 @@ class Tracer(Refusing):
         self.recorder = recorder
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
+        self.lifetimes = Lifetimes(self)
         self.listeners = Listeners()
         self.drops = False  # whether effects that the program cannot carry are let go
         self.lost_attributes: list[tensor_attributes.Lost] = []
+        self.journal.on_rollback(self.listeners.restore_filters)
         self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
+        self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
+        self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
@@ -162,8 +171,10 @@ class Tracer(Refusing):
         self.reads.call(fn, args, kwargs)
         if self.uses_texts and (type(fn) is not FunctionType or is_trusted(fn)) and key not in rules.skipped_always():
             unread_text.check_call(fn, args, kwargs)
-        if key in addresses.ORDERS:
-            addresses.check_order(self, args, kwargs)
+        if key in addresses.ORDERS and (answer := addresses.order(self, fn, args, kwargs)) is not NOT_HANDLED:
+            return answer
+        if self.graph_nodes and key not in rules.skipped_always():
+            autograd_nodes.check_call(self, fn, args)
         rule = self._rules.get(key)
         if rule is None and type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
             return rules.call_lru_cache(self, fn, args, kwargs)
@@ -177,6 +188,8 @@ class Tracer(Refusing):
                 return answer
             native.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
+            if issubclass(type(fn), type):
+                self.lifetimes.check_class(fn)
             if self.uses_arrays:
                 numpy_rules.refuse_unknown(self, fn, args)
             if type(fn) is torch.ScriptMethod:
@@ -225,7 +238,9 @@ class Tracer(Refusing):
             if type(owner) is range and key == "stop":
                 return self.ranges.get(id(owner), (owner, value))[1]
             if id(owner) in self.graph_nodes:
-                self.refuse("autograd-graph")
+                autograd_nodes.read(self, owner, key)
+            if key in _OF_A_FRAME and type(owner) is FrameType:
+                self._read_frame(owner, key)
             self._first_read(owner, key)
         elif kind != "builtin":
             self._first_read(owner, key)
@@ -261,6 +276,9 @@ class Tracer(Refusing):
 
     def on_caught(self, error: BaseException) -> None:
         error_texts.check(self, error)
+        if self.lifetimes.are_seen:
+            self.raised = None  # it dies with the handler
+            self.lifetimes.check_caught(error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
         """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""
@@ -286,6 +304,8 @@ class Tracer(Refusing):
         return result
 
     def on_formatted(self, text: str) -> str:
+        if self.graph_nodes:
+            autograd_nodes.check_text(self, text)
         return self.texts.made(text)
 
     def on_text(self, parts: list[str]) -> str:
@@ -306,6 +326,11 @@ class Tracer(Refusing):
         return self.inputs_are_one(*numbers)
 
     # ---- reads
+
+    def _read_frame(self, frame: FrameType, key: str) -> None:
+        """The frames of a traceback have names and lines, and no variables (interpreter/tracebacks.py)."""
+        if is_stub(frame.f_code):
+            self.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
 
     def _first_read(self, owner: Any, key: Any) -> None:
         """Remember that `key` was read before the program wrote it, unless it cannot be hashed (a slice)."""

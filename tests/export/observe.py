@@ -39,6 +39,7 @@ class Observation:
     replaced: set[str]
     same: dict[str, int]
     switches: tuple[Any, ...]
+    gradients: dict[str, torch.Tensor | None] = dataclasses.field(default_factory=dict)
 
 
 def _autocast_depth() -> int:
@@ -84,7 +85,7 @@ def fresh_arguments(args: Args, seed: int, program: Any = None) -> Args:
     Tensors that belong to the program itself are passed on as they are.
     """
     own = {id(value): value for value in state_of(program).values()}
-    copied = copy.deepcopy(args, dict(own))
+    copied = copy.deepcopy(args, {**own, **_copies_of_their_kind(args)})
     if seed:
         tensors: list[torch.Tensor] = []
         tree(copied, tensors)
@@ -93,6 +94,22 @@ def fresh_arguments(args: Args, seed: int, program: Any = None) -> Args:
             if id(tensor) not in own:
                 _refill(tensor, generator)
     return copied
+
+
+def _copies_of_their_kind(args: Args) -> dict[int, Any]:
+    """Copies of the tensors that deepcopy refuses (no leaves) or makes another kind of (the conjugate and negative
+    bits), by id."""
+    tensors: list[torch.Tensor] = []
+    tree(args, tensors)
+    copies: dict[int, Any] = {}
+    for tensor in tensors:
+        if not tensor.is_leaf:
+            copies[id(tensor)] = tensor.detach().clone().requires_grad_() * 1
+        elif tensor.is_conj():
+            copies[id(tensor)] = tensor.detach().conj_physical().clone().conj().requires_grad_(tensor.requires_grad)
+        elif tensor.is_neg():
+            copies[id(tensor)] = torch._neg_view(-tensor.detach().resolve_neg())
+    return copies
 
 
 def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
@@ -147,8 +164,12 @@ def tree(value: Any, tensors: list[torch.Tensor], above: tuple[int, ...] = ()) -
     return (kind, parts)
 
 
-def observe(program: Callable[..., Any], args: Args, seed: int, owner: Any = None) -> Observation:
+def observe(
+    program: Callable[..., Any], args: Args, seed: int, owner: Any = None, gradients: bool = False
+) -> Observation:
     """Call `program` on `args` (which it may change), both generators seeded. `owner` holds the state (else `program`).
+
+    `gradients`: run a backward() from the outputs as well.
 
     torch's switches are as before afterwards; what the call left is in the observation.
     """
@@ -173,9 +194,30 @@ def observe(program: Callable[..., Any], args: Args, seed: int, owner: Any = Non
     replaced = {name for name, value in state.items() if state_before.get(name) is not value}
     same = {name: id(value) for name, value in state.items()}
     aliases = _aliases(outputs, before, state)
-    return Observation(
+    seen = Observation(
         raised, output, arguments, _copies(outputs), _copies(inputs), copies, aliases, replaced, same, switches
     )
+    if gradients:
+        seen.gradients = _gradients(outputs, before, state)
+    return seen
+
+
+def _gradients(
+    outputs: list[torch.Tensor], inputs: list[torch.Tensor], state: dict[str, torch.Tensor]
+) -> dict[str, torch.Tensor | None]:
+    """What a backward() from the outputs, each element weighed by a number of its own, leaves in `.grad`."""
+    named = {f"input {i}": tensor for i, tensor in enumerate(inputs)} | state
+    leaves = {name: tensor for name, tensor in named.items() if tensor.is_leaf}
+    for tensor in leaves.values():
+        tensor.grad = None
+    loss = [(x * torch.linspace(1, 2, x.numel()).view(x.shape)).real.sum() for x in outputs if x.requires_grad]
+    if loss:
+        torch.stack(loss).sum().backward(retain_graph=True)
+    found = {name: None if x.grad is None else x.grad.clone() for name, x in leaves.items()}
+    found |= {f"output {i}": x.grad for i, x in enumerate(outputs) if x.retains_grad}
+    for tensor in leaves.values():
+        tensor.grad = None
+    return found
 
 
 def _copies(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -221,7 +263,19 @@ def difference(
         for i, (x, y) in enumerate(zip(mine, theirs) if label == "output" or arguments else ()):
             if text := different_tensors(x, y):
                 return f"{label} tensor {i} {text}"
-    return _state_difference(got, want, before) or _alias_difference(got, want)
+    return _state_difference(got, want, before) or _alias_difference(got, want) or _gradient_difference(got, want)
+
+
+def _gradient_difference(got: Observation, want: Observation) -> str | None:
+    """State that the program does not name has no gradient to compare."""
+    for name, theirs in want.gradients.items():
+        mine = got.gradients.get(name)
+        if theirs is not None and mine is not None:
+            if text := different_tensors(mine, theirs):
+                return f"the gradient of {name} {text}"
+        elif mine is not theirs and (name in got.gradients or name.startswith("output")):
+            return f"the gradient of {name} is {'None' if mine is None else 'a tensor'} only in the program"
+    return None
 
 
 def _state_difference(got: Observation, want: Observation, before: Mapping[str, torch.Tensor]) -> str | None:

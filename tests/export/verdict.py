@@ -87,7 +87,7 @@ def eager(case: Case) -> Reference:
     seen, before = [], []
     for i, args in enumerate(arguments):
         before.append({name: value.detach().clone() for name, value in state_of(case.program).items()})
-        seen.append(observe(case.program, args, seed=i))
+        seen.append(observe(case.program, args, seed=i, gradients=case.gradients))
         seen[i].replaced |= seen[i - 1].replaced  # what was ever replaced counts by its value from then on
     return Reference(arguments, seen, before)
 
@@ -125,7 +125,7 @@ def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tup
 def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, arguments: list[Args], want: Reference) -> None:
     owner = program if isinstance(program, nn.Module) else case.program
     for i, args in enumerate(arguments):
-        got = observe(program, args, seed=i, owner=owner)
+        got = observe(program, args, seed=i, owner=owner, gradients=case.gradients)
         if got.raised is not None and want.seen[i].raised is None:
             if i >= CALLS:
                 continue  # arguments of another kind than the example's may be rejected

@@ -183,7 +183,7 @@ def _merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, check: Callabl
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
         if vm.on_look is not None:
-            vm.on_look("items", mapping)
+            vm.on_look("items" if check is None else "arguments", mapping)
         for key, value in list(dict.items(mapping)):
             if check is not None:
                 check(key)

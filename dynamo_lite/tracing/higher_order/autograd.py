@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from torch import fx
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.kinds import is_wrapped
+from dynamo_lite.tracing.marks import Mark
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
+
+
+class SavedHooks(NamedTuple):
+    """A region of saved_tensors_hooks: the nodes after `first`, up to `last` (None: up to the end)."""
+
+    first: fx.Node | None
+    last: fx.Node | None
+    mark: Mark
 
 
 def call_grad(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -35,6 +45,36 @@ def call_hook(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if isinstance(tensor, torch.Tensor) and not tensor.requires_grad:
         return NOT_HANDLED  # an error in eager too
     tracer.refuse("gradient-hook", function=f"Tensor.{fn.__name__}")
+
+
+def call_push_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.autograd.graph.saved_tensors_hooks: code that runs when autograd saves a tensor, and in the backward.
+
+    Stand-ins are not always saved (capture/memo.py), so the hooks stay away from them; at the end of the run
+    (lost_gradients.py) it is known whether eager had anything to save.
+    """
+    if all(str(getattr(hook, "__module__", "")).startswith("torch.autograd.") for hook in args):
+        tracer.note("torch.autograd.graph.save_on_cpu was ignored: where a tensor is kept changes no gradient")
+    elif tracer.recorder.levels:
+        tracer.refuse("gradient-hook", function="torch.autograd.graph.saved_tensors_hooks")
+    else:
+        tracer.saved_hooks.append(SavedHooks(_last_node(tracer), None, tracer.mark()))
+        tracer.open_saved_hooks.append(len(tracer.saved_hooks) - 1)
+        return None
+    tracer.open_saved_hooks.append(None)
+    return None
+
+
+def _last_node(tracer: Tracer) -> fx.Node | None:
+    return next(iter(reversed(tracer.recorder.graph.nodes)), None)
+
+
+def call_pop_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The end of the region of the hooks that were pushed last."""
+    number = tracer.open_saved_hooks.pop() if tracer.open_saved_hooks else None
+    if number is not None:
+        tracer.saved_hooks[number] = tracer.saved_hooks[number]._replace(last=_last_node(tracer))
+    return None
 
 
 def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

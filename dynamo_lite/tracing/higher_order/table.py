@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import FunctionMeta
 
-from dynamo_lite.tracing.higher_order.autograd import call_function, call_grad, call_hook
+from dynamo_lite.tracing.higher_order.autograd import (
+    call_function,
+    call_grad,
+    call_hook,
+    call_pop_saved_hooks,
+    call_push_saved_hooks,
+)
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention, call_flex_attention_backward
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
@@ -53,6 +59,8 @@ def callables() -> dict[Any, Any]:
         torch.autograd.grad: call_grad,
         torch.Tensor.register_hook: call_hook,
         torch.Tensor.register_post_accumulate_grad_hook: call_hook,
+        torch._C._autograd._push_saved_tensors_default_hooks: call_push_saved_hooks,
+        torch._C._autograd._pop_saved_tensors_default_hooks: call_pop_saved_hooks,
         FunctionMeta.__init__: _call_outside,  # it numbers the classes that it makes
         torch.autograd.Function.__dict__["apply"].__func__: call_function,
     }

@@ -271,8 +271,10 @@ def data_pointers_compared():
     return Case(Model(body), (x, x), also=[((t(3), t(3)), {})])
 
 
-@equal
+@refused("autograd-graph")
 def shared_storage_asked():
+    """The example is a view, which the copies that the harness calls with are not."""
+
     def body(self, a, b):
         return a * (1 if a._is_view() else 2)
 

@@ -1,0 +1,89 @@
+"""Gradients: what probes (programs/gradients.py) do not show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from tests.export.observe import difference, observe
+from tests.export.verdict import ours
+
+from .programs.gradients import Holder, Round, Two, leaf
+
+
+def _difference(program: Any, model: Any, x: torch.Tensor) -> str | None:
+    want = observe(model, ((x,), {}), 0, gradients=True)
+    return difference(observe(program, ((x,), {}), 0, gradients=True), want, {})
+
+
+def test_another_backward_is_noted_and_is_what_differs() -> None:
+    """The comparison sees gradients: that of a straight-through Function is its operators' in the program (README)."""
+    torch.manual_seed(0)
+    model = Two(Round.apply)
+    trace = dynamo_lite.trace(model, (leaf(2, 3),))
+    assert any("the backward of Round is not part of the program" in note for note in trace.notes)
+    text = _difference(ours(model, (leaf(2, 3),), {}), model, leaf(2, 3))
+    assert text is not None and text.startswith("the gradient of input 0")
+
+
+def test_a_lost_gradient_of_a_constant_can_be_let_go() -> None:
+    model = Holder(lambda weight: weight * 2)
+    with pytest.raises(GraphBreak, match="constant-gradient"):
+        dynamo_lite.export(model, (torch.randn(3),))
+    program = dynamo_lite.export(model, (torch.randn(3),), effects="drop").module()
+    assert not program(torch.randn(3)).requires_grad
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_branch_on_requires_grad_is_guarded(flag: bool) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.requires_grad else x * 3
+
+    program = dynamo_lite.export(f, (torch.randn(3).requires_grad_(flag),)).module()
+    with pytest.raises(Exception, match=f"requires_grad is {flag}"):
+        program(torch.randn(3).requires_grad_(not flag))
+
+
+def test_a_question_that_a_parameter_decides_is_not_guarded() -> None:
+    class M(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.linear(x)
+            return y * 2 if y.requires_grad else y
+
+    program = dynamo_lite.export(M(), (torch.randn(2, 3),)).module()
+    program(leaf(2, 3))
+
+
+def test_an_output_that_does_not_retain_its_gradient_is_noted() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.retain_grad()
+        return y
+
+    trace = dynamo_lite.trace(f, (leaf(3),))
+    assert any("output 0 retains its gradient in eager" in note for note in trace.notes)
+
+
+def test_a_hook_of_a_module_is_named() -> None:
+    model = Two()
+    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: grad_input)
+    with pytest.raises(GraphBreak, match="a backward hook of the module 'first'"):
+        dynamo_lite.export(model, (torch.randn(2, 3),))
+
+
+def test_without_gradients_a_hook_does_not_matter() -> None:
+    model = Two()
+    model.first.register_full_backward_hook(lambda module, grad_input, grad_output: grad_input)
+    with torch.no_grad():
+        program = dynamo_lite.export(model, (torch.randn(2, 3),)).module()
+        x = torch.randn(2, 3)
+        assert torch.equal(program(x), model(x))
