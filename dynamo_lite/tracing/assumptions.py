@@ -140,9 +140,10 @@ class Walk(AttributePlaces):
 
     def of_classes(self) -> None:
         """What the program asked instances for and their classes had: the instances may have been the run's own."""
-        for (kind, name), (site, base) in self.reads.of_class.items():
+        alive = {id(value): value for value in self._alive}
+        for (kind, name), (site, base, owners) in self.reads.of_class.items():
             cls = self._classes.get(kind) or self._classes.get(base)
-            if cls is None:
+            if cls is None or all(name in (classes.instance_dict(alive.get(owner)) or ()) for owner in owners):
                 continue
             found = classes.entry(cls, name)
             if found is not None:

@@ -115,6 +115,15 @@ class Site(NamedTuple):
 Place = tuple[str, int, Any]
 
 
+class AskedInstances(NamedTuple):
+    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
+    has), the ids of the instances."""
+
+    site: Site | None
+    base: int
+    owners: set[int]
+
+
 class _Quiet(dict[type, bool]):
     """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
 
@@ -139,9 +148,9 @@ class Reads:
         self.functions: list[weakref.ref[FunctionType]] = []
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
-        self.of_class: dict[tuple[int, str], tuple[Site | None, int]] = {}
-        """(id of a class, name) → where the program asked an instance for what its class has under that name, and the
-        id of the base that has it (0: none has)."""
+        self.of_class: dict[
+            tuple[int, str], AskedInstances
+        ] = {}  # (id of a class, name) → its instances that were asked
         self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
         self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
         self.quiet = _Quiet()
@@ -176,8 +185,10 @@ class Reads:
                 if type(owner) is ModuleType:
                     self.modules[id(owner)] = owner
                 self.places[place] = self._site()
-            if (id(type(owner)), key) not in self.of_class:
-                self._of_class(owner, key)
+            if place not in self.written:
+                known = self.of_class.get((id(type(owner)), key))
+                if known is None or id(owner) not in known.owners:
+                    self._of_class(owner, key)
         elif kind == "item":
             self._item(owner, key)
         elif kind == "cell":
@@ -194,7 +205,7 @@ class Reads:
                 self.read("item", namespace, key)
 
     def _of_class(self, owner: Any, key: str) -> None:
-        """An attribute that the instance itself does not have: its class has it. The instance may be the run's own."""
+        """An attribute that the instance itself may not have: its class has it. The instance may be the run's own."""
         kind = type(owner)
         if kind is super:
             self._above(owner, key)
@@ -204,10 +215,14 @@ class Reads:
         elif issubclass(kind, type):
             found = classes.entry(owner, key)
             if found is not None and found.cls is not owner and is_changeable(found.cls):
-                self.of_class.setdefault((id(owner), key), (self._site(), id(found.cls)))
-        elif is_changeable(kind) and key not in (classes.instance_dict(owner) or ()):
-            found = classes.entry(kind, key)
-            self.of_class[id(kind), key] = self._site(), id(found.cls) if found is not None else 0
+                self.of_class.setdefault((id(owner), key), AskedInstances(self._site(), id(found.cls), {0}))
+        elif is_changeable(kind):
+            known = self.of_class.get((id(kind), key))
+            if known is None:
+                found = classes.entry(kind, key)
+                base = id(found.cls) if found is not None else 0
+                known = self.of_class[id(kind), key] = AskedInstances(self._site(), base, set())
+            known.owners.add(id(owner))
 
     def _above(self, owner: Any, key: str) -> None:
         """`super().key`: the namespaces of the classes above the one that it is in, up to that which has it."""
@@ -270,7 +285,7 @@ class Reads:
                 self.read("item", namespace, key)
         else:
             self.read(how, owner, key)
-            if how == "attr" and (id(kind), key) not in self.of_class:
+            if how == "attr":
                 self._of_class(owner, key)
 
     def _no_attribute(self, owner: Any, key: str) -> None:
