@@ -86,12 +86,24 @@ SWITCHES = [
 ]
 
 
+SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
+    "__bool__": lambda self: False,
+    "__len__": lambda self: 0,
+    "__contains__": lambda self, item: True,
+    "__eq__": lambda self, other: True,
+}
+"""What a class may be given later, and no read shows that it is not there."""
+
+
 def _of(owner: Any, rng: random.Random) -> Iterator[Change]:
     kind = type(owner).__qualname__
     if isinstance(owner, type):
         for name, value in vars(owner).items():
             if not name.startswith("__") and (new := other(value, rng)) is not None:
                 yield Change(f"class {owner.__qualname__}.{name}", _setter(setattr, owner, name, new))
+        for name, method in SPECIAL_METHODS.items():
+            if name not in vars(owner):
+                yield Change(f"class {owner.__qualname__} has {name}", _setter(setattr, owner, name, method))
     elif isinstance(owner, CellType):
         value = _contents(owner)
         if (new := other(value, rng)) is not None:

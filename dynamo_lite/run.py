@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CoroutineType
 from typing import Any
 
@@ -331,7 +331,6 @@ def _nowhere() -> Origin:
     return Origin("user line", note="after the run")
 
 
-@contextmanager
 def traced(
     mod: Any,
     root: nn.Module | None,
@@ -343,7 +342,7 @@ def traced(
     tracer: type[Tracer] = Tracer,
     started: Callable[[Run], Any] = lambda run: None,
     known: Sequence[Fact] | None = None,
-) -> Iterator[Run]:
+) -> AbstractContextManager[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
     `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much
@@ -354,7 +353,7 @@ def traced(
     levels: list[Memory] = [*Memory]
     run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer, known)
     started(run)
-    try:
+    try:  # not in a generator: what the program raises may be a StopIteration
         while True:
             try:
                 with logs.phase("the run in the interpreter"):
@@ -368,6 +367,15 @@ def traced(
                 enough: list[Memory] = [level for level in lower if level is error.needs] or lower
                 run = Run(mod, root, inputs, specs, enough[0], earlier, drops, tracer, known)
                 started(run)
+    except BaseException:
+        run.undo()
+        raise
+    return _undone(run)
+
+
+@contextmanager
+def _undone(run: Run) -> Iterator[Run]:
+    try:
         yield run
     finally:
         run.undo()

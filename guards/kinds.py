@@ -11,7 +11,7 @@ import collections
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from guards import values
+from guards import classes, values
 from guards.tensors import difference
 
 
@@ -46,6 +46,15 @@ def _keys(value: Any, expected: Any) -> str:
 
 def _present(value: Any, expected: Any) -> str:
     return ", ".join(values.describe(name) for name in expected if name in value) + " is there"
+
+
+def _class_change(cls: type, expected: classes.Form) -> str:
+    now = classes.form(cls)
+    if now.mro is not expected.mro:
+        return "other bases"
+    names = [f"with {name}" for name in now.names - expected.names]
+    names += [f"without {name}" for name in expected.names - now.names]
+    return ", ".join(sorted(names)[:6])
 
 
 def length_of(value: Any) -> int:
@@ -97,9 +106,14 @@ KINDS: Mapping[str, Kind] = {
         lambda v, e: "other code" if v.__code__ is not e else f"defaults {values.describe(v.__defaults__)}",
     ),
     "code": Kind("{v}.__code__ is not {c}", lambda e: f"the code of {e.co_qualname}", lambda v, e: "other code"),
+    "class": Kind(
+        "_has_another_form({v}, {c})",
+        lambda e: "the bases, special methods and data descriptors that it had",
+        lambda v, e: _class_change(v, e),
+    ),
     "unset": Kind("_is_set({v}, {c})", lambda e: f"no {e}", lambda v, e: "it is set"),
     "no_attribute": Kind(
-        "_getattr({v}, {c}, _MISSING) is not _MISSING",
+        "_has_entry({v}, {c})",
         lambda e: f"no attribute {e} of the class",
         lambda v, e: "the class has it",
     ),
@@ -127,11 +141,11 @@ HELPERS: Mapping[str, Any] = {
     "_same_set": values.same_set,
     "_length_of": length_of,
     "_is_set": is_set,
-    "_getattr": getattr,
-    "_MISSING": object(),
+    "_has_entry": classes.has_entry,
+    "_has_another_form": classes.has_another_form,
 }
 """What the generated code of KINDS calls."""
 
 RANK: Mapping[str, int] = {name: rank for rank, name in enumerate(KINDS)}
 EARLY = frozenset({"unknown", "arguments", "keywords", "tensor", "python", "state"})
-LATE = frozenset({"plain_code", "code", "unset", "no_attribute"})
+LATE = frozenset({"plain_code", "code", "class", "unset", "no_attribute"})

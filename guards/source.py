@@ -9,9 +9,13 @@ it had, so a guard on the parent's type stands before each such step.
 from __future__ import annotations
 
 import collections
+import threading
+import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from guards import classes
 
 
 class Step(NamedTuple):
@@ -23,6 +27,12 @@ class Step(NamedTuple):
     code: str
     text: str
     follow: Callable[[Any, Any], Any]
+
+
+def local_dict(local: threading.local) -> dict[str, Any]:
+    """The attributes of a thread local in this thread, past an override of a subclass."""
+    found: dict[str, Any] = threading.local.__getattribute__(local, "__dict__")
+    return found
 
 
 def _cell(fn: Any, index: int) -> Any:
@@ -42,8 +52,11 @@ STEPS: Mapping[str, Step] = {
     "dict": Step("{p}.__dict__", "{p}.__dict__", lambda p, key: object.__getattribute__(p, "__dict__")),
     "class_entry": Step("{p}.__dict__[{k}]", "{p}.{k}", lambda p, key: type.__dict__["__dict__"].__get__(p)[key]),
     "cell": Step("{p}.__closure__[{k}].cell_contents", "{p}.__closure__[{k}].cell_contents", _cell),
+    "behind": Step("_behind({p})", "{p}", lambda p, key: classes.behind(p)),
+    "namespace": Step("_namespace_of({p})", "{p}.__dict__", lambda p, key: classes.namespace_of(p)),
+    "local_dict": Step("_local_dict({p})", "{p}.__dict__", lambda p, key: local_dict(p)),
     "context_value": Step("{p}.get(None)", "{p}.get()", lambda p, key: p.get(None)),
-    "referent": Step("{p}()", "{p}()", lambda p, key: p()),
+    "referent": Step("_referent({p})", "{p}()", lambda p, key: weakref.ref.__call__(p)),
     # ---- items: of the exact type, and of a subclass through the built-in type
     "nth_value": Step("_nth_value({p}, {k})", "[*{p}.values()][{k}]", lambda p, key: [*dict.values(p)][key]),
     "item": Step("{p}[{k}]", "{p}[{k}]", lambda p, key: p[key]),
@@ -56,6 +69,10 @@ STEPS: Mapping[str, Step] = {
 
 HELPERS: Mapping[str, Any] = {
     "_getattribute": object.__getattribute__,
+    "_behind": classes.behind,
+    "_namespace_of": classes.namespace_of,
+    "_local_dict": local_dict,
+    "_referent": weakref.ref.__call__,
     "_nth_value": lambda p, key: [*dict.values(p)][key],
     "_dict_item": dict.__getitem__,
     "_list_item": list.__getitem__,

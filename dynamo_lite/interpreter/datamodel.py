@@ -69,12 +69,19 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
         else:
             if vm.before_write is not None and issubclass(type(container), defaultdict):
                 vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
+            _arm_key(vm, kind, key)
             value = vm.doors.apply_shallow(operator.getitem, container, key)
     except LookupError:
         if vm.on_look is not None:
             vm.on_look("key", container, key)
         raise
     return value if vm.on_read is None else vm.on_read("item", container, key, value)
+
+
+def _arm_key(vm: Any, kind: type, key: Any) -> None:
+    """The hash and comparison of a tuple, as a key, are made of those of its elements."""
+    if (type(key) is tuple or type(key) is frozenset) and issubclass(kind, dict):
+        vm.doors.arm(key)
 
 
 def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
@@ -87,6 +94,7 @@ def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
     if (kind is dict or kind is list) and type(key) in _KEYS and type(key) is not slice:
         container[key] = value
     else:
+        _arm_key(vm, kind, key)
         vm.doors.apply_shallow(operator.setitem, container, key, value)
 
 
@@ -94,6 +102,7 @@ def delitem(vm: Any, container: Any, key: Any) -> None:
     """`del container[key]`."""
     if vm.before_write is not None:
         vm.before_write("item", container, key, DELETED)
+    _arm_key(vm, type(container), key)
     vm.doors.apply_shallow(operator.delitem, container, key)
 
 

@@ -283,7 +283,9 @@ class Doors:
         """Arms `value`'s type, and `value` if it is a function or class; not what a container holds."""
         kind = type(value)
         self.arm_type(kind)
-        if kind not in _SHALLOW_KINDS and not issubclass(kind, _CONTAINERS):
+        if kind is tuple or kind is frozenset:
+            self.arm(value)  # a key: its hash is made of those of its elements
+        elif kind not in _SHALLOW_KINDS and not issubclass(kind, _CONTAINERS):
             self.arm(value)
 
     def arm_function(self, fn: FunctionType) -> None:

@@ -82,8 +82,8 @@ class Observer:
         `how` is "length", "items" (what it holds, in order: iteration, unpacking), "arguments" (a dict's items, for a
         call), "keys" (those of a dict), "truth",
         "key" (whether `key` is in it), "parts" (whatever a built-in operator, comparison or conversion to text finds in
-        it, at any depth), "is" (whether it is the object `key`), or "attr" (the attribute `key` was asked for and is
-        not there).
+        it, at any depth), "is" (whether it is the object `key`), "attr" (the attribute `key` was asked for and is
+        not there), or "global" (neither these globals nor the builtins have the name `key`).
         """
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:

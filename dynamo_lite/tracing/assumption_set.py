@@ -38,12 +38,14 @@ def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) 
 def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
     walk = Walk(run.tracer.reads, {id(lifted.tensor) for lifted in run.recorder.lifted})
     arguments = guard_arguments(walk, inputs, _open_sizes(program))
-    walk.guards.extend(_state())
+    walk.guards.extend(_state(run.tracer.reads.switches))
     reasons = run.settled.reasons() if run.settled is not None else {}
     walk.guards.extend(Guard("python", None, text, reasons.get(text)) for text in _conditions(program))
     _start(walk, mod)
     walk.run()
     walk.strays()
+    walk.of_classes()
+    walk.of_tensors()
     walk.identities()
     walk.apart(run.tracer.journal.touched)
     walk.caches(run.tracer.lru_caches.hits)
@@ -78,7 +80,10 @@ def _globals(walk: Walk, namespace: dict[str, Any], is_own: bool) -> Source:
     return walk.constant(namespace, shown)
 
 
-def _state() -> Iterator[Guard]:
+def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
+    """torch's switches; `asked` are functions of no arguments whose answer the program saw, with where it did."""
+    for read, site in asked.items():
+        yield Guard("state", None, State(f"{read.__name__}()", read, read()), site)
     for switch in SWITCHES:
         if switch.name in _NO_CONDITION:
             continue

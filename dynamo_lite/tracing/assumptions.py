@@ -7,12 +7,15 @@ and is no assumption. Reading happens past every override, so that none of the p
 
 from __future__ import annotations
 
+import abc
 import functools
 import sys
 import weakref
 from collections.abc import Callable
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
+
+import torch
 
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
@@ -20,8 +23,9 @@ from dynamo_lite.tracing.attribute_places import AttributePlaces
 from dynamo_lite.tracing.class_attributes import Entry
 from dynamo_lite.tracing.lru import still_holds
 from dynamo_lite.tracing.places import LRU_CACHE
-from dynamo_lite.tracing.reads import Site
+from dynamo_lite.tracing.reads import VIEWS, Site
 from guards import Source
+from guards.classes import behind, form, namespace_of, registrations, subclasses
 from guards.values import is_atom
 
 _MISSING = object()
@@ -62,9 +66,15 @@ class Walk(AttributePlaces):
                     self.place(getattr(value, name), self.child(source, "attribute", name), site)
         elif kind is LRU_CACHE:
             self.place(value.__wrapped__, self.child(source, "attribute", "__wrapped__"), site)
+        elif kind in VIEWS:
+            self.visit(behind(value), self.child(source, "behind"), site)
+        elif kind in (BuiltinMethodType, MethodWrapperType):
+            if type(value.__self__) is not ModuleType:
+                self.place(value.__self__, self.child(source, "attribute", "__self__"), site)
         else:
             self._instance(value, source, site)
-        if is_changeable(kind) and not issubclass(kind, type):
+            self.hidden_items(value, source, site)
+        if is_changeable(kind):
             self.visit(kind, self.constant(kind), site)
 
     def _instance(self, value: Any, source: Source, site: Site | None) -> None:
@@ -101,6 +111,8 @@ class Walk(AttributePlaces):
 
     def _methods(self, cls: type, source: Source) -> None:
         """The functions of a class that ran, however they were reached (special methods, super(), properties)."""
+        self._classes[id(cls)] = cls
+        self._form(cls)
         called = self._reads.called
         for base in classes.mro(cls):
             if not is_changeable(base):
@@ -114,6 +126,41 @@ class Walk(AttributePlaces):
                 entry = classes.entry(cls, name)
                 owner = cls if entry is not None and entry.cls is base else base
                 self.class_entry(owner, name, Entry(base, value), called[id(function)])
+
+    def _form(self, cls: type) -> None:
+        """Bases, special methods and data descriptors of a class; the dict of its attributes, if that was looked at."""
+        for base in classes.mro(cls):
+            if is_changeable(base) and id(base) not in self._formed:
+                self._formed.add(id(base))
+                self._classes[id(base)] = base
+                self.add("class", self.constant(base), form(base), None)
+                namespace = namespace_of(base)
+                if id(namespace) in self._looks:
+                    self.visit(namespace, self.child(self.constant(base), "namespace"), None)
+
+    def of_classes(self) -> None:
+        """What the program asked instances for and their classes had: the instances may have been the run's own."""
+        alive = {id(value): value for value in self._alive}
+        for (kind, name), (site, base, owners) in self.reads.of_class.items():
+            cls = self._classes.get(kind) or self._classes.get(base)
+            if cls is None or all(name in (classes.instance_dict(alive.get(owner)) or ()) for owner in owners):
+                continue
+            found = classes.entry(cls, name)
+            if found is not None:
+                self.class_entry(cls, name, found, site)
+            else:
+                self.no_attribute(cls, name, site)
+        self.run()
+
+    def of_tensors(self) -> None:
+        """Methods and attributes of tensors: those of torch.Tensor, or of its base written in C and not hidden."""
+        own = self.child(self.constant(torch.Tensor), "attribute", "__dict__")
+        for name, site in self.reads.of_tensors.items():
+            found = classes.entry(torch.Tensor, name)
+            if found is not None and found.cls is torch.Tensor:
+                self.class_entry(torch.Tensor, name, found, site)
+            else:
+                self.absent(own, name, site)
 
     def hooks(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """A module was called, and had no hooks."""
@@ -164,11 +211,38 @@ def _context(walk: Walk, value: Any, source: Source, key: Any, site: Site | None
     walk.place(value.get(None), walk.child(source, "context_value"), site)
 
 
-
 def _referent(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
     held = weakref.ref.__call__(value)
     walk.place(held, walk.child(source, "referent"), site)
 
+
+def _registry(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
+    if isinstance(value, type):
+        token, known = abc.get_cache_token(), registrations(value)
+        walk.add(
+            "contents", source, lambda found: abc.get_cache_token() == token or registrations(found) == known, site
+        )
+
+
+def _whole_class(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
+    for base in classes.mro(value):
+        if is_changeable(base):
+            walk.add(
+                "contents",
+                walk.constant(base),
+                functools.partial(_has_entries, expected=dict(classes.namespace(base))),
+                site,
+            )
+
+
+def _has_entries(cls: type, expected: dict[str, Any]) -> bool:
+    now = classes.namespace(cls)
+    return len(now) == len(expected) and all(now.get(name, expected) is value for name, value in expected.items())
+
+
+def _subclasses(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
+    known = subclasses(value)
+    walk.add("contents", source, lambda found: subclasses(found) == known, site)
 
 
 _LOOKS: dict[str, Callable[[Walk, Any, Source, Any, Site | None], None]] = {
@@ -186,6 +260,11 @@ _LOOKS: dict[str, Callable[[Walk, Any, Source, Any, Site | None], None]] = {
     "hooks": Walk.hooks,
     "context": _context,
     "referent": _referent,
+    "own": Walk.own,
+    "class": _whole_class,
+    "names": Walk.names,
+    "registry": _registry,
+    "subclasses": _subclasses,
 }
 
 
@@ -194,4 +273,3 @@ def module_name(namespace: dict[str, Any]) -> str | None:
     name = namespace.get("__name__")
     module = sys.modules.get(name) if isinstance(name, str) else None
     return name if isinstance(module, ModuleType) and module.__dict__ is namespace else None
-

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+import weakref
+from types import MethodType, ModuleType
 from typing import Any
 
 from dynamo_lite.interpreter.type_flags import is_changeable
@@ -11,6 +12,8 @@ from dynamo_lite.tracing.class_attributes import Entry
 from dynamo_lite.tracing.container_places import ContainerPlaces
 from dynamo_lite.tracing.reads import Site
 from guards import Source
+
+_PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 
 
 class AttributePlaces(ContainerPlaces):
@@ -23,7 +26,13 @@ class AttributePlaces(ContainerPlaces):
             return
         cls = type(value)
         found = classes.entry(cls, name)
-        if found is not None and classes.is_data_descriptor(found.value):
+        if cls is MethodType and found is None:
+            self.attribute(value.__func__, self.child(source, "attribute", "__func__"), name, site)
+            return
+        if issubclass(cls, _PROXIES):
+            self.add("unknown", source, "no read through a weakref.proxy, whose referent a guard cannot look at", site)
+            return
+        if found is not None and classes.comes_first(found.value):
             self._descriptor(value, source, name, found, site)
             return
         namespace = classes.instance_dict(value)
@@ -32,16 +41,41 @@ class AttributePlaces(ContainerPlaces):
             if name in namespace:
                 path = self.child(below, "item", name)
                 self.place(namespace[name], path, site, fixed=type(value) is ModuleType)
+                if found is not None:
+                    self._shadowed(found, name, site)
                 return
             self.absent(below, name, site)
+            if cls is ModuleType:
+                self._module_fallback(namespace, below, site)
         if found is not None:
             self.class_entry(cls, name, found, site)
             return
-        if type(cls) is type:
-            self.no_attribute(cls, name, site)
+        self.no_attribute(cls, name, site)
         fallback = classes.entry(cls, "__getattr__")
         if fallback is not None and not classes.functions_in(fallback.value):
             self._c_fallback(value, source, name, fallback, site)
+
+    def _shadowed(self, found: Entry, name: str, site: Site | None) -> None:
+        """A class attribute that the instance's own hides, as long as it is no data descriptor."""
+        if is_changeable(found.cls):
+            path = self.child(self.constant(found.cls), "class_entry", name)
+            self.add("type", path, type(found.value), site)
+            if is_changeable(type(found.value)):
+                self.visit(type(found.value), self.constant(type(found.value)), site)
+
+    def _module_fallback(self, namespace: dict[str, Any], below: Source, site: Site | None) -> None:
+        """A module without the attribute: its `__getattr__` was called, or there is none."""
+        if "__getattr__" in namespace:
+            self.place(namespace["__getattr__"], self.child(below, "item", "__getattr__"), site, fixed=True)
+        else:
+            self.absent(below, "__getattr__", site)
+
+    def own(self, cls: Any, source: Source, name: str, site: Site | None) -> None:
+        """What the namespace of the class itself has under `name`, or that it has nothing."""
+        if name in classes.namespace(cls):
+            self.class_entry(cls, name, Entry(cls, classes.namespace(cls)[name]), site)
+        elif is_changeable(cls):
+            self.absent(self.child(self.constant(cls), "attribute", "__dict__"), name, site)
 
     def _c_fallback(self, value: Any, source: Source, name: str, fallback: Entry, site: Site | None) -> None:
         """`__getattr__ = dict.__getitem__`: C code looked the attribute up, and the interpreter did not see where."""
@@ -82,12 +116,10 @@ class AttributePlaces(ContainerPlaces):
 
     def _class_attribute(self, cls: type, source: Source, name: str, site: Site | None) -> None:
         meta = classes.entry(type(cls), name)
-        if meta is not None and classes.is_data_descriptor(meta.value):
+        if meta is not None and classes.comes_first(meta.value):
             if classes.is_c_member(meta.value):
                 held = meta.value.__get__(cls, type(cls))
-                if name == "__dict__":
-                    self.all_items(held, self.child(source, "attribute", name), None, site)
-                elif name not in ("__class__", "__base__"):
+                if name not in ("__class__", "__base__", "__dict__"):  # looks at the namespace are rows of their own
                     self.place(held, self.child(source, "attribute", name), site)
             else:
                 self.class_entry(type(cls), name, meta, site)
@@ -95,7 +127,9 @@ class AttributePlaces(ContainerPlaces):
         found = classes.entry(cls, name)
         if found is not None:
             self.class_entry(cls, name, found, site)
-        elif meta is not None:
+            return
+        self.no_attribute(cls, name, site)
+        if meta is not None:
             self.class_entry(type(cls), name, meta, site)
-        elif type(cls) is type:
-            self.no_attribute(cls, name, site)
+        else:
+            self.no_attribute(type(cls), name, site)

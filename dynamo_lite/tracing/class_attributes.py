@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from collections.abc import Container
 from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter.type_flags import is_changeable
+from guards.source import local_dict
 
 _namespace: Any = type.__dict__["__dict__"].__get__
 _mro: Any = type.__dict__["__mro__"].__get__
@@ -44,14 +46,16 @@ def instance_dict(value: Any) -> dict[str, Any] | None:
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
-        return None
+        return local_dict(value) if issubclass(type(value), threading.local) else None
     return found if isinstance(found, dict) else None
 
 
-def is_data_descriptor(value: Any) -> bool:
-    """Whether a class attribute comes before the instance's own (it defines __set__ or __delete__)."""
+def comes_first(value: Any) -> bool:
+    """Whether a class attribute is read before the instance's own: it defines __get__, and __set__ or __delete__."""
     kind = type(value)
-    return entry(kind, "__set__") is not None or entry(kind, "__delete__") is not None
+    if entry(kind, "__set__") is None and entry(kind, "__delete__") is None:
+        return False
+    return entry(kind, "__get__") is not None
 
 
 def is_c_member(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import sys
 import types
 from typing import Any
 
@@ -11,11 +12,11 @@ from torch import nn
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing.kinds import is_tensor
-from dynamo_lite.tracing.opaque import same_contents
 from dynamo_lite.tracing.places import Places
-from dynamo_lite.tracing.reads import Site, items_of
+from dynamo_lite.tracing.reads import VIEWS, Site, items_of
 from guards import Source
-from guards.values import is_atom
+from guards.classes import behind
+from guards.values import is_atom, ordered_keys, same_atom
 
 _ITEM_STEPS: tuple[tuple[type, str], ...] = (
     (dict, "dict_item"),
@@ -54,9 +55,7 @@ class ContainerPlaces(Places):
 
     def all_items(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """Everything that a container holds, in order."""
-        if isinstance(value, types.MappingProxyType):
-            self.add("contents", source, same_contents(dict(value)), site)
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             for index, name in enumerate(self._keys(value, source, site)):
                 self.place(*self._entry(value, source, index, name), site)
         elif isinstance(value, (set, frozenset)):
@@ -80,6 +79,8 @@ class ContainerPlaces(Places):
         step = item_step(value)
         if is_atom(key) and step is not None:
             return dict.__getitem__(value, key), self.child(source, step, key)
+        if isinstance(value, collections.OrderedDict):  # its own order may be another than the dict's
+            index = next(i for i, known in enumerate(dict.keys(value)) if known is key)
         return list(dict.values(value))[index], self.child(source, "nth_value", index)
 
     def items(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
@@ -96,7 +97,7 @@ class ContainerPlaces(Places):
             self.items(value, source, key, site)
 
     def _keys(self, value: dict[Any, Any], source: Source, site: Site | None) -> list[Any]:
-        found = list(dict.keys(value))
+        found = ordered_keys(value) if isinstance(value, collections.OrderedDict) else list(dict.keys(value))
         self.add("keys", source, found, site)
         for name in found:
             if not is_atom(name) and not isinstance(name, type):
@@ -108,19 +109,68 @@ class ContainerPlaces(Places):
         todo = [(value, source)]
         while todo:
             value, source = todo.pop()
+            if type(value) in VIEWS:
+                value, source = behind(value), self.child(source, "behind")
             if (id(value), state) in self._whole or is_tensor(value) or is_atom(value):
                 continue
             self._whole.add((id(value), state))
             self.all_items(value, source, None, site)
             step = item_step(value)
             if isinstance(value, dict) and step is not None:
-                todo += [self._entry(value, source, i, k) for i, k in enumerate(dict.keys(value))]
+                todo += [self._entry(value, source, i, k) for i, k in enumerate(self._keys(value, source, site))]
             elif step is not None:
                 todo += [(item, self.child(source, step, i)) for i, item in enumerate(items_of(value))]
-            if state and is_changeable(type(value)) and not isinstance(value, (type, nn.Module)):
+            has_attributes = is_changeable(type(value)) or isinstance(value, types.SimpleNamespace)
+            if state and has_attributes and not isinstance(value, (type, nn.Module)):
                 namespace = classes.instance_dict(value)
                 if namespace is not None:
                     todo.append((namespace, self.dict_of(value, source)))
+                todo += self._slots(value, source, site)
+
+    def _slots(self, value: Any, source: Source, site: Site | None) -> list[tuple[Any, Source]]:
+        """Each slot of an object that is filled, guarded."""
+        filled = []
+        for base in classes.mro(type(value)):
+            for name, member in classes.namespace(base).items() if is_changeable(base) else ():
+                if type(member) is not types.MemberDescriptorType:
+                    continue
+                try:
+                    held = member.__get__(value, type(value))
+                except AttributeError:
+                    self.add("unset", source, name, site)
+                    continue
+                self.place(held, self.child(source, "slot", name), site)
+                filled.append((held, self.child(source, "slot", name)))
+        return filled
+
+    def names(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
+        """The names of an object's attributes: its own, and those of its classes (`dir`)."""
+        namespace = classes.instance_dict(value) if not isinstance(value, type) else None
+        if namespace is not None:
+            self._keys(namespace, self.dict_of(value, source), site)
+        for base in classes.mro(value if isinstance(value, type) else type(value)):
+            if is_changeable(base):
+                names = frozenset(classes.namespace(base))
+                self.add(
+                    "contents", self.constant(base), lambda found, n=names: classes.namespace(found).keys() == n, site
+                )
+
+    def hidden_items(self, value: Any, source: Source, site: Site | None) -> None:
+        """Objects that a numpy array holds: known by identity, as the members of a set are."""
+        if _is_array(value) and value.dtype.hasobject:
+            held = _objects_in(value)
+            form = value.dtype, value.shape, value.strides
+
+            def is_same(found: Any) -> bool:
+                if (found.dtype, found.shape, found.strides) != form:
+                    return False
+                now = _objects_in(found)
+                return all(a is b or (is_atom(b) and same_atom(a, b)) for a, b in zip(now, held, strict=True))
+
+            self.add("contents", source, is_same, site)
+            for item in held:
+                if not is_atom(item):
+                    self.visit(item, self.constant(item), site)
 
     def truth(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """`if value:`"""
@@ -129,7 +179,7 @@ class ContainerPlaces(Places):
                 self.add("filled" if value else "empty", source, None, site)
             else:
                 self.add("length", source, _length(value), site)
-        elif type(type(value)) is type:
+        else:
             for name in ("__bool__", "__len__"):
                 if classes.entry(type(value), name) is None:
                     self.no_attribute(type(value), name, site)
@@ -156,12 +206,28 @@ def item_step(value: Any) -> str | None:
     return next((step for base, step in _ITEM_STEPS if issubclass(kind, base)), None)
 
 
+def _is_array(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
+
+
+def _objects_in(array: Any) -> list[Any]:
+    """What an array holds, in order; the fields of a structured one in turn."""
+    import numpy
+
+    found, todo = [], [*reversed(numpy.ndarray.tolist(numpy.ndarray.reshape(array, -1)))]
+    while todo:
+        item = todo.pop()
+        if type(item) is tuple and array.dtype.names:
+            todo += reversed(item)
+        else:
+            found.append(item)
+    return found
+
 
 def _length(value: Any) -> int:
     return len(items_of(value)) if not isinstance(value, dict) else dict.__len__(value)
 
 
-
 def _hashable(value: Any) -> bool:
     return all(is_atom(item) for item in items_of(value))
-

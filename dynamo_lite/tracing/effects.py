@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing import locks
 from dynamo_lite.tracing.assigned_buffers import check_assigned
 from dynamo_lite.tracing.effect import Effect, Verdict
 from dynamo_lite.tracing.first_looks import was_looked_at
@@ -59,9 +60,9 @@ def classify(tracer: Tracer) -> Effects:
     """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
     effects = Effects()
     journal = tracer.journal
-    for lock, _ in tracer.writes.locks.unbalanced():
+    for lock, count, mark in tracer.writes.locks.unbalanced():
         if tracer.writes.is_old(lock):
-            raise tracer.refusal("outside-object", what=f"a {type(lock).__name__}, which it leaves as it was not")
+            raise tracer.refusal("lock-held", mark, what=locks.describe(lock, count))
     if not journal:
         return effects
     outside = _outside(tracer)

@@ -6,13 +6,20 @@ rows say where it is less, so that an assumption is no wider than what the progr
 
 from __future__ import annotations
 
+import _abc
 import builtins
 import collections
 import copy
+import decimal
+import gc
 import itertools
 import operator
+import os
+import pickle
+import sys
 import weakref
 from contextvars import ContextVar
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 import torch
@@ -29,15 +36,22 @@ ITEMS: Final = "items"
 STATE: Final = "state"
 """The attributes of the first argument, and their attributes."""
 PARTS: Final = "parts"
+NAMES: Final = "names"
+"""The names of the attributes of the first argument."""
+PROTOCOL: Final = "protocol"
+"""Types and identity only, unless the second argument is a typing.Protocol: any attribute of the first one's class."""
+REFERENT: Final = "referent"
+SWITCHES: Final = "switches"
+"""A setting of the process, told by the function itself when it is called without arguments."""
 
 _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     (
         NOTHING,
         (
-            type, id, isinstance, issubclass, callable, getattr, setattr, delattr, hasattr, print, super,
+            type, id, callable, getattr, setattr, delattr, hasattr, print, super,
             object.__new__, object.__init__, object.__init_subclass__, object.__setattr__, object.__delattr__,
             object.__getattribute__, type.__getattribute__, type.__setattr__, type.__delattr__, type.__call__,
-            operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not,
+            operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, gc.get_referents,
             operator.attrgetter.__call__, operator.itemgetter.__call__, operator.methodcaller.__call__,
             list.append, list.clear, list.__setitem__, list.__delitem__, list.__init__,
             dict.__setitem__, dict.clear, dict.__init__, set.add, set.discard, set.clear, set.__init__,
@@ -46,8 +60,17 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             builtins.__import__, globals, locals,
         ),
     ),
-    (KEY, (dict.get, dict.__getitem__, dict.__contains__, dict.pop, dict.setdefault)),
-    (LENGTH, (len, *(kind.__len__ for kind in (list, tuple, dict, set, frozenset, collections.deque)))),
+    (
+        KEY,
+        (
+            dict.get, dict.__getitem__, dict.__contains__, dict.pop, dict.setdefault,
+            MappingProxyType.get, MappingProxyType.__getitem__, MappingProxyType.__contains__,
+        ),
+    ),
+    (
+        LENGTH,
+        (len, *(kind.__len__ for kind in (list, tuple, dict, set, frozenset, collections.deque, MappingProxyType))),
+    ),
     (
         ITEMS,
         (
@@ -57,20 +80,50 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             tuple.__add__, set.__iter__, set.copy, set.pop, frozenset.__iter__, collections.deque.__iter__,
             collections.deque.pop, collections.deque.popleft, collections.deque.extend, collections.deque.rotate,
             collections.OrderedDict.values, collections.OrderedDict.items, collections.OrderedDict.copy,
+            MappingProxyType.values, MappingProxyType.items, MappingProxyType.copy,
         ),
     ),
     (
         KEYS,
         (
             dict.keys, dict.__iter__, dict.__reversed__, dict.fromkeys, collections.OrderedDict.keys,
+            MappingProxyType.keys, MappingProxyType.__iter__, MappingProxyType.__reversed__,
             collections.OrderedDict.__iter__, iter, list, tuple, enumerate, zip, map, filter, reversed,
             collections.deque, itertools.chain, itertools.islice, itertools.repeat, itertools.product,
             itertools.zip_longest, itertools.accumulate, itertools.starmap,
         ),
     ),
-    (STATE, (vars, dir, object.__reduce_ex__, object.__dir__, object.__reduce__)),
+    (STATE, (vars, object.__reduce_ex__, object.__reduce__, pickle.dumps, pickle.dump)),
+    (NAMES, (dir, object.__dir__, type.__dir__, ModuleType.__dir__)),
     ("context", (ContextVar.get,)),
+    (REFERENT, (weakref.ref.__call__,)),
+    ("registry", (_abc._abc_instancecheck, _abc._abc_subclasscheck)),
+    ("subclasses", (type.__subclasses__,)),
+    (PROTOCOL, (isinstance, issubclass)),
+    (SWITCHES, (sys.getrecursionlimit, gc.isenabled, decimal.getcontext, decimal.localcontext, decimal.Decimal)),
+    (SWITCHES, (os.path.expandvars, os.path.expanduser)),
 )  # fmt: skip
+
+
+def decimal_context() -> tuple[Any, ...]:
+    """What the decimal context of this thread says about results (not its flags, which operations set)."""
+    now = decimal.getcontext()
+    traps = tuple(signal.__name__ for signal, is_on in now.traps.items() if is_on)
+    return now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, traps
+
+
+def environment() -> dict[bytes, bytes]:
+    return dict(os.environb)
+
+
+SWITCH_OF: dict[int, Any] = {
+    **dict.fromkeys(map(id, (decimal.getcontext, decimal.localcontext, decimal.Decimal)), decimal_context),
+    **dict.fromkeys(map(id, (os.path.expandvars, os.path.expanduser)), environment),
+}
+"""id of a callable in the row SWITCHES → the function that tells the setting, if it does not tell it itself."""
+
+LOOKS_INTO_CLASSES = frozenset({"inspect", "typing", "typing_extensions"})
+"""Modules whose functions run natively and read any attribute of the classes of what they are given."""
 
 FORMATS = frozenset(map(id, (str.format, str.format_map)))
 """`"{0.n}".format(box)` reads attributes of its arguments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import decimal
 import re
@@ -13,12 +14,13 @@ import torch
 from guards.values import same_atom
 
 _BY_VALUE: tuple[type, ...] = (
-    torch.device, torch.Size, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal,
-    re.Pattern,
+    torch.device, torch.Size, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, re.Pattern,
 )  # fmt: skip
 """Immutable C types with a `==` of their own."""
 
 
+CTYPES: type = ctypes.Structure.__base__  # type: ignore[assignment]
+"""The base of all ctypes data."""
 ATOM_BASES: tuple[type, ...] = (int, float, complex, str, bytes)
 
 
@@ -27,15 +29,13 @@ def same_contents(value: Any) -> Callable[[Any], bool] | None:
     if isinstance(value, ATOM_BASES):
         plain = _plain(value)
         return lambda found: same_atom(_plain(found), plain)
+    if isinstance(value, decimal.Decimal):
+        digits = decimal.Decimal.as_tuple(value)  # 2.0 and 2.00 are equal, and print in other ways; NaN is not itself
+        return lambda found: decimal.Decimal.as_tuple(found) == digits
     if isinstance(value, _BY_VALUE):
         return lambda found: bool(found == value)
-    if type(value) is dict:  # a class's namespace
-        return lambda found: len(found) == len(value) and all(found.get(k, _MISSING) is v for k, v in value.items())
     snapshot = _buffer(value)
     return None if snapshot is None else lambda found: _buffer(found) == snapshot
-
-
-_MISSING = object()
 
 
 def _plain(value: Any) -> Any:
@@ -61,4 +61,13 @@ def _buffer(value: Any) -> tuple[Any, ...] | None:
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
         return None
-    return None if "O" in view.format else (view.format, view.shape, view.tobytes())
+    if "O" in view.format:
+        return None
+    target = _target(value) if isinstance(value, CTYPES) else None
+    return view.format, view.shape, view.tobytes(), target
+
+
+def _target(value: Any) -> bytes | None:
+    """The bytes that a ctypes pointer points at."""
+    is_pointer = isinstance(value, ctypes._Pointer)
+    return bytes(value.contents) if is_pointer and value else None

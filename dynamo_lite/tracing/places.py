@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import threading
 import types
 import weakref
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -14,8 +15,8 @@ import torch
 
 from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import class_attributes as classes
-from dynamo_lite.tracing.opaque import ATOM_BASES, same_contents
-from dynamo_lite.tracing.reads import Reads, Site
+from dynamo_lite.tracing.opaque import ATOM_BASES, CTYPES, same_contents
+from dynamo_lite.tracing.reads import VIEWS, Reads, Site
 from guards import Guard, Source, facts_of, root
 from guards.values import ATOMS, is_atom
 
@@ -58,9 +59,11 @@ _NATURES = _Natures()
 LRU_CACHE = type(functools.lru_cache(lambda: None))
 _STRUCTURED = (
     list, tuple, dict, set, frozenset, collections.deque, FunctionType, MethodType, functools.partial, property,
-    staticmethod, classmethod, types.MappingProxyType, weakref.ref, CellType, LRU_CACHE,
+    staticmethod, classmethod, weakref.ref, CellType, LRU_CACHE, types.SimpleNamespace, *VIEWS,
 )  # fmt: skip
 """C types whose parts the walk follows itself."""
+_HIDE_DATA = (*ATOM_BASES, CTYPES)
+"""C types that hold data beside the attributes of an instance of a subclass."""
 
 
 class Places:
@@ -88,6 +91,8 @@ class Places:
         self._ran: dict[type, list[tuple[str, Any, FunctionType]]] = {}
         self._whole: set[tuple[int, bool]] = set()
         self._class_entries: set[tuple[int, str]] = set()
+        self._classes: dict[int, type] = {}
+        self._formed: set[int] = set()  # classes whose form is guarded
         self._tensors: dict[int, Source] = {}
         self._held_by_program = held_by_program
 
@@ -148,13 +153,13 @@ class Places:
             self.add("is", source, value, site)
             return
         self.add("type", source, kind, site)
-        if not is_changeable(kind) and not issubclass(kind, _STRUCTURED):
+        if kind is torch.Size or (not is_changeable(kind) and not issubclass(kind, _STRUCTURED)):
             contents = same_contents(value)
             if contents is None:
                 self.add("is", source, value, site)
             else:
                 self.add("contents", source, contents, site)
-        elif is_changeable(kind) and issubclass(kind, ATOM_BASES):
+        elif issubclass(kind, _HIDE_DATA):
             self.add("contents", source, same_contents(value), site)
 
     def visit(self, value: Any, source: Source, site: Site | None) -> None:
@@ -210,6 +215,8 @@ class Places:
     def dict_of(self, value: Any, source: Source) -> Source:
         """The source of an instance's `__dict__`."""
         kind = type(value)
+        if issubclass(kind, threading.local):
+            return self.child(source, "local_dict")
         plain = self._plain.get(kind)
         if plain is None:
             own = classes.entry(kind, "__getattribute__") in (None, _OBJECT_GETATTRIBUTE)

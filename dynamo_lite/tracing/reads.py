@@ -23,6 +23,13 @@ how            the program learned                             key
 "is"           whether it is another object                    the other's id
 "context"      the value of a ContextVar
 "referent"     what a weak reference refers to
+"own"          what the class's own namespace has under    the name
+               a name, or that it is not there
+"class"        everything that a class and its
+               bases have
+"names"        the names of all attributes (`dir`)
+"registry"     what was registered with an abstract class
+"subclasses"   the direct subclasses of a class
 =============  ==============================================  ========================
 """
 
@@ -32,8 +39,11 @@ import builtins
 import collections
 import sys
 import types
+import typing
 import weakref
 from collections.abc import Callable
+from contextvars import ContextVar
+from decimal import Decimal
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -43,15 +53,39 @@ from torch._subclasses.fake_tensor import FakeTensor
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.type_flags import is_changeable
+from dynamo_lite.tracing import class_attributes as classes
 from dynamo_lite.tracing import memory
 from dynamo_lite.tracing.key_orders import KeyOrders
-from dynamo_lite.tracing.native_looks import FORMATS, KEY, LOOKS, NOTHING, PARTS, SHOWING, STATE
+from dynamo_lite.tracing.native_looks import (
+    FORMATS,
+    KEY,
+    LOOKS,
+    LOOKS_INTO_CLASSES,
+    NAMES,
+    NOTHING,
+    PARTS,
+    PROTOCOL,
+    REFERENT,
+    SHOWING,
+    STATE,
+    SWITCH_OF,
+    SWITCHES,
+    decimal_context,
+)
+from guards.classes import behind
 
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can tell any of its attributes or items."""
-_ONE_OBJECT = frozenset({KEY, "length", STATE, "context"})
+_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", NAMES, "registry", "subclasses", REFERENT})
+_PROTOCOL_META: type = type(typing.Protocol)
+_BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
+_DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
+VIEWS: frozenset[type] = frozenset(
+    {types.MappingProxyType, *(type(view) for d in _DICTS for view in (d.keys(), d.values(), d.items()))}
+)
+"""Types whose instances show a mapping: a look at one is a look at the mapping."""
 _QUIET: tuple[type, ...] = (
     int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
     torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
@@ -82,6 +116,15 @@ class Site(NamedTuple):
 Place = tuple[str, int, Any]
 
 
+class AskedInstances(NamedTuple):
+    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
+    has), the ids of the instances."""
+
+    site: Site | None
+    base: int
+    owners: set[int]
+
+
 class _Quiet(dict[type, bool]):
     """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
 
@@ -107,6 +150,11 @@ class Reads:
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
         self.key_orders: KeyOrders | None = None  # None: no argument has a dict with an order
+        self.of_class: dict[
+            tuple[int, str], AskedInstances
+        ] = {}  # (id of a class, name) → its instances that were asked
+        self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
+        self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
         self.quiet = _Quiet()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
@@ -115,6 +163,8 @@ class Reads:
 
     def read(self, how: str, owner: Any, key: Any = None) -> None:
         """One row, unless the program wrote that place before. `key` is an atom."""
+        if type(owner) in VIEWS:
+            owner = behind(owner)
         place = (how, id(owner), key)
         if how in _WHOLE:
             self.shown.setdefault(id(owner), len(self.written))
@@ -139,6 +189,10 @@ class Reads:
                 if type(owner) is ModuleType:
                     self.modules[id(owner)] = owner
                 self.places[place] = self._site()
+            if place not in self.written:
+                known = self.of_class.get((id(type(owner)), key))
+                if known is None or id(owner) not in known.owners:
+                    self._of_class(owner, key)
         elif kind == "item":
             self._item(owner, key)
         elif kind == "cell":
@@ -154,8 +208,40 @@ class Reads:
                 self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
 
+    def _of_class(self, owner: Any, key: str) -> None:
+        """An attribute that the instance itself may not have: its class has it. The instance may be the run's own."""
+        kind = type(owner)
+        if kind is super:
+            self._above(owner, key)
+        elif kind is types.MethodType:
+            if classes.entry(kind, key) is None:
+                self.value("attr", owner.__func__, key)
+        elif issubclass(kind, type):
+            found = classes.entry(owner, key)
+            if found is not None and found.cls is not owner and is_changeable(found.cls):
+                self.of_class.setdefault((id(owner), key), AskedInstances(self._site(), id(found.cls), {0}))
+        elif is_changeable(kind):
+            known = self.of_class.get((id(kind), key))
+            if known is None:
+                found = classes.entry(kind, key)
+                base = id(found.cls) if found is not None else 0
+                known = self.of_class[id(kind), key] = AskedInstances(self._site(), base, set())
+            known.owners.add(id(owner))
+
+    def _above(self, owner: Any, key: str) -> None:
+        """`super().key`: the namespaces of the classes above the one that it is in, up to that which has it."""
+        start = super.__dict__["__self_class__"].__get__(owner)
+        below = super.__dict__["__thisclass__"].__get__(owner)
+        order = classes.mro(start) if start is not None else ()
+        for base in order[order.index(below) + 1 :] if below in order else ():
+            self.read("own", base, key)
+            if key in classes.namespace(base):
+                break
+
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
         """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
+        if key not in self.of_tensors:
+            self.of_tensors[key] = self._site()
         if key in _namespace_of(owner):
             self._ask_tensor(owner, key)
 
@@ -168,6 +254,8 @@ class Reads:
     def _item(self, owner: Any, key: Any) -> None:
         if self.quiet[type(owner)]:
             return
+        if type(owner) in VIEWS:
+            owner = behind(owner)
         if type(key) in _KEYS:
             self.read("item", owner, key)
         else:
@@ -177,9 +265,12 @@ class Reads:
         """Observer.on_look."""
         kind = type(owner)
         if self.quiet[kind]:
-            if how == "attr" and issubclass(kind, torch.Tensor):
-                self._ask_tensor(owner, key)
+            if how == "attr":
+                self._no_attribute(owner, key)
             return
+        if kind in VIEWS:
+            owner = behind(owner)
+            kind = type(owner)
         if how == "is":
             if not self.quiet[type(key)]:
                 self.read(how, owner, id(key))
@@ -196,8 +287,22 @@ class Reads:
             orders, self.key_orders = self.key_orders, None
             self.read("items", owner)
             self.key_orders = orders
+        elif how == "global":
+            for namespace in (owner, self.vm.frame.builtins):
+                self.namespaces[id(namespace)] = namespace
+                self.read("item", namespace, key)
         else:
             self.read(how, owner, key)
+            if how == "attr":
+                self._of_class(owner, key)
+
+    def _no_attribute(self, owner: Any, key: str) -> None:
+        """A tensor or a module does not have this attribute."""
+        if issubclass(type(owner), torch.Tensor):
+            self._ask_tensor(owner, key)
+        elif type(owner) is ModuleType:
+            self.modules[id(owner)] = owner
+            self.read("attr", owner, key)
 
     def write(self, kind: str, owner: Any, key: Any, deletes: bool) -> None:
         """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
@@ -230,7 +335,7 @@ class Reads:
             self.namespaces[id(sys.modules)] = sys.modules
             self.read("item", sys.modules, args[0])
         if how is None:
-            if type(fn) is weakref.ref:
+            if issubclass(type(fn), weakref.ref):
                 self.read("referent", fn)
             if issubclass(type(fn), type) and is_changeable(fn):
                 return  # its __new__ and __init__ are calls of their own
@@ -241,6 +346,12 @@ class Reads:
                 self.memory = {}  # shared_memory.py looks at what the function does with it
             self._deep(args, kwargs, STATE if id(fn) in FORMATS else PARTS)
             self.memory = known
+        elif how is SWITCHES:
+            self.switches.setdefault(SWITCH_OF.get(id(fn), fn), self._site())
+        elif how is PROTOCOL:
+            wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
+            if any(type(kind) is _PROTOCOL_META for kind in wanted):
+                self._of_protocol(args[0])
         elif how is NOTHING or not args:
             return
         elif how in _ONE_OBJECT:
@@ -250,24 +361,43 @@ class Reads:
                 if not self.quiet[type(arg)]:
                     self.read(how, arg)
 
+    def _of_protocol(self, value: Any) -> None:
+        """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
+        kind = value if isinstance(value, type) else type(value)
+        self.read("class", kind)
+        if kind is not value and not self.quiet[kind]:
+            self.read(NAMES, value)
+
     def _of_trusted(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
         own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
         known = own in self.shown
         self._deep(args, kwargs, STATE)
+        if fn.__globals__.get("__name__") in LOOKS_INTO_CLASSES:
+            for arg in (*args, *kwargs.values()):
+                if is_changeable(kind := arg if isinstance(arg, type) else type(arg)):
+                    self.read("class", kind)
+        elif LOOKS.get(id(fn)) is SWITCHES:
+            self.switches.setdefault(SWITCH_OF[id(fn)], self._site())
         if own is not None and not known:
             self.shown.pop(own, None)
 
     def _one(self, how: str, args: tuple[Any, ...]) -> None:
         if how is KEY and len(args) > 1:
             self._item(args[0], args[1])
-        elif not self.quiet[type(args[0])]:
+        elif not self.quiet[type(args[0])] or how is NAMES:
+            if type(args[0]) is ModuleType:
+                self.modules[id(args[0])] = args[0]
             self.read(how, args[0])
+            for of_what in args[1:2] if how == "registry" else ():
+                self.read("registry", of_what if isinstance(of_what, type) else type(of_what))
 
     def _deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
         for arg in (*args, *kwargs.values()) if kwargs else args:
             if not self.quiet[type(arg)]:
                 self.parts(arg, how)
+            elif type(arg) in _BOUND_IN_C and type(arg.__self__) is not ModuleType:
+                self.parts(arg.__self__, how)  # `map(xs.index, ...)` reads xs
 
     def parts(self, value: Any, how: str = PARTS) -> None:
         """All that native code may find in `value`, and in the containers that it holds now."""
@@ -277,14 +407,20 @@ class Reads:
             if id(value) in seen:
                 continue
             seen.add(id(value))
+            if type(value) in VIEWS:
+                value = behind(value)
             if issubclass(type(value), _CONTAINERS):
                 loud = [item for item in items_of(value) if not quiet[type(item)]]
                 if not loud and type(value) is tuple:
                     continue  # known as a whole wherever it was read
                 todo += loud
                 self.read(how, value)
-            elif how is STATE and not quiet[type(value)]:
-                self.read(how, value)
+            elif type(value) is ContextVar:
+                self.read("context", value)
+            elif issubclass(type(value), Decimal):
+                self.switches.setdefault(decimal_context, self._site())
+            elif (how is STATE and not quiet[type(value)]) or issubclass(type(value), types.SimpleNamespace):
+                self.read(STATE, value)
             elif not quiet[type(value)]:
                 self.shown.setdefault(id(value), len(self.written))
                 if memory.KINDS[type(value)]:

@@ -52,7 +52,7 @@ REFUSALS: dict[str, Refusal] = {
     "unrecordable-value": Refusal(
         errors.UnrecordableValue,
         "The program uses the result of {function}(), which differs from call to call and cannot be written down.",
-        "use torch's random operators (torch.rand, torch.randint), or pass the value in as an argument.",
+        "for random numbers use torch's operators (torch.rand, torch.randint); pass anything else in as an argument.",
     ),
     "tensor-repr": Refusal(
         errors.DataDependent,
@@ -182,14 +182,25 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "outside-iterator": Refusal(
         errors.UnsupportedEffect,
-        "The program advances {what}, an iterator that lives on from call to call; the exported program would "
-        "replay the value it gave at export.",
+        "The program uses {what}, an iterator that lives on from call to call; the exported program would replay what "
+        "it gave at export.",
         "make the iterator inside of forward, or pass the value in as an argument.",
     ),
     "outside-object": Refusal(
         errors.UnsupportedEffect,
         "The program uses {what}, an object from outside whose state a trace can neither record nor put back.",
         "read it in __init__ and keep the result.",
+    ),
+    "lock-held": Refusal(
+        errors.UnsupportedEffect,
+        "The program {what}.",
+        "take and release the lock inside of forward (`with lock:`), or leave it to the caller.",
+    ),
+    "background-code": Refusal(
+        errors.UnsupportedCall,
+        "The program calls {function}: code that runs in another thread or process, in an event loop, or when an "
+        "object dies is not recorded.",
+        "call the function itself in forward; start threads, processes and event loops around the exported program.",
     ),
     "outside-world": Refusal(
         errors.UnrecordableValue,
@@ -285,8 +296,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "process-state": Refusal(
         errors.UnsupportedEffect,
-        "{function} changes a setting of the whole process; the exported program cannot carry that.",
-        "set it outside of forward; give factories their dtype and device explicitly.",
+        "{function} reads or changes a setting of the whole process; the exported program cannot carry that.",
+        "call it outside of forward; give factories their dtype and device explicitly.",
     ),
     "foreign-tensor": Refusal(
         errors.UnsupportedEffect,

@@ -127,6 +127,21 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
     return for_name
 
 
+def _of_generator(name: str) -> Rule:
+    """A method of a torch.Generator. One that this run has made is nobody else's; operators refuse to be given it."""
+
+    of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        is_own = bool(args) and not tracer.writes.is_old(args[0])
+        return run_native(fn, args, kwargs) if is_own else of_others(tracer, fn, args, kwargs)
+
+    return rule
+
+
+_TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
+
+
 def _true(name: str) -> Rule:
     """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
@@ -253,7 +268,8 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
 def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """ContextVar.set: undone at the end of the trace, which must find the variable as it was."""
     variable = args[0]
-    tracer.context_values.setdefault(variable, variable.get(MISSING))
+    if tracer.writes.is_old(variable):
+        tracer.context_values.setdefault(variable, variable.get(MISSING))
     token = run_native(fn, args, kwargs)
 
     def undo() -> None:
@@ -414,6 +430,8 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped.UNRECORDABLE, _unrecordable)
     rows |= _from_table(skipped.GLOBAL_RNG, _refusal("global-rng"))
+    rows |= _from_table(skipped.OF_GENERATORS, _of_generator)
+    rows |= _from_table(skipped.BACKGROUND, _refusal("background-code", libraries=True))
     rows |= _from_table(skipped.PROCESS_STATE, _refusal("process-state", libraries=True))
     rows |= _from_table(skipped.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))

@@ -111,8 +111,15 @@ UNRECORDABLE: tuple[str, ...] = (
     "torch:random.initial_seed",
     "torch:random.seed",
     "torch.cuda:get_rng_state",
+)
+
+# Methods of a torch.Generator: fine on one that the program itself has made.
+OF_GENERATORS: tuple[str, ...] = (
     "torch._C:Generator.get_state",
     "torch._C:Generator.initial_seed",
+    "torch._C:Generator.manual_seed",
+    "torch._C:Generator.seed",
+    "torch._C:Generator.set_state",
 )
 
 # Changes a generator's state outside of the program.
@@ -129,9 +136,29 @@ GLOBAL_RNG: tuple[str, ...] = (
     "torch:random.set_rng_state",
     "torch.cuda:manual_seed",
     "torch.cuda:manual_seed_all",
-    "torch._C:Generator.manual_seed",
-    "torch._C:Generator.seed",
-    "torch._C:Generator.set_state",
+)
+
+# Runs code elsewhere than in the program's own frames, or later.
+BACKGROUND: tuple[str, ...] = (
+    "threading:Thread.__init__",
+    "threading:Thread.start",
+    "_thread:start_new_thread",
+    "_thread:start_joinable_thread",
+    "concurrent.futures.thread:ThreadPoolExecutor.__init__",
+    "concurrent.futures.thread:ThreadPoolExecutor.submit",
+    "concurrent.futures.process:ProcessPoolExecutor.__init__",
+    "concurrent.futures.process:ProcessPoolExecutor.submit",
+    "multiprocessing.process:BaseProcess.__init__",
+    "multiprocessing.process:BaseProcess.start",
+    "multiprocessing.pool:Pool.__init__",
+    "multiprocessing.context:BaseContext.Pool",
+    "multiprocessing.context:BaseContext.Manager",
+    "subprocess:Popen.__init__",
+    "asyncio.runners:run",
+    "asyncio.runners:Runner.__init__",
+    "asyncio.base_events:BaseEventLoop.__init__",
+    "asyncio.base_events:BaseEventLoop.run_until_complete",
+    "weakref:finalize.__init__",
 )
 
 # Changes settings of the process that a later call, or the operators themselves, would see.

@@ -32,7 +32,7 @@ class Writes:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self.locks = Locks()
+        self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
         tracer.journal.on_rollback(self._undo)
         self.shown: dict[int, Any] = {}
         """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
@@ -134,7 +134,7 @@ class Writes:
 
     def _refuse_old(self, owner: Any) -> None:
         if self.is_old(owner):
-            self._tracer.refuse("outside-object", what=f"a {type(owner).__qualname__}, which it changes")
+            self._tracer.refuse("outside-object", what=f"and changes a {type(owner).__qualname__}")
 
     # ---- the end of the run
 

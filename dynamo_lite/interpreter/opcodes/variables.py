@@ -170,6 +170,8 @@ def lookup_global(frame: Frame, name: str) -> Any:
         return value
     value = _lookup(frame, "builtin", frame.builtins, name)
     if value is MISSING:
+        if frame.vm.on_look is not None:
+            frame.vm.on_look("global", globals_, name)
         raise NameError(f"name '{name}' is not defined", name=name)
     return value
 

@@ -114,7 +114,7 @@ def _effect(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _lock(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
-    tracer.writes.locks.before_call(fn.__name__, args)
+    tracer.writes.locks.before_call(fn.__name__, args, kwargs)
     return NOT_HANDLED
 
 
