@@ -50,6 +50,7 @@ def flatten_outputs(recorder: Recorder, result: Any) -> FlatOutputs:
     with_paths, spec = flatten_with_path(result)
     for path, leaf in with_paths:
         if isinstance(leaf, torch.Tensor):
+            recorder.layout.matters(leaf)
             values.append(recorder.node_of(leaf))
             continue
         if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):
