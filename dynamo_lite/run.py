@@ -144,7 +144,7 @@ class Run:
         recorder = self.recorder
         stand_ins = [node.meta["val"] for node in recorder.input_nodes]
         sources = {} if settled is None else settled.solution.table.sources()
-        return layout_guards(self.inputs, stand_ins, recorder.layout_asked, recorder.env, sources)
+        return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
 
     def trace(self) -> None:
         """Run the program in the interpreter. Raises GraphBreak, or what the program raises."""
@@ -154,6 +154,7 @@ class Run:
         tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
         policies = self.declared.policies if self.declared is not None else None
         leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
+        self.recorder.layout.expect(leaves)
         tensor_attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         tracer.reads.key_orders = KeyOrders((args, kwargs)) or None

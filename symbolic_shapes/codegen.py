@@ -87,8 +87,12 @@ def range_text(x: Int, lo: Extended, hi: Extended, name: Names) -> str:
     return f"{text} >= {lo}" if hi == INF else f"{lo} <= {text} <= {hi}"
 
 
-def divides(node: Node) -> bool:
+def divides(node: Node, seen: set[Node] | None = None) -> bool:
     """Whether a symbol is in a divisor (or an exponent), at any depth."""
+    seen = set() if seen is None else seen
+    if node in seen:
+        return False
+    seen.add(node)
     if getattr(node, "op", None) in DIVIDING and symbols_of(node.args[1]):  # type: ignore[attr-defined]
         return True
-    return any(divides(part) for part in ((node.poly,) if isinstance(node, Rel) else children(node)))
+    return any(divides(part, seen) for part in ((node.poly,) if isinstance(node, Rel) else children(node)))

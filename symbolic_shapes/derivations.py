@@ -223,17 +223,20 @@ def residue_classes(symbol: Symbol, modulus: int) -> Iterator[dict[Any, Int] | N
         yield {symbol: Symbol("k", lo, hi).as_int() * modulus + r} if lo <= hi else None
 
 
-def period(node: Node) -> int:
+def period(node: Node, memo: dict[Node, int] | None = None) -> int:
     """The least common multiple of what an expression divides by (nested divisors multiplied); 1 for none.
 
     A symbolic divisor counts as 1: then the case split just proves nothing."""
-    inner = math.lcm(*(period(child) for child in children(node))) if children(node) else 1
-    if isinstance(node, Apply) and node.op == "floordiv":
-        divisor = as_int(node.args[1]).as_constant()  # type: ignore[arg-type]
-        return inner * (abs(divisor) if divisor else 1)
-    if isinstance(node, Bool) and isinstance(node, Rel):
-        return period(node.poly)
-    return inner
+    memo = {} if memo is None else memo
+    found = memo.get(node)
+    if found is None:
+        parts = (node.poly,) if isinstance(node, Rel) else children(node)
+        found = math.lcm(*(period(part, memo) for part in parts))
+        if isinstance(node, Apply) and node.op == "floordiv":
+            divisor = as_int(node.args[1]).as_constant()  # type: ignore[arg-type]
+            found *= abs(divisor) if divisor else 1
+        memo[node] = found
+    return found
 
 
 # -- finding a derivation --------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from symbolic_shapes.bound_rules import shifted_constant
 from symbolic_shapes.bounds import Interval, interval, truth_interval
 from symbolic_shapes.expr import Apply, Extended, Int, Symbol, split
 from symbolic_shapes.laws import division_bounds
-from symbolic_shapes.printer import take_out_mods
 from symbolic_shapes.proof import Step
+from symbolic_shapes.quotients import take_out_mods
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Opaque, Rel, Truth, eq_zero, le_zero, ne_zero, not_
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 from weakref import WeakValueDictionary
 
-from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, as_int, children
+from symbolic_shapes.expr import INF, Extended, Int, Node, as_int, children
 from symbolic_shapes.nodes import made_of, next_id
 
 FloatInterval = tuple[float, float]
@@ -146,9 +146,10 @@ def float_symbols_of(node: Node) -> frozenset[Float]:
     """Every float symbol inside an expression, at any depth."""
     if isinstance(node, Float) and node.op == "symbol":
         return frozenset((node,))
-    if isinstance(node, Int) and all(isinstance(a, Symbol) for a in node.atoms()):
-        return frozenset()
-    return frozenset().union(*map(float_symbols_of, children(node)))
+    found: frozenset[Float] | None = getattr(node, "_floats", None)
+    if found is None:
+        found = node._floats = frozenset().union(*map(float_symbols_of, children(node)))
+    return found
 
 
 def has_unknown_float(node: Node) -> bool:

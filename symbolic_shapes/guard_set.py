@@ -14,7 +14,7 @@ from symbolic_shapes.derivations import Ledger, declared_ends, environment_of
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.expr import Atom, Int, Symbol, as_int, symbols_of
 from symbolic_shapes.facts import Fact
-from symbolic_shapes.printer import take_out_mods
+from symbolic_shapes.quotients import take_out_mods
 from symbolic_shapes.reformulations import is_bound, truth_at
 from symbolic_shapes.relations import TRUE, Bool, Rel, eq
 from symbolic_shapes.rewrite import substitute

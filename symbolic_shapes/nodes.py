@@ -14,8 +14,10 @@ next_id = itertools.count().__next__
 class Node:
     """An interned expression of any sort. Equality and hash are identity."""
 
-    __slots__ = ("__weakref__", "_made", "id")
+    __slots__ = ("__weakref__", "_floats", "_made", "id")
     id: int
+    _floats: Any
+    """The float symbols inside (`floats.float_symbols_of`), once they were asked for."""
     _made: dict[Any, Any] | None
     """The nodes of which this one is the newest part, by how they are made."""
 

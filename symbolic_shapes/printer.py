@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from symbolic_shapes.expr import Apply, Atom, Int, Monomial, Node, Symbol, make_int
+from symbolic_shapes.expr import Apply, Int, Monomial, Node, Symbol, make_int
 from symbolic_shapes.floats import Float
+from symbolic_shapes.quotients import negated_max, take_out_mods, take_out_quotients
 from symbolic_shapes.relations import Bool, Junction, Opaque, Rel, Truth
 
 Names = Callable[[Node], str]
@@ -28,7 +30,7 @@ def default_name(symbol: Node) -> str:
 
 
 def to_python(node: Node, name: Names = default_name) -> str:
-    """A Python expression that evaluates to the node; needs `math` in scope only if it rounds floats."""
+    """A Python expression that evaluates to the node; needs `math` in scope only for floats."""
     return _write(node, name, 0)
 
 
@@ -53,9 +55,9 @@ def _text(node: Node, name: Names) -> tuple[str, int]:
 
 # -- integers -----------------------------------------------------------------------------------------------
 def _polynomial(p: Int, name: Names) -> tuple[str, int]:
-    rest, mods = take_out_mods(p)
+    rest, quotients = take_out_quotients(p)
     pieces = [_term(mono, coef, name) for mono, coef in rest.sorted_terms()]
-    pieces += [(coef, _binary(x, "%", d, name), False) for coef, x, d in mods]
+    pieces += [(coef, _binary(q.numerator, q.op, q.divisor, name), False) for coef, q in quotients]
     if rest.const or not pieces:
         pieces.append((rest.const, "", True))
     pieces.sort(key=lambda piece: piece[0] < 0)  # a positive term first: `b - a`, not `-a + b`
@@ -86,35 +88,6 @@ def _scaled(coef: int, text: str, tight: bool) -> str:
     return f"-{body}" if coef == -1 else f"{coef}*{body}"
 
 
-def take_out_mods(p: Int) -> tuple[Int, list[tuple[int, Int, Int]]]:
-    """p == rest + sum(coef * (x % d)): undoes the definition x % d == x - d * (x // d) where all of it is there."""
-    mods: list[tuple[int, Int, Int]] = []
-    for mono, coef in p.sorted_terms():
-        for atom in mono:
-            if not isinstance(atom, Apply) or atom.op != "floordiv" or p.terms.get(mono) != coef:
-                continue
-            x, d = atom.args
-            assert isinstance(x, Int) and isinstance(d, Int)
-            found = _matches_mod(p, x, d, atom)
-            if found:
-                mods.append((found, x, d))
-                p = p - (x - d * atom.as_int()) * found
-    return p, mods
-
-
-def _matches_mod(p: Int, x: Int, d: Int, atom: Apply) -> int:
-    """The coefficient k for which k * (x - d * atom) is a part of p; 0 if there is none."""
-    pattern = x - d * atom.as_int()
-    found = next(((m, c) for m, c in pattern.sorted_terms() if atom in m), None)
-    if found is None:
-        return 0
-    mono, coef = found
-    k, remainder = divmod(p.terms.get(mono, 0), coef)
-    if remainder or not k:
-        return 0
-    return k if all(p.terms.get(m, 0) == k * c for m, c in pattern.terms.items()) else 0
-
-
 def _term(mono: Monomial, coef: int, name: Names) -> tuple[int, str, bool]:
     """(coefficient, text, whether the text may follow `k*` or `-` without parentheses)"""
     low = negated_max(mono[0]) if coef < 0 and len(mono) == 1 else None
@@ -124,16 +97,6 @@ def _term(mono: Monomial, coef: int, name: Names) -> tuple[int, str, bool]:
         text, strength = _text(mono[0], name)
         return coef, f"({text})" if strength < TERM else text, strength != TERM
     return coef, _monomial(mono, name), True
-
-
-def negated_max(atom: Atom) -> list[Int] | None:
-    """[x, y] for the atom max(-x, -y), if that is the simpler way to write it: -max(-x, -y) is min(x, y)."""
-    if not isinstance(atom, Apply) or atom.op != "max":
-        return None
-    args = [a for a in atom.args if isinstance(a, Int)]
-    negative = sum(c < 0 for a in args for c in a.terms.values())
-    positive = sum(c > 0 for a in args for c in a.terms.values())
-    return [-a for a in args] if negative > positive else None
 
 
 def _monomial(mono: Monomial, name: Names) -> str:
@@ -166,7 +129,7 @@ def _apply(atom: Apply, name: Names) -> tuple[str, int]:
 
 def _float(node: Float, name: Names) -> tuple[str, int]:
     if node.op == "const":
-        return repr(node.value), ATOM if node.value >= 0 else SUM
+        return _number(node.value)
     if node.op == "symbol":
         return name(node), ATOM
     if node.op in FLOAT_INFIX:
@@ -179,8 +142,16 @@ def _float(node: Float, name: Names) -> tuple[str, int]:
     if node.op == "float_ite":
         condition, then, otherwise = (_write(a, name, 1) for a in node.args)
         return f"({then} if {condition} else {otherwise})", ATOM
+    if node.op == "trunc_float":
+        return f"1.0 * math.trunc({_write(node.args[0], name, 0)})", 0
     call = FLOAT_CALLS.get(node.op, f"math.{node.op}")
     return f"{call}({', '.join(_write(a, name, 0) for a in node.args)})", ATOM
+
+
+def _number(value: float) -> tuple[str, int]:
+    if math.isfinite(value):
+        return repr(value), ATOM if math.copysign(1.0, value) > 0 else SUM  # -0.0 has a sign as well
+    return ("math.nan", ATOM) if value != value else ("math.inf", ATOM) if value > 0 else ("-math.inf", SUM)
 
 
 # -- propositions ---------------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from itertools import combinations
 from symbolic_shapes.derivations import Derivation, Ledger, declared_ends, derive, derive_in, is_weaker
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expr import Atom, Extended, Int, Node, Symbol, children, symbols_of
+from symbolic_shapes.expr import Atom, Extended, Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
 from symbolic_shapes.guard_set import Guard, GuardSet
+from symbolic_shapes.quotients import written_size
 from symbolic_shapes.reformulations import as_residue, first_admitted, is_bound, is_plain, proposals, sole_symbol
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, eq, eq_zero, le_zero
 from symbolic_shapes.rewrite import substitute
@@ -359,13 +360,7 @@ def complexity(relation: Bool) -> tuple[int, int, str, int, str]:
         # p = s - c or c - s: the tighter an end, the greater the constant of p.
         return 0, symbol.id, str(upper), -relation.poly.const, ""
     rung = 1 if as_residue(relation) is not None else 2
-    return rung, len(symbols_of(relation)), "", size(relation), str(relation)
-
-
-def size(node: Node) -> int:
-    """How many nodes an expression has."""
-    return 1 + sum(size(child) for child in children(node) or getattr(node, "args", ())) + \
-        (size(node.poly) if isinstance(node, Rel) else 0)
+    return rung, len(symbols_of(relation)), "", written_size(relation), str(relation)
 
 
 def components(relations: Sequence[Bool]) -> list[list[Bool]]:

@@ -20,7 +20,8 @@ from symbolic_shapes.expr import Apply, Int, Monomial, Node, Symbol, as_int
 from symbolic_shapes.float_relations import compare
 from symbolic_shapes.floats import Float, apply_float, as_float, float_const, int_truediv
 from symbolic_shapes.lattice import function, ite, ite_bool, maximum, minimum, power, round_float
-from symbolic_shapes.printer import comparison, negated_max, take_out_mods
+from symbolic_shapes.printer import comparison
+from symbolic_shapes.quotients import Quotient, negated_max, take_out_mods, take_out_quotients
 from symbolic_shapes.relations import FALSE, TRUE, Bool, Junction, Opaque, Rel, Truth, and_, as_bool, eq, not_, or_
 from symbolic_shapes.semantics import FUNCTIONS
 
@@ -37,7 +38,8 @@ class Heads:
     """The vocabulary of one dialect of sympy.
 
     to_sympy: operator -> function of converted arguments. Keys are the operators of `Apply` and `Float` nodes, and
-        "mod", "natural_mod" (of numbers that are not negative) and "min", which are written out where recognised.
+        "mod", "natural_mod" (of numbers that are not negative) and "min", which are written out where recognised, and
+        "natural_pow" ("pow" of integers).
     from_sympy: sympy class -> function of converted arguments (looked up along the class's MRO).
     raw: sympy class -> function (expr, convert) for those that need to see the sympy arguments themselves.
     """
@@ -82,18 +84,22 @@ class ToSympy:
         if isinstance(node, Float) and node.op == "const":
             return sympy.Float(node.value)
         if isinstance(node, (Apply, Float)):
-            return self._head(node.op)(*map(self, node.args))
+            op = "natural_pow" if node.op == "pow" and isinstance(node, Apply) else node.op
+            return self._head(op)(*map(self, node.args))
         return self._proposition(node)
 
     def _polynomial(self, p: Int) -> Any:
-        rest, mods = take_out_mods(p)
+        rest, quotients = take_out_quotients(p)
         parts = [self._term(mono, coef) for mono, coef in rest.sorted_terms()]
-        parts += [self._remainder(x, d) * coef for coef, x, d in mods]
+        parts += [self._quotient(q) * coef for coef, q in quotients]
         if rest.const or not parts:
             parts.append(sympy.Integer(rest.const))
         return parts[0] if len(parts) == 1 else sympy.Add(*parts)
 
-    def _remainder(self, x: Int, d: Int) -> Any:
+    def _quotient(self, q: Quotient) -> Any:
+        x, d = q.numerator, q.divisor
+        if q.op == "//":
+            return self._head("floordiv")(self(x), self(d))
         return self._head("natural_mod" if _is_natural(x) and _is_natural(d) else "mod")(self(x), self(d))
 
     def _term(self, mono: Monomial, coef: int) -> Any:
@@ -307,7 +313,7 @@ PLAIN = Heads(
         "mod": _remainder_of_sympy, "natural_mod": _remainder_of_sympy,
         "max": sympy.Max,
         "min": sympy.Min,
-        "pow": sympy.Pow,
+        "pow": sympy.Pow, "natural_pow": sympy.Pow,
         "ite": _to_piecewise,
         "int_truediv": lambda a, b: a / b,
         "to_float": lambda p: p * sympy.Float(1.0),

@@ -11,7 +11,7 @@ from symbolic_shapes._torch_private import ShapeEnvSettings
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.expr import Int, Node, as_int, symbols_of
 from symbolic_shapes.facts import Origin
-from symbolic_shapes.floats import Float, float_const
+from symbolic_shapes.floats import Float, float_const, float_symbols_of
 from symbolic_shapes.relations import as_bool
 from symbolic_shapes.semantics import evaluate
 from symbolic_shapes.sympy_bridge import FromSympy, ToSympy
@@ -98,9 +98,9 @@ class Expressions:
 
     def hint_of(self, node: Any) -> Any:
         """The Python value of an expression in the example; None if run time knows it only."""
-        if any(symbol.hint is None for symbol in self.memo.float_symbols(node)):
+        if any(symbol.hint is None for symbol in float_symbols_of(node)):
             return None
-        values: dict[Any, Any] = {s: s.hint for s in self.memo.float_symbols(node)}
+        values: dict[Any, Any] = {s: s.hint for s in float_symbols_of(node)}
         if any(s.hint is None for s in symbols_of(node)):
             node = self.core.simplify(node)
             if any(s.hint is None for s in symbols_of(node)):

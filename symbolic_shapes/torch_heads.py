@@ -51,10 +51,6 @@ def _divided_as_it_stands(head: Any, meaning: Callable[[int, int], int]) -> Any:
     return build
 
 
-def _power(base: Any, exponent: Any) -> Any:
-    return (heads.PowByNatural if base.is_integer and exponent.is_integer else heads.FloatPow)(base, exponent)
-
-
 def _piecewise(cond: Any, then: Any, other: Any) -> Any:
     return sympy.Piecewise((then, cond), (other, True))
 
@@ -106,7 +102,7 @@ def _extreme(args: tuple[Any, ...], of_ints: Any, op: str) -> Any:
 TORCH = PLAIN.extended(
     to_sympy={
         "floordiv": _divided_as_it_stands(heads.FloorDiv, operator.floordiv),
-        "max": heads.Max, "min": heads.Min, "pow": _power,
+        "max": heads.Max, "min": heads.Min, "pow": heads.FloatPow, "natural_pow": heads.PowByNatural,
         # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
         "natural_mod": _divided_as_it_stands(heads.Mod, operator.mod),
         "mod": _divided_as_it_stands(heads.PythonMod, operator.mod),

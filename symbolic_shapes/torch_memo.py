@@ -5,12 +5,10 @@ What is not answered here may have been in an earlier environment with the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol, children, symbols_of
+from symbolic_shapes.expr import INF, Atom, Extended, Int, Symbol, symbols_of
 from symbolic_shapes.facts import Fact
-from symbolic_shapes.floats import Float
 from symbolic_shapes.relations import Bool, Junction, Rel
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.torch_past import Past, Untranslatable, keep
@@ -28,7 +26,6 @@ class Memo:
         self._truths: dict[Bool, bool] = {}
         self._large: dict[Bool, bool] = {}
         self._shifted: dict[Atom, Int] = {}
-        self._floats: dict[Any, frozenset[Float]] = {}
         self._version = -1
         self._seen = 0
         self._last: Fact | None = None
@@ -124,16 +121,6 @@ class Memo:
         if found is None:
             high = hi - 2 if isinstance(atom, Symbol) and hi != INF else INF
             found = self._shifted[atom] = Symbol(f"{atom}_less_2", 0, high).as_int() + 2
-        return found
-
-    def float_symbols(self, node: Any) -> frozenset[Float]:
-        """The float symbols in an expression."""
-        if isinstance(node, Float) and node.op == "symbol":
-            return frozenset((node,))
-        found = self._floats.get(node)
-        if found is None:
-            found = frozenset().union(*(self.float_symbols(child) for child in children(node)))
-            self._floats[node] = found
         return found
 
 

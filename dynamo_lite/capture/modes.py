@@ -8,6 +8,7 @@ switching gradients and autocast on and off, and `.data`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -168,9 +169,12 @@ class FunctionMode(PreDispatchTorchFunctionMode):
     def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
             args = (*select_sizes(args[0], args[1]), *args[2:])
-        elif func in _ASKING and self._recorder.env is not None:
-            with self._recorder.env.inside_operator(_ASKING[func]):
-                return func(*args, **kwargs)
+        elif func in _ASKING:
+            env = self._recorder.env
+            with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
+                out = func(*args, **kwargs)
+            self._recorder.layout.depends(args[0], out, "strides" if len(args) > 1 or kwargs else "contiguity")
+            return out
         elif type(func) is FunctionType and self._recorder.env is not None:
             with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
                 return func(*args, **kwargs)
@@ -182,15 +186,20 @@ _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.de
 
 
 def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
-    recorder.layout_asked.add("strides" if args or kwargs else "contiguity")
+    recorder.layout.asked.add("strides" if args or kwargs else "contiguity")
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
     with recorder.env.exactly():
         return tensor.is_contiguous(*args, **kwargs)
 
 
+def _is_dense(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout.asked.add("strides")
+    return bool(torch.ops.aten.is_non_overlapping_and_dense.default(tensor))
+
+
 def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    recorder.layout_asked.add("strides")
+    recorder.layout.asked.add("strides")
     # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env.py).
     if recorder.env is not None and tensor._has_symbolic_sizes_strides:
         recorder.env.expect_true(recorder.env.unwrap(tensor.numel() != 0))
@@ -198,7 +207,7 @@ def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any)
 
 
 def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
-    recorder.layout_asked.add("offset")
+    recorder.layout.asked.add("offset")
     return tensor.storage_offset()
 
 
@@ -274,6 +283,8 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     **dict.fromkeys((torch.Tensor.is_conj, torch.is_conj), _is_conj),
     **dict.fromkeys((torch.Tensor.is_inference, torch.is_inference), _is_inference),
     **dict.fromkeys((torch.Tensor.is_neg, torch.is_neg), _is_neg),
+    torch.ops.aten.is_non_overlapping_and_dense: _is_dense,
+    torch.ops.aten.is_non_overlapping_and_dense.default: _is_dense,
     torch.Tensor.__deepcopy__: _deep_copy,
     torch.Tensor.random_: _random_between,
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]

@@ -35,6 +35,7 @@ from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.failures import internal, missing_data
 from dynamo_lite.capture.fakes import symbolic_mode
+from dynamo_lite.capture.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.outside import Outside
 from dynamo_lite.capture.stand_ins import storage_key
@@ -69,8 +70,7 @@ class Recorder(Outside):
         context = context or NoContext(type(root) if root is not None else None)
         super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
-        self.layout_asked: set[str] = set()
-        """What the program has asked about the memory layout of tensors: "contiguity", "strides", "offset"."""
+        self.layout = LayoutQuestions(self.env)
         self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
@@ -155,6 +155,8 @@ class Recorder(Outside):
         has_wrappers = self.inner_tensors.any and wrappers.among(fake_args, fake_kwargs)
         if func._schema.is_mutable:
             self._check_overlap(func, fake_args, fake_kwargs)
+            for tensor in _written(func, fake_args, fake_kwargs):
+                self.layout.matters(tensor)
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
@@ -178,7 +180,11 @@ class Recorder(Outside):
         elif func is torch.ops.aten.detach.default:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
         if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
+            if func in ANSWERED:
+                self.layout.asked.add(ANSWERED[func])
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
+        if func in COPIES_OR_VIEWS and self.layout.is_input(fake_args[0]):
+            self.layout.depends(fake_args[0], out, "contiguity")
         if func in _METADATA_ASSERTED:
             self._assert_metadata(fake_args[0], node_args[0])
         return self.record(func, node_args, node_kwargs, out)

@@ -17,10 +17,11 @@ from torch import fx
 
 from dynamo_lite.capture.errors import CaptureError
 from symbolic_shapes.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol, symbols_of
-from symbolic_shapes.floats import Float, constant_of
-from symbolic_shapes.lattice import exact_rounding, maximum, minimum
+from symbolic_shapes.floats import Float, apply_float, constant_of, to_float
+from symbolic_shapes.lattice import exact_rounding, maximum, minimum, power
 from symbolic_shapes.lattice import function as apply
-from symbolic_shapes.printer import comparison, negated_max, take_out_mods
+from symbolic_shapes.printer import comparison
+from symbolic_shapes.quotients import Quotient, negated_max, take_out_quotients
 from symbolic_shapes.relations import FALSE, Bool, Junction, Opaque, Rel, not_
 from symbolic_shapes.torch_env import TorchShapeEnv
 
@@ -29,20 +30,40 @@ Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
 
 Operand = fx.Node | int | float | bool
 
+Part = Monomial | Int | Quotient
+"""A product of atoms, a minimum, or a quotient: what a polynomial is a sum of."""
+
 COMPARES = {
     **{"<=": operator.le, "<": operator.lt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne},
     **{"le": operator.le, "lt": operator.lt, "eq": operator.eq},
 }
 INT_CALLS: dict[str, Callable[..., Any]] = {
-    "floordiv": operator.floordiv, "pow": operator.pow, "max": torch.sym_max, "ite": torch.sym_ite,
-    "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc, "round": round,
-    "bitand": operator.and_, "bitor": operator.or_,
+    "floordiv": operator.floordiv,
+    "pow": operator.pow,
+    "max": torch.sym_max,
+    "ite": torch.sym_ite,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+    "bitand": operator.and_,
+    "bitor": operator.or_,
 }
 FLOAT_CALLS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
-    "int_truediv": operator.truediv, "pow": operator.pow, "neg": operator.neg, "to_float": torch.sym_float,
-    "round_digits": round, "float_floordiv": operator.floordiv, "float_mod": operator.mod,
-    "float_max": torch.sym_max, "float_min": torch.sym_min, "float_ite": torch.sym_ite,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "int_truediv": operator.truediv,
+    "pow": operator.pow,
+    "neg": operator.neg,
+    "to_float": torch.sym_float,
+    "round_digits": round,
+    "float_floordiv": operator.floordiv,
+    "float_mod": operator.mod,
+    "float_max": torch.sym_max,
+    "float_min": torch.sym_min,
+    "float_ite": torch.sym_ite,
     "sqrt": torch.sym_sqrt,
 }
 """The function that computes each operator of ours at run time."""
@@ -137,18 +158,17 @@ class SizeNodes:
         return self._make(function, args, self._env.wrap(core))
 
     def _polynomial(self, core: Int) -> Operand:
-        rest, mods = take_out_mods(core)
+        rest, quotients = take_out_quotients(core)
         parts = [_term(mono, coef) for mono, coef in rest.sorted_terms()]
-        return self._sum([*parts, *((coef, x % d) for coef, x, d in mods)], rest.const)
+        return self._sum([*parts, *quotients], rest.const)
 
-    def _sum(self, parts: list[tuple[int, Monomial | Int]], const: int) -> Operand:
+    def _sum(self, parts: list[tuple[int, Part]], const: int) -> Operand:
         """Adds up coef * part, positive ones first, then the constant; each step is a node of its own expression."""
         parts.sort(key=lambda part: part[0] < 0)
         node: Operand | None = None
         so_far = ZERO
         for coef, part in parts:
-            base = self._product(part) if isinstance(part, tuple) else self._mod_or_min(part)
-            value = math.prod((a.as_int() for a in part), start=ONE) if isinstance(part, tuple) else part
+            base, value = self._part(part)
             subtract = coef < 0 and node is not None
             factor = abs(coef) if subtract else coef
             term, term_value = base, value * factor
@@ -181,15 +201,20 @@ class SizeNodes:
             node = self._remembered(operator.mul, (node, self._lower(atom.as_int())), so_far)
         return node
 
-    def _mod_or_min(self, part: Int) -> Operand:
-        """x % d or min(a, b): what the canonical form writes as x - d * (x // d) and -max(-a, -b)."""
-        found = self._nodes.get(part)
-        if found is not None:
-            return found
-        _, mods = take_out_mods(part)
-        if mods:
-            ((_, x, d),) = mods
-            return self._remembered(operator.mod, (self._lower(x), self._lower(d)), part)
+    def _part(self, part: Part) -> tuple[Operand, Int]:
+        """The node of a term without its coefficient, and what it computes."""
+        if isinstance(part, tuple):
+            return self._product(part), math.prod((a.as_int() for a in part), start=ONE)
+        if isinstance(part, Quotient):
+            value, function = part.value(), operator.floordiv if part.op == "//" else operator.mod
+            found: Operand | None = self._nodes.get(value)
+            if found is None:
+                found = self._remembered(function, (self._lower(part.numerator), self._lower(part.divisor)), value)
+            return found, value
+        return self._nodes.get(part) or self._minimum(part), part
+
+    def _minimum(self, part: Int) -> Operand:
+        """min(a, b): what the canonical form writes as -max(-a, -b)."""
         ((mono, _),) = part.terms.items()
         low = negated_max(mono[0])
         assert low is not None
@@ -212,6 +237,8 @@ class SizeNodes:
                 return self._call(operator.sub, (either, both), core)
             if atom.op in _NOT_SAVED and (exact := self._exact(atom)) is not None:
                 return self._lower(exact)
+            if atom.op == "pow" and (signed := _signed_power(atom)) is not None:
+                return self._lower(signed)
             function = INT_CALLS.get(atom.op)
             if function is not None:
                 return self._call(function, tuple(map(self._lower, atom.args)), core)
@@ -256,7 +283,11 @@ class SizeNodes:
             value = self._lower(inner)
             largest = self._call(torch.sym_max, (value, self._call(operator.neg, (value,), -inner)), core)
             return self._call(operator.add, (largest, 0.0), core)
-        if core.op in NUMBERS_ONLY:
+        if core.op == "pow" and _is_negative(core.args[0]):
+            signed_float = _signed_float_power(core)
+            if signed_float is not None:
+                return self._lower(signed_float)
+        if core.op in NUMBERS_ONLY or (core.op == "pow" and _is_negative(core.args[0])):
             return float(self._env.wrap(core).node.evaluate())
         function = FLOAT_CALLS.get(core.op)
         if function is None:
@@ -287,7 +318,34 @@ class SizeNodes:
         return self._call(COMPARES[core.op], tuple(map(self._lower, core.args)), core)
 
 
-def _term(mono: Monomial, coef: int) -> tuple[int, Monomial | Int]:
+# fx writes `operator.pow(-2, n)` as `-2 ** n`, which Python reads as -(2 ** n): powers of negative constants are
+# computed without them.
+def _signed_power(atom: Apply) -> Int | None:
+    """(-c) ** n, for a constant c > 0, as c ** n with the sign of n's parity."""
+    base, exponent = atom.args
+    assert isinstance(base, Int) and isinstance(exponent, Int)
+    if base.terms or base.const >= 0:
+        return None
+    return (1 - (exponent % 2) * 2) * power(-base.const, exponent)
+
+
+def _signed_float_power(core: Float) -> Float | None:
+    """The same for a float to an integer's power; None for another power, which is complex where it is no integer."""
+    base, exponent = core.args
+    assert isinstance(base, Float) and isinstance(exponent, Float)
+    if exponent.op != "to_float":
+        return None
+    (n,) = exponent.args
+    assert isinstance(n, Int)
+    return to_float(1 - (n % 2) * 2) * apply_float("pow", -base, exponent)
+
+
+def _is_negative(node: Node) -> bool:
+    value = constant_of(node)
+    return value is not None and math.copysign(1.0, value) < 0
+
+
+def _term(mono: Monomial, coef: int) -> tuple[int, Part]:
     """A term as (coefficient, product of atoms); -max(-a, -b) is min(a, b)."""
     if coef < 0 and len(mono) == 1 and negated_max(mono[0]) is not None:
         return -coef, -mono[0].as_int()

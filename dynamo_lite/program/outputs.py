@@ -49,6 +49,7 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
     values: list[Any] = []
     for path, leaf in flat.leaves:
         if isinstance(leaf, torch.Tensor):
+            recorder.layout.matters(leaf)
             values.append(recorder.node_of(leaf))
             continue
         if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):

@@ -38,6 +38,7 @@ from dynamo_lite.program._torch import (
 from symbolic_shapes.bounds import Interval
 from symbolic_shapes.expr import Int, Node, Symbol, symbols_of
 from symbolic_shapes.floats import Float
+from symbolic_shapes.quotients import written_size
 from symbolic_shapes.rewrite import substitute
 from symbolic_shapes.sympy_bridge import NotConvertible, ToSympy
 from symbolic_shapes.torch_env import TorchShapeEnv
@@ -47,6 +48,9 @@ from symbolic_shapes.torch_ranges import int_ranges
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 _NOWHERE = SLoc(None, None)
+
+MOST_OPERANDS = 20_000
+"""Expressions that are longer are refused: torch's own code takes minutes for them."""
 
 
 @dataclass
@@ -112,6 +116,7 @@ class _Symbols:
         self._declared: dict[Node, sympy.Symbol] = {}
         self._to_sympy = ToSympy(self._symbol, TORCH)
         self._memo: dict[Node, Any] = {}
+        self._sizes: dict[Node, int] = {}
         self._declares = False
         self._stack = CapturedTraceback.extract(skip=1)
 
@@ -158,6 +163,7 @@ class _Symbols:
 
     def _current(self, core: Any) -> Any:
         current = self._env.core.simplify(core)
+        self._refuse_endless(current)
         if self._images and not self._images.keys().isdisjoint(symbols_of(current)):
             current = substitute(current, dict(self._images.items()))
         try:
@@ -165,6 +171,14 @@ class _Symbols:
         except NotConvertible as error:
             what = f"the size {current} has no counterpart in torch's symbolic expressions"
             raise CaptureError("unbound-size", what, "compute it on tensors", {"size": str(current)}) from error
+
+    def _refuse_endless(self, node: Any) -> None:
+        """sympy and torch's serializer walk an expression as a tree, each shared part as often as it occurs."""
+        count = written_size(node, self._sizes)
+        if count > MOST_OPERANDS:
+            size = f"an expression of {count} operands" if count < 10**9 else "an expression of over 10**9 operands"
+            what = f"the size is {size} when it is written out, which torch's symbolic expressions have to be"
+            raise CaptureError("unbound-size", what, "compute it on tensors", {"size": size})
 
     def binding(self, symbol: sympy.Symbol) -> sympy.Symbol | None:
         """An unbacked symbol of ours (as sympy) as torch's; None if it has turned out to be something else.

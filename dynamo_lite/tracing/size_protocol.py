@@ -11,6 +11,7 @@ Checked against torch 2.13.0 (torch/__init__.py, torch/fx/experimental/sym_node.
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import threading
@@ -71,6 +72,29 @@ def _round(self: Any, ndigits: Any = None) -> Any:
     if ndigits is None or ndigits >= 0:
         return self
     return self.node.shape_env.wrap(self.node.round(int(ndigits)).core)
+
+
+def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """(-2.0) ** n. torch refuses negative bases, for the complex numbers that an exponent such as 0.5 gives."""
+
+    def method(self: Any, base: Any) -> Any:
+        if type(base) is not float or math.copysign(1.0, base) > 0:
+            return plain(self, base)
+        return (1.0 - 2.0 * (self % 2)) * plain(self, -base)
+
+    return method
+
+
+def _float_power(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
+    """A power of floats; of a negative base, the numbers'."""
+
+    def method(self: Any, other: Any) -> Any:
+        base, exponent = (other, self) if reflected else (self, other)
+        if not isinstance(other, NUMBERS) or base >= 0:
+            return plain(self, other)
+        return float(number(base)) ** float(number(exponent))
+
+    return method
 
 
 def _pow(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,11 +169,17 @@ _BOOL: dict[str, Any] = {
     "__array__": _array,
     "__xor__": _xor,
     "__rxor__": _xor,
-    **{f"__{name}__": _of_ints(getattr(operator, name)) for name in (
-        *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift"),
-        *("neg", "pos", "abs", "lt", "le", "gt", "ge"))},
-    **{f"__r{name}__": _of_ints(getattr(operator, name), reflected=True) for name in (
-        "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")},
+    **{
+        f"__{name}__": _of_ints(getattr(operator, name))
+        for name in (
+            *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift"),
+            *("neg", "pos", "abs", "lt", "le", "gt", "ge"),
+        )
+    },
+    **{
+        f"__r{name}__": _of_ints(getattr(operator, name), reflected=True)
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")
+    },
     "__invert__": _of_ints(lambda n: -n - 1),
     "__divmod__": _of_ints(divmod),
     "__rdivmod__": _of_ints(divmod, reflected=True),
@@ -219,7 +249,10 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
             if kind is not torch.SymBool:
                 put(kind, "__int__", converted(kind, "__int__"))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
+        put(torch.SymInt, "__rpow__", _negative_to_size(torch.SymInt.__rpow__))
         put(torch.SymInt, "__round__", _round)
+        put(torch.SymFloat, "__pow__", _float_power(torch.SymFloat.__pow__, reflected=False))
+        put(torch.SymFloat, "__rpow__", _float_power(torch.SymFloat.__rpow__, reflected=True))
         yield
     finally:
         sym_node.to_node = plain_node

@@ -254,6 +254,9 @@ class Tracer(Refusing):
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if type(key) is unread_text.UnreadText:
             key.read()
+        if how == "is" and is_tensor(key):
+            self.recorder.layout.matters(key)
+            self.recorder.layout.matters(owner)
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
