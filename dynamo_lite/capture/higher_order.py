@@ -45,7 +45,7 @@ def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], 
     number = next(n for n in count() if not any(f"{name}{n}" in recorder.modules for name in names))
     modules = []
     for level, output, name in zip(levels, outputs, names):
-        level.graph.output(output).name = "output"
+        level.graph.output(output)
         module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}{number}")
         module.meta[_GRAD_MODE] = level.grad_enabled
         recorder.modules[f"{name}{number}"] = module

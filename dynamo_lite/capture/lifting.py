@@ -13,6 +13,7 @@ from torch import fx, nn
 from torch.nn.parameter import is_lazy
 
 from dynamo_lite.capture._torch import FakeTensor, _disable_current_modes
+from dynamo_lite.capture.names import unusable_fqn
 from dynamo_lite.errors import InvalidArguments
 
 
@@ -42,7 +43,10 @@ class Lifted:
 
 @dataclass(frozen=True)
 class StateEntry:
-    """A registered parameter or buffer: its first name in `named_parameters` / `named_buffers` order."""
+    """A registered parameter or buffer: its first name in `named_parameters` / `named_buffers` order.
+
+    A buffer that is persistent under some of its names has the first of those.
+    """
 
     kind: LiftedKind
     fqn: str
@@ -94,13 +98,28 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
     """
     if root is None:
         return
+    _check_names(root)
     for fqn, parameter in root.named_parameters():
         if is_lazy(parameter):
             raise InvalidArguments(f"the parameter {fqn} has no shape yet: call the (lazy) module once before export")
         yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
     transient = non_persistent_buffers(root)
-    for fqn, buffer in root.named_buffers():
-        yield StateEntry(LiftedKind.BUFFER, fqn, buffer, fqn not in transient)
+    buffers = list(root.named_buffers(remove_duplicate=False))
+    # What is loaded into the state has to reach the operators: of several names, the first persistent one.
+    names = {id(buffer): fqn for fqn, buffer in reversed(buffers)}
+    names |= {id(buffer): fqn for fqn, buffer in reversed(buffers) if fqn not in transient}
+    for fqn, buffer in buffers:
+        if names[id(buffer)] == fqn:
+            yield StateEntry(LiftedKind.BUFFER, fqn, buffer, fqn not in transient)
+
+
+def _check_names(root: nn.Module) -> None:
+    """Raises InvalidArguments for a name that the module of an exported program cannot have."""
+    named = [*root.named_parameters(remove_duplicate=False), *root.named_buffers(remove_duplicate=False)]
+    for fqn, _ in named:
+        why = unusable_fqn(fqn)
+        if why is not None:
+            raise InvalidArguments(f"a program cannot have {fqn} of the module: {why}. Register it by another name")
 
 
 def constant_attributes(root: nn.Module | None) -> dict[int, str]:

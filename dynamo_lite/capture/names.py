@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Iterable, Sequence
+
+from torch import nn
+from torch.fx import GraphModule, Node
 
 # What the code that fx generates says itself (torch/fx/graph.py, _register_custom_builtin): an argument of that name
 # would hide it. Other builtins may be hidden, as torch.export does ("input", "max").
 RESERVED = frozenset({"self", "torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree", *keyword.kwlist})
 
+_NUMBERED = re.compile(r"(.+?)(?:_\d+)+")
 _NOT_IDENTIFIER = re.compile(r"[^a-zA-Z0-9]")
+
+
+# Names that `ExportedProgram.module()` uses itself: the attributes of torch's GraphModule, and those that
+# torch/export/_unlift.py gives it. A parameter, buffer or submodule of the root could not stand beside them.
+_OF_GRAPH_MODULE = frozenset(dir(GraphModule)) - frozenset(dir(nn.Module)) | {
+    *("meta", "range_constraints", "validate_inputs", "_codegen", "_graph", "_in_spec", "_out_spec", "_guards_fn"),
+}
+# What all generated code says; what else it may say depends on the graph (program/build.py looks).
+HIDDEN = "the code that torch generates uses that name itself, and would find the argument"
+_OF_GENERATED_CODE = frozenset({"self", "torch", "pytree", "fx_pytree"})
+
+
+def unusable_keyword(name: str) -> str | None:
+    """Why torch's generated code cannot have a keyword argument of this name, or None.
+
+    A keyword argument keeps its name as a parameter of that code, since callers write it.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return "it is no Python identifier, and the code that torch generates has a parameter of that name"
+    return HIDDEN if name in _OF_GENERATED_CODE else None
+
+
+def unusable_fqn(fqn: str) -> str | None:
+    """Why `ExportedProgram.module()` cannot hold a parameter or buffer under this name, or None."""
+    first, *rest = parts = fqn.split(".")
+    for part in parts:
+        if keyword.iskeyword(part):
+            return f"torch's generated code reads it as an attribute, and {part!r} is a keyword of Python"
+        if '"' in part or "\\" in part or "\n" in part:
+            return f"torch's generated code puts the name {part!r} between quotes as it is"
+    if first in _OF_GRAPH_MODULE or (first == "self" and not rest):
+        return f"the module that ExportedProgram.module() makes uses the name {first!r} itself"
+    return None
 
 
 def sanitize(text: str) -> str:
     """Every character that is no ASCII letter or digit becomes an underscore."""
     return _NOT_IDENTIFIER.sub("_", text)
+
+
+def rename_placeholder(node: Node, name: str) -> None:
+    """Calls a new placeholder `name`, which no other node has, whatever fx has made of it: later nodes get other names.
+
+    fx keeps no record of a name that is only assigned (torch/fx/graph.py, _Namespace).
+    """
+    node.name = node.target = name
+    node.graph._graph_namespace._used_names.add(name)
 
 
 def unique(name: str, used: set[str]) -> str:
@@ -37,6 +84,12 @@ def lifted_names(prefixed: Iterable[tuple[str, str]], used: set[str]) -> list[st
 
 
 def input_names(paths: Iterable[Sequence[str]]) -> list[str]:
-    """Names for the flat inputs from their paths: ("cache", "0", "key") is cache_0_key. All distinct, none reserved."""
-    used: set[str] = set(RESERVED)
-    return [unique("_".join(sanitize(part).lower() for part in path), used) for path in paths]
+    """Names for the flat inputs from their paths: ("cache", "0", "key") is cache_0_key. All distinct, none reserved.
+
+    fx writes `sum_1 = sum` for an input called as a builtin, and would lose an input `sum_1`: beside one, `sum` is
+    reserved.
+    """
+    wanted = ["_".join(sanitize(part).lower() for part in path) for path in paths]
+    numbered = {match[1] for name in wanted if (match := _NUMBERED.fullmatch(name))}
+    used = {*RESERVED, *(name for name in numbered if hasattr(builtins, name))}
+    return [unique(name, used) for name in wanted]

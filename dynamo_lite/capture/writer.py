@@ -13,6 +13,7 @@ from dynamo_lite.capture import memo, wrappers
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.names import rename_placeholder
 from dynamo_lite.capture.size_nodes import SizeNodes
 from dynamo_lite.capture.stand_ins import StandIns
 from dynamo_lite.capture.tensor_map import TensorMap
@@ -60,7 +61,7 @@ class GraphWriter:
         else:
             with self.graph.inserting_after(after):
                 node = self.graph.create_node("placeholder", name, (), {}, name=name)
-        node.name = node.target = name  # fx renames what shadows a builtin ("input"); torch.export does not
+        rename_placeholder(node, name)  # fx renames what shadows a builtin ("input"); torch.export does not
         return node
 
     def call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:

@@ -20,11 +20,13 @@ from torch.export.graph_signature import (
 from dynamo_lite.capture import CaptureError, Lifted, LiftedKind, Recorder
 from dynamo_lite.capture.fakes import without_symbols
 from dynamo_lite.capture.lifting import non_persistent_buffers
+from dynamo_lite.capture.names import HIDDEN, RESERVED
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
+from dynamo_lite.program.aliases import add_aliases
 from dynamo_lite.program.call_signatures import Call
 from dynamo_lite.program.dynamic_shapes import Settled
-from dynamo_lite.program.inputs import FlatInputs
+from dynamo_lite.program.inputs import FlatInputs, unusable
 from dynamo_lite.program.outputs import FlatOutputs
 from dynamo_lite.program.program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
@@ -68,7 +70,6 @@ def build_program(
     _copy_buffers(root, recorder, outputs, buffer_updates or {})
     kept = [node for call in calls for node in call.nodes()]
     output = graph.output((*outputs.values, *kept))
-    output.name = "output"
     _drop_dead(recorder)
     _place_in_root(graph, root)
     # torch's rules for sub-graphs ask for an environment when a program is traced again, symbols or not.
@@ -81,8 +82,10 @@ def build_program(
     outputs.values, now = [*output.args[0]][:count], dict(zip(kept, output.args[0][count:]))
     output.args = (tuple(outputs.values),)
     ranges = _materialise(recorder, modules, solution) if has_symbols else {}
-    input_specs = [_lifted_spec(lifted) for lifted in recorder.lifted]
-    input_specs += [_input_spec(node) for node in recorder.input_nodes]
+    specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
+    specs |= {node: _input_spec(node) for node in recorder.input_nodes}
+    specs |= add_aliases(graph, root, recorder.lifted)
+    input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
     program = Program(
         root=dict(modules),
         graph=graph,
@@ -91,15 +94,24 @@ def build_program(
         range_constraints=ranges,
         module_call_graph=_module_call_graph(root, inputs, outputs.spec, [call.entry(now) for call in calls]),
         example_inputs=(inputs.args, inputs.kwargs),
-        constants=_constants(recorder),
+        constants=_constants(root, recorder),
         verifiers=[TrainingIRVerifier],
     )
     program.input_paths = inputs.key_paths
+    _check_keywords(program, inputs)
     sizes = settled.guards if settled is not None else []
     admit([*inputs.leaves, *(lifted.tensor for lifted in recorder.lifted)])
     types = type_guards(inputs, [node.meta["val"] for node in recorder.input_nodes])
     program._guards_code = [*program._guards_code, *types, *sizes, *guards]
     return program
+
+
+def _check_keywords(program: ExportedProgram, inputs: FlatInputs) -> None:
+    """Raises InvalidArguments for a keyword argument that hides what the generated code says (`device(type='cpu')`)."""
+    hiding = RESERVED & inputs.kwargs.keys()
+    said = type(program.graph_module).forward.__code__.co_names if hiding else ()
+    for name in sorted(hiding.intersection(said)):
+        raise unusable(name, HIDDEN)
 
 
 def _place_in_root(graph: fx.Graph, root: nn.Module | None) -> None:
@@ -236,14 +248,13 @@ def _input_spec(node: fx.Node) -> InputSpec:
 
 def _state_dict(root: nn.Module | None, recorder: Recorder) -> dict[str, torch.Tensor]:
     """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
-    state: dict[str, torch.Tensor] = {}
+    state: dict[str, torch.Tensor] = {} if root is None else dict(root.named_parameters(remove_duplicate=False))
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that learns
             is_parameter = isinstance(lifted.tensor, nn.Parameter)
             state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
     if root is None:
         return state
-    state.update(root.named_parameters(remove_duplicate=False))
     transient = non_persistent_buffers(root)
     for fqn, buffer in root.named_buffers(remove_duplicate=False):
         if fqn not in transient:
@@ -251,7 +262,8 @@ def _state_dict(root: nn.Module | None, recorder: Recorder) -> dict[str, torch.T
     return state
 
 
-def _constants(recorder: Recorder) -> dict[str, Any]:
+def _constants(root: nn.Module | None, recorder: Recorder) -> dict[str, Any]:
+    """What is no part of the state: constants, and buffers that are not persistent, under all their names."""
     constants: dict[str, Any] = {}
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.CONSTANT:
@@ -260,6 +272,10 @@ def _constants(recorder: Recorder) -> dict[str, Any]:
             constants[lifted.fqn] = lifted.tensor.detach() if is_learned else lifted.tensor
         elif lifted.persistent is False:
             constants[lifted.fqn] = lifted.tensor
+    transient = set() if root is None else non_persistent_buffers(root)
+    if root is not None and transient:
+        named = root.named_buffers(remove_duplicate=False)
+        constants.update((fqn, buffer) for fqn, buffer in named if fqn in transient)
     return constants
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture.names import RESERVED, input_names
+from dynamo_lite.capture.names import RESERVED, input_names, unique, unusable_keyword
+from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.containers import check_leaf, register_containers
 from dynamo_lite.tree_paths import Caller, direct, flatten, has_foreign, unflatten
 
@@ -70,6 +71,7 @@ def flatten_inputs(
     Raises UnsupportedValue for a leaf that no program can take, TypeError where args do not fit the signature.
     """
     kwargs = kwargs or {}
+    _check_keywords(kwargs)
     signature = forward if isinstance(forward, inspect.Signature) else inspect.signature(forward)
     # Only args are bound, so that keyword arguments keep the caller's order (torch/_export/utils.py,
     # _bind_signature_to_inputs).
@@ -110,8 +112,25 @@ def _arg_names(signature: inspect.Signature, bound: dict[str, Any], kwargs: dict
         if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
             names.extend(f"{name}_{i}" for i in range(len(value)))
         else:
-            names.append(f"{name}_1" if name in RESERVED else name)
-    return [*names, *kwargs]
+            names.append(name)
+    used = {*RESERVED, *kwargs}
+    return [*(unique(name, used) for name in names), *kwargs]
+
+
+def _check_keywords(kwargs: dict[str, Any]) -> None:
+    """Raises InvalidArguments for a keyword argument that no generated code can take."""
+    for name in kwargs:
+        why = unusable_keyword(name)
+        if why is not None:
+            raise unusable(name, why)
+
+
+def unusable(name: str, why: str) -> InvalidArguments:
+    """The error about a keyword argument that a program cannot take."""
+    return InvalidArguments(
+        f"the keyword argument {name!r} cannot be one of an exported program: {why}. "
+        "Pass it by position, rename it, or put it into a dict"
+    )
 
 
 def _part(key: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -10,6 +12,7 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
+from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.grad_mode import restore_after_errors
@@ -46,15 +49,15 @@ class Program(ExportedProgram):
                 "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
                 "signature for; as a parameter or a buffer it can be taken apart",
             )
-        run, guards = super().run_decompositions, self._guards_code
+        guards = self._guards_code
+        plain = copy.copy(without_aliases(self))
         # The tensors that torch traces the program with are one for each input.
-        self._guards_code = [guard for guard in guards if " is L[" not in guard]
-        try:
-            decomposed, assumed = decompose(self, lambda: run(decomp_table, **options))
-        finally:
-            self._guards_code = guards
+        plain._guards_code = [guard for guard in guards if " is L[" not in guard]
+        run = partial(ExportedProgram.run_decompositions, plain, decomp_table, **options)
+        decomposed, assumed = decompose(plain, run)
         program = type(self)._of(decomposed)
         program.input_paths = self.input_paths
+        with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         program.key_orders = self.key_orders
         return program

@@ -22,6 +22,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.higher_order import grad_mode
+from dynamo_lite.capture.names import rename_placeholder
 from dynamo_lite.program._torch import (
     _enter_autocast,
     _exit_autocast,
@@ -180,10 +181,10 @@ def _sub_graph(region: list[fx.Node], inputs: list[fx.Node], outputs: list[fx.No
     copies: dict[fx.Node, fx.Node] = {}
     for node in inputs:
         copy = sub_graph.create_node("placeholder", node.name, (), {}, name=node.name)
-        copy.name = copy.target = node.name
+        rename_placeholder(copy, node.name)
         copy.meta = {key: node.meta[key] for key in ("val", "tensor_meta") if key in node.meta}
         copies[node] = copy
     for node in region:
         copies[node] = sub_graph.node_copy(node, copies.__getitem__)
-    sub_graph.output(tuple(copies[node] for node in outputs)).name = "output"
+    sub_graph.output(tuple(copies[node] for node in outputs))
     return sub_graph

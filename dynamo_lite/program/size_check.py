@@ -160,8 +160,14 @@ class SizeCheck:
 
 
 def ambiguous(paths: Sequence[pytree.KeyPath]) -> bool:
-    """Whether one input's path is the beginning of another's name: torch then writes guards that are no Python."""
+    """Whether torch would write guards that are no Python.
+
+    One input's path is the beginning of another's name, or a key has a quote in it, which torch puts into a string as
+    it is.
+    """
     texts = sorted(map(pytree.keystr, paths))
+    if any('"' in text or "\\'" in text for text in texts):
+        return True
     return any(b.startswith(a) and (b[len(a)].isalnum() or b[len(a)] == "_") for a, b in pairwise(texts) if a != b)
 
 

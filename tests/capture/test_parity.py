@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from tests.capture.modules import CASES
@@ -20,7 +19,6 @@ DIFFERENCES: dict[str, dict[str, int]] = {
     "regions": {"wrap_with_set_grad_enabled": -2},  # strict=False keeps two regions without operators
 }
 REFUSED_BY_TORCH = {"data_and_detach"}  # .data leaves a FakeTensor constant there
-SHARED_NAMES = {"tied_weights"}  # torch.export(strict=False) lists a shared parameter under each of its names
 
 
 def assert_same(actual: Any, expected: Any) -> None:
@@ -62,14 +60,11 @@ def test_same_operators_and_signature_as_torch_export(name: str) -> None:
     assert call_graph(ours) == call_graph(theirs)
     assert ours.state_dict.keys() == theirs.state_dict.keys()
     specs = [[(s.kind, s.target, s.persistent, s.arg) for s in e.graph_signature.input_specs] for e in (ours, theirs)]
-    if name in SHARED_NAMES:
-        specs = [[s for s in spec if s[0] is not InputKind.PARAMETER] for spec in specs]
     assert specs[0] == specs[1]
     outputs = [[(s.kind, s.target, type(s.arg)) for s in e.graph_signature.output_specs] for e in (ours, theirs)]
     assert outputs[0] == outputs[1]
-    if name not in SHARED_NAMES:
-        values = [[n.meta["val"] for n in e.graph.nodes if n.op == "placeholder"] for e in (ours, theirs)]
-        assert [describe(value) for value in values[0]] == [describe(value) for value in values[1]]
+    values = [[n.meta["val"] for n in e.graph.nodes if n.op == "placeholder"] for e in (ours, theirs)]
+    assert [describe(value) for value in values[0]] == [describe(value) for value in values[1]]
 
 
 def call_graph(program: ExportedProgram) -> list[Any]:

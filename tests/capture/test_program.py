@@ -168,10 +168,11 @@ def test_a_compiled_program_still_rejects() -> None:
 # --- state ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_shared_parameter_is_one_input_and_keeps_all_its_names() -> None:
+def test_a_shared_parameter_is_an_input_per_name_of_which_one_is_used() -> None:
     program, *_ = exported("tied_weights")
     parameters = [spec.target for spec in program.graph_signature.input_specs if spec.target]
-    assert parameters == ["embed.weight"]
+    assert parameters == ["embed.weight", "head.weight"]
+    assert [bool(node.users) for node in program.graph.nodes if node.op == "placeholder"][:2] == [True, False]
     assert program.state_dict["embed.weight"] is program.state_dict["head.weight"]
 
 
