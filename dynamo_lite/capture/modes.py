@@ -75,7 +75,7 @@ class OperatorMode(ProxyTorchDispatchMode):
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
         fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
         with self:
-            return func.decompose(*fakes[0], **fakes[1])
+            return self._recorder.eagerly(partial(func.decompose, *fakes[0], **fakes[1]))  # its own checks are eager's
 
 
 @cache
