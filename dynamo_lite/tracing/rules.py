@@ -194,6 +194,8 @@ def _has_hooks(module: nn.Module) -> bool:
 
 def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
+    if not args:
+        return NOT_HANDLED
     own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
     tracer.note("torch.utils.checkpoint was captured as a plain call")
     return tracer.vm.call(args[0], args[1:], {k: v for k, v in kwargs.items() if k not in own})
