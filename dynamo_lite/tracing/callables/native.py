@@ -34,7 +34,7 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
             if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
                 tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
     out = kwargs.get("out") if kwargs else None
-    if out is not None and not is_tensor(out):  # numpy's `out=`
+    if out is not None and out is not ... and not is_tensor(out):  # numpy's `out=` (`...`: an array, also of no dims)
         for part in out if isinstance(out, tuple) else (out,):
             memory.touch(tracer, part)
     return NOT_HANDLED
