@@ -125,7 +125,7 @@ def _is_none(second: Run, change: Change, free: FreeSizes) -> bool:
 def _merge(first: Run, second: Run, free: FreeSizes, cases: Cases) -> None:
     """What the second trace rests on the program rests on."""
     first.tracer.guards += [guard for guard in second.tracer.guards if guard not in first.tracer.guards]
-    first.recorder.layout_asked |= second.recorder.layout_asked
+    first.recorder.layout.asked |= second.recorder.layout.asked
     env, ours = second.recorder.env, first.recorder.env
     if env is None or ours is None:
         return

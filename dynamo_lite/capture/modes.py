@@ -88,7 +88,7 @@ class OperatorMode(ProxyTorchDispatchMode):
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
         fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
         with self:
-            return func.decompose(*fakes[0], **fakes[1])
+            return self._recorder.eagerly(partial(func.decompose, *fakes[0], **fakes[1]))  # its own checks are eager's
 
 
 @cache
@@ -212,17 +212,17 @@ def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
 
 
 def _is_conj(recorder: Recorder, tensor: torch.Tensor) -> bool:
-    recorder.layout_asked.add("conj")
+    recorder.layout.asked.add("conj")
     return torch.is_conj(tensor)
 
 
 def _is_inference(recorder: Recorder, tensor: torch.Tensor) -> bool:
-    recorder.layout_asked.add("inference")
+    recorder.layout.asked.add("inference")
     return torch.is_inference(tensor)
 
 
 def _is_neg(recorder: Recorder, tensor: torch.Tensor) -> bool:
-    recorder.layout_asked.add("neg")
+    recorder.layout.asked.add("neg")
     return torch.is_neg(tensor)
 
 

@@ -13,6 +13,7 @@ outside is lifted by outside.py.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,7 @@ class Recorder(Outside):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
             )
             raise self._raised
-        if id(tensor) not in memo:
+        if not self.eagerly(operator.contains, memo, id(tensor)):
             memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
         return memo[id(tensor)]
 
@@ -130,7 +131,7 @@ class Recorder(Outside):
                 {"name": "an input, a parameter, a buffer or a constant"},
             )
         detached = value.detach()
-        self._eagerly(setattr, tensor, "data", self.lift(detached))
+        self.eagerly(setattr, tensor, "data", self.lift(detached))
         self.nodes[tensor] = self.node_of(detached)
 
     def shows_same(self, tensor: torch.Tensor, value: torch.Tensor) -> bool:
@@ -263,7 +264,7 @@ class Recorder(Outside):
             self.worded_for = (raised, eager_errors.symbolic_sizes((args, kwargs)))
         return raised
 
-    def _eagerly(self, fn: Callable[..., Any], *args: Any) -> Any:
+    def eagerly(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Calls what eager would call as well: its exceptions are the program's."""
         try:
             return fn(*args)

@@ -68,7 +68,7 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
             if is_class is None:
                 is_class = doors.arm_type(kind)
             if is_class:
-                doors.arm_class(obj)
+                doors.arm_operand(obj)
             elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
                 doors.arm(namespace.get("__getattr__"))
             was = doors.open

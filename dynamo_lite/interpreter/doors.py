@@ -162,7 +162,17 @@ _CONTAINERS: tuple[type, ...] = (
     type({}.items()),
 )  # fmt: skip
 _HOLDER_MODULES = frozenset(
-    {"builtins", "itertools", "functools", "_functools", "collections", "_collections", "operator", "_operator"}
+    {
+        "builtins",
+        "itertools",
+        "functools",
+        "_functools",
+        "collections",
+        "_collections",
+        "operator",
+        "_operator",
+        "numpy",
+    }
 )
 _HAVE_GC = 1 << 14
 
@@ -259,11 +269,11 @@ class Doors:
         """A built-in operation that uses its operands only (`+`, indexing, attribute access), not what they contain."""
         known = self.known
         for operand in operands:
-            is_class = known.get(type(operand))
-            if is_class is None:
-                is_class = self.arm_type(type(operand))
-            if is_class:
-                self.arm_class(operand)
+            holds = known.get(type(operand))
+            if holds is None:
+                holds = self.arm_type(type(operand))
+            if holds:
+                self.arm_operand(operand)
         was = self.open
         self.open = True
         try:
@@ -326,6 +336,21 @@ class Doors:
             trusted = self._trusts[fn.__code__] = ours or (runs_natively is not None and bool(runs_natively(fn)))
         return trusted
 
+    def arm_operand(self, value: Any) -> None:
+        """Arms what an operator may call for a class (see `arm_class`), or for a numpy array that holds objects."""
+        if issubclass(type(value), type):
+            self.arm_class(value)
+        else:
+            self._arm_array(value)
+
+    def _arm_array(self, array: Any) -> None:
+        """A numpy array that holds objects: numpy's functions and operators call theirs."""
+        ndarray: Any = sys.modules["numpy"].ndarray  # past the overrides of subclasses
+        if ndarray.dtype.__get__(array).hasobject and id(array) not in self._visiting:
+            self._visiting.add(id(array))
+            self.arm([ndarray.tolist(array)])
+            self._visiting.discard(id(array))
+
     def arm_class(self, cls: type) -> None:
         """Arms the functions that a class, its bases and its metaclass hold."""
         self.arm_type(cls)
@@ -344,14 +369,14 @@ class Doors:
             self._kinds.pop(kind, None)
 
     def arm_type(self, kind: type) -> bool:
-        """Arms what C code may call on an instance; whether the instances are classes."""
+        """Arms what C code may call on an instance; whether the instances are classes, or arrays (`arm_operand`)."""
         known = self.known
-        is_class = known.get(kind)
-        if is_class is not None:
-            return is_class
+        holds = known.get(kind)
+        if holds is not None:
+            return holds
         for base in _mro(kind) or (kind,):  # a C type that was never readied has no MRO
             if base not in known:
-                known[base] = issubclass(base, type)
+                known[base] = issubclass(base, type) or _is_array_type(base)
                 if is_changeable(base):
                     for value in list(_namespace(base).values()):
                         self.arm_attribute(value)
@@ -388,6 +413,8 @@ class Doors:
             scan = self.arm_class
         elif issubclass(kind, _CONTAINERS):
             scan = self._arm_elements
+        elif _is_array_type(kind):
+            scan = self._arm_array
         elif _holds_functions(kind):
             scan = self._arm_held
         else:
@@ -437,6 +464,11 @@ def _holds_functions(kind: type) -> bool:
         return False
     module = _namespace(kind).get("__module__") if is_changeable(kind) else kind.__module__
     return module in _HOLDER_MODULES
+
+
+def _is_array_type(kind: type) -> bool:
+    """Whether instances are numpy arrays."""
+    return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in _mro(kind) or ())
 
 
 def _elements(value: Any) -> list[Any]:

@@ -8,13 +8,24 @@ from __future__ import annotations
 import array
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.doors import ATOMS
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
+
+
+PARTS = frozenset({"flat", "flags"})
+"""Attributes of a numpy array that give a new object each time, through which the array can be changed."""
+_DATA = frozenset({"flat", "real", "imag"})
+"""Attributes of a numpy array whose assignment writes into its memory."""
+
+
+def writes_data(owner: Any, key: Any) -> bool:
+    """Whether `owner.key = ...` writes into the memory of an array."""
+    return key in _DATA and is_ndarray(owner)
 
 
 def owners(value: Any) -> Iterator[Any]:
@@ -144,9 +155,22 @@ def restore_array(owner: array.array[Any], contents: bytes) -> None:
     owner.frombytes(contents)
 
 
+def touch_arrays(tracer: Tracer, args: Iterable[Any]) -> None:
+    """A function of numpy is given `args`, and may write into the arrays among them."""
+    for arg in args:
+        for part in arg if type(arg) in (tuple, list) else (arg,):
+            if is_ndarray(part):
+                for owner in owners(part):
+                    if is_ndarray(owner):
+                        tracer.writes.touch(owner, "items")
+
+
 def read_ndarray(owner: Any) -> Any:
     """The items: bytes, or a list of objects."""
-    return list(owner.flat) if owner.dtype.hasobject else owner.tobytes()
+    import numpy
+
+    array: Any = numpy.ndarray  # past the overrides of subclasses (numpy.ma's tobytes() fills in what is masked)
+    return list(array.flat.__get__(owner)) if owner.dtype.hasobject else array.tobytes(owner)
 
 
 def restore_ndarray(owner: Any, contents: Any) -> None:
@@ -157,7 +181,7 @@ def restore_ndarray(owner: Any, contents: Any) -> None:
         flat[:] = contents
     else:
         flat = numpy.frombuffer(contents, dtype=owner.dtype)
-    was_writeable = owner.flags.writeable
-    if not was_writeable:
+    array: Any = numpy.ndarray
+    if not array.flags.__get__(owner).writeable:
         return  # nobody can have written
-    owner[...] = flat.reshape(owner.shape)
+    array.__setitem__(owner, ..., flat.reshape(owner.shape))

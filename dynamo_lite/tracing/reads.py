@@ -72,8 +72,10 @@ from dynamo_lite.tracing.native_looks import (
     SWITCHES,
     decimal_context,
 )
+from dynamo_lite.tracing.trusted import is_trusted, is_trusted_as_a_whole
 from guards.classes import behind
 
+_UNKNOWN: Any = object()
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
@@ -136,10 +138,9 @@ class _Quiet(dict[type, bool]):
 class Reads:
     """The rows of one run. `vm` is the interpreter that runs the program."""
 
-    def __init__(self, vm: Any, is_trusted: Callable[[FunctionType], bool]) -> None:
+    def __init__(self, vm: Any) -> None:
         self.vm = vm
-        self._is_trusted = is_trusted
-        self._trusted: dict[int, bool] = {}
+        self._trusted: dict[int, bool | None] = {}
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
@@ -323,11 +324,11 @@ class Reads:
             if id(fn) not in self.called:
                 self.called[id(fn)] = self._site()
                 self.functions.append(weakref.ref(fn))
-            module = id(fn.__globals__)  # which decides (trusted.py), and outlives the function
-            trusted = self._trusted.get(module)
-            if trusted is None:
-                trusted = self._trusted[module] = self._is_trusted(fn)
-            if trusted:
+            module = id(fn.__globals__)  # which decides for most (trusted.py), and outlives the function
+            trusted = self._trusted.get(module, _UNKNOWN)
+            if trusted is _UNKNOWN:
+                trusted = self._trusted[module] = is_trusted_as_a_whole(fn)
+            if trusted or (trusted is None and is_trusted(fn)):
                 self._of_trusted(fn, args, kwargs)
             return
         how = LOOKS.get(id(fn))

@@ -220,6 +220,8 @@ def _has_hooks(module: nn.Module) -> bool:
 
 def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
+    if not args:
+        return NOT_HANDLED
     own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
     others = {k: v for k, v in kwargs.items() if k not in own}
     tracer.note("torch.utils.checkpoint was captured as a plain call")
@@ -286,7 +288,7 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
     """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
     tensor = args[0]
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
-    if is_tensor(tensor) and not is_wrapped(tensor) and tensor.requires_grad != wanted:
+    if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
         tracer.made_leaf = tracer.made_leaf or tracer.mark()
@@ -369,7 +371,7 @@ def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> A
     if original is None:
         return NOT_HANDLED
     if fn.__dict__.get("_torchdynamo_disable") and is_trusted_module(str(getattr(original, "__module__", ""))):
-        return NOT_HANDLED  # torch's own: disabled for TorchDynamo, which is not here
+        return tracer.vm.call(original, args, kwargs)  # torch's own: disabled for TorchDynamo, which is not here
     name = getattr(original, "__qualname__", str(original))
     if fn.__dict__.get("_torchdynamo_disable") and fn.__dict__.get("_torchdynamo_disable_recursive", True):
         tracer.refuse("compiler-disabled", function=name)
@@ -435,6 +437,8 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped.PROCESS_STATE, _refusal("process-state", libraries=True))
     rows |= _from_table(skipped.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped.READS_DATA, _refusal("data-dependent-value"))
+    rows |= _from_table(skipped.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True))
+    rows |= _from_table(skipped.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange)
     rows |= _from_table(skipped.HIGHER_ORDER, _refusal("higher-order-operator"))
     rows |= _from_table(skipped.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container)
     rows |= _from_table(skipped.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor"))
@@ -452,4 +456,4 @@ def table() -> dict[int, Rule]:
 def in_library(module_name: str) -> bool:
     """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
     package = module_name.partition(".")[0]
-    return package == "torch" or package in sys.stdlib_module_names or is_trusted_module(module_name)
+    return package in ("torch", "numpy") or package in sys.stdlib_module_names or is_trusted_module(module_name)

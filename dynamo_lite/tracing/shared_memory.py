@@ -15,7 +15,7 @@ from dynamo_lite.capture.overlap import Extent
 from dynamo_lite.capture.stand_ins import storage_key
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import memory
-from dynamo_lite.tracing.kinds import is_tensor
+from dynamo_lite.tracing.kinds import is_fake, is_tensor
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -51,6 +51,23 @@ def check(tracer: Tracer) -> None:
             raise tracer.refusal("constant-shares-memory", mark, target=target, other=other)
 
 
+def call_exchange(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """from_dlpack(x) and the like: a tensor's memory cannot be handed over (a stand-in has none, and the exported
+    program would go on with what a buffer held at export); another object's can be shown."""
+    if any(is_tensor(arg) for arg in (*args, *kwargs.values())):
+        tracer.refuse("data-dependent-value", what=f"{fn.__name__}() of a tensor")
+    return call_shared(tracer, fn, args, kwargs)
+
+
+def call_set(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tensor.set_(source): other memory for a tensor. On one from outside it would be changed for good."""
+    tensor = args[0] if args else None
+    if is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor)):
+        tracer.refuse("tensor-data-assigned", name="set_()")
+    return NOT_HANDLED
+
+
 def table() -> dict[int, Any]:
     """id(function) → rule."""
-    return {id(fn): call_shared for fn in (torch.from_numpy, torch.frombuffer, torch.asarray, torch.as_tensor)}
+    shared = (torch.from_numpy, torch.frombuffer, torch.asarray, torch.as_tensor)
+    return {id(torch._C.TensorBase.set_): call_set, **{id(fn): call_shared for fn in shared}}

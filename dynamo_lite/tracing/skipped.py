@@ -190,10 +190,18 @@ PROCESS_STATE: tuple[str, ...] = (
     "atexit:register",
     "signal:signal",
     "torch:set_num_interop_threads",
+    "torch.compiler:set_stance",
     "torch:set_flush_denormal",
     "torch:set_warn_always",
     "torch:set_deterministic_debug_mode",
     "torch.autograd:set_multithreading_enabled",
+    *(
+        f"torch.library:{name}"
+        for name in (
+            *("Library.__init__", "Library.define", "Library.impl", "define", "impl", "custom_op", "triton_op"),
+            *("register_fake", "register_autograd", "register_kernel", "register_vmap", "register_torch_dispatch"),
+        )
+    ),
 )
 
 # Files, processes and the network, by Python functions that run natively (trusted.py).
@@ -228,8 +236,27 @@ READS_DATA: tuple[str, ...] = (
     "torch:Tensor.__reduce_ex__",
     "torch._C:TensorBase.untyped_storage",
     "torch:Tensor.share_memory_",
-    "torch:Tensor.__dlpack__",
+)
+
+# Runs a Python function, from C, on each element of the memory: a stand-in has none, and the user's tensors would be
+# written into. Refused whoever calls it.
+CALLS_ON_DATA: tuple[str, ...] = (
+    "torch._C:TensorBase.apply_",
+    "torch._C:TensorBase.map_",
+    "torch._C:TensorBase.map2_",
+)
+
+# Hands the memory of a tensor to somebody else, from C (shared_memory.py).
+EXCHANGES_MEMORY: tuple[str, ...] = (
+    "torch:from_dlpack",
+    "torch.utils.dlpack:from_dlpack",
+    "torch.utils.dlpack:to_dlpack",
+    "torch._C:_from_dlpack",
+    "torch._C:_to_dlpack",
+    "torch._C:_to_dlpack_versioned",
     "torch._C:TensorBase._to_dlpack",
+    "torch:Tensor.__dlpack__",
+    "numpy:from_dlpack",
 )
 
 # torch's own questions "am I being exported?": yes.

@@ -30,6 +30,7 @@ from dynamo_lite.tracing import (
     lru,
     marked,
     marked_constructors,
+    memory,
     numpy_rules,
     owned_dicts,
     printing,
@@ -60,12 +61,14 @@ from dynamo_lite.tracing.refusing import Abort, Refusing
 from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
 from dynamo_lite.tracing.texts_at_work import TextsAtWork
 from dynamo_lite.tracing.torch_state import modes_off
-from dynamo_lite.tracing.trusted import asks_for_frames, is_trusted, is_trusted_module
+from dynamo_lite.tracing.trusted import asks_for_frames, is_below, is_trusted, is_trusted_module
 from dynamo_lite.tracing.writes import Writes
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
 _OF_A_FRAME = frozenset({"f_locals", "f_back"})
+_OWNED = owned_dicts.NAMES | memory.PARTS
+"""Names of attributes that are made when they are asked for, and belong to the object."""
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -114,7 +117,7 @@ class Tracer(Refusing):
         self._rules = rules.table() if known_rules is None else known_rules
         self._dynamo_wrappers = rules.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
-        self.reads = Reads(self.vm, is_trusted)
+        self.reads = Reads(self.vm)
         self.made_dicts: set[int] = set()
         self.made_wrappers: dict[int, Any] = {}  # tensors around others that the program has made, by id
         self.vm.made_dicts = self.made_dicts
@@ -226,8 +229,11 @@ class Tracer(Refusing):
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
-            if key in owned_dicts.NAMES:
-                self.owned_dicts.note(owner, key, value)
+            if key in _OWNED:
+                if key in owned_dicts.NAMES:
+                    self.owned_dicts.note(owner, key, value)
+                else:
+                    self.writes.note_part(owner, value)
             if is_tensor(owner):
                 self.reads.tensor_attribute(owner, key)
                 return tensor_attributes.read(self, owner, key, value)
@@ -284,11 +290,23 @@ class Tracer(Refusing):
             self.lifetimes.check_caught(error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
-        """Native code calls `fn`. Trusted Python code that uses the standard library is no call of the program."""
-        if str(fn.__globals__.get("__name__", "")).partition(".")[0] not in sys.stdlib_module_names:
-            return True
-        caller = sys._getframe(3)  # through the door and its trampoline
-        return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
+        """Native code calls `fn`: is that a call of the program?
+
+        Not so where trusted Python code uses the standard library, nor where what runs operators, or this tracer, uses
+        a class of torch's that the program uses too (fx.Graph, weak dictionaries).
+        """
+        package = str(fn.__globals__.get("__name__", "")).partition(".")[0]
+        caller: Any = sys._getframe(3)  # through the door and its trampoline
+        if package in sys.stdlib_module_names:
+            return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
+        while package == "torch" and caller is not None:
+            name = str(caller.f_globals.get("__name__", ""))
+            if name.startswith("dynamo_lite.interpreter") or caller.f_code is rules.run_native.__code__:
+                return True
+            if is_below(name):
+                return False
+            caller = caller.f_back
+        return True
 
     def on_truth(self, value: Any) -> Any:
         """What an `assert` asks of data becomes an assertion of the program."""

@@ -1,99 +1,117 @@
 """Which Python functions CPython may evaluate itself during a trace.
 
-Trusted is code that neither calls back into the program nor keeps state that the program can see: torch's Python
-layer, numpy, and a few modules of the standard library that only look at things. Everything else is interpreted.
-A function is judged by the module that its *globals* belong to, so that a decorator's wrapper is judged by where the
-decorator is defined, not by the name that functools.wraps gave it.
+Trusted is code that neither calls back into the program nor keeps state that the program can see; everything else is
+interpreted. `trust_table.py` says so by module. In the modules that are trusted as stateless, inspection has the last
+word, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of whose
+methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so that a
+decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
 """
 
 from __future__ import annotations
 
 import inspect
+import opcode
 import traceback
-from types import FunctionType
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
 
-# Module prefixes whose functions run natively. The longest prefix that matches decides.
-TRUSTED: dict[str, bool] = {
-    "torch": True,
-    # These call what the program gives them: modules, hooks, parametrizations, decorated functions, tree-mapped ones.
-    "torch.nn.modules": False,
-    "torch.nn.attention.bias": False,
-    "torch.nn.attention.flex_attention": False,
-    "torch.nn.parallel": False,
-    "torch.nn.utils": False,
-    "torch.nn.utils.rnn": True,
-    "torch.ao.nn": False,
-    "torch.ao.quantization": False,
-    "torch.amp": False,
-    "torch.autograd": False,
-    "torch._functorch": False,
-    "torch._dynamo._trace_wrapped_higher_order_op": False,
-    "torch._higher_order_ops": False,
-    "torch.func": False,
-    "torch.distributed.tensor.experimental._func_map": False,
-    "torch.distributions": False,
-    "torch.overrides": True,
-    "torch.random": False,
-    "torch.testing": False,
-    "torch.utils._contextlib": False,
-    "torch.utils._pytree": False,
-    "torch.utils._cxx_pytree": False,
-    "torch.utils.checkpoint": False,
-    "torch.utils.hooks": False,
-    "torch._compile": False,
-    "torch._export.db.examples": False,  # programs
-    # Array code; the numbers in it are constants of the program.
-    "numpy": True,
-    # The standard library where it only looks: text, source, types, paths.
-    "_sitebuiltins": True,
-    "ast": True,
-    "codecs": True,
-    "encodings": True,
-    "importlib": True,
-    "inspect": True,
-    "json": True,
-    "linecache": True,
-    "locale": True,
-    "logging": True,
-    "ntpath": True,
-    "pathlib": True,
-    "posixpath": True,
-    "re": True,
-    "string": True,
-    "textwrap": True,
-    "tokenize": True,
-    "traceback": True,
-    "typing": True,
-    "typing_extensions": True,
-    "warnings": True,
-}
+from dynamo_lite.interpreter.doors import original_code
+from dynamo_lite.tracing.trust_table import TABLE, UNKNOWN, Level, Trust
 
-# Modules that the tracer itself is made of: an interpreted frame of ours would be a bug, and is not the program's.
-TRUSTED |= dict.fromkeys(("dynamo_lite.tracing", "dynamo_lite.capture", "dynamo_lite.program"), True)
-# Sizes: C code calls their methods, and what they remember (sympy's caches above all) is nothing of the program's.
-TRUSTED |= dict.fromkeys(("symbolic_shapes", "sympy", "mpmath"), True)
+_by_module: dict[str, Trust] = {}
+_by_code: dict[int, tuple[CodeType, bool]] = {}
+"""id of a code object → (the code, so that the id stays its own, whether its function is trusted)."""
 
-_by_module: dict[str, bool] = {}
+
+def trust_of(module: str) -> Trust:
+    """The row of the table for the functions whose globals are those of `module`."""
+    known = _by_module.get(module)
+    if known is None:
+        known = TABLE.get(f"{module}:")
+        prefix = module
+        while known is None and prefix:
+            known = TABLE.get(prefix)
+            prefix = prefix.rpartition(".")[0]
+        _by_module[module] = known = known or UNKNOWN
+    return known
 
 
 def is_trusted_module(name: str) -> bool:
-    """Whether functions whose globals are those of module `name` run natively."""
-    known = _by_module.get(name)
-    if known is None:
-        prefix, known = name, False
-        while prefix:
-            if prefix in TRUSTED:
-                known = TRUSTED[prefix]
-                break
-            prefix = prefix.rpartition(".")[0]
-        _by_module[name] = known
-    return known
+    """Whether a module is of a library that looks into the program for its own ends: no code of the program's.
+
+    Its functions need not run natively (see `is_trusted`).
+    """
+    return trust_of(name).level is not Level.CALLS
+
+
+def is_below(name: str) -> bool:
+    """Whether a module is part of what runs operators, or of this tracer."""
+    return trust_of(name).level is Level.BELOW
 
 
 def is_trusted(fn: FunctionType) -> bool:
     """Whether CPython may evaluate `fn` during a trace."""
+    whole = is_trusted_as_a_whole(fn)
+    if whole is not None:
+        return whole
+    code = original_code(fn.__code__)
+    known = _by_code.get(id(code))
+    if known is None:
+        known = _by_code[id(code)] = code, not keeps_state(fn, code)
+    return known[1]
+
+
+def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
+    """The answer for every function with the globals of `fn`; None where each is inspected."""
     name = fn.__globals__.get("__name__")
-    return isinstance(name, str) and is_trusted_module(name)
+    level = trust_of(name).level if isinstance(name, str) else Level.CALLS
+    return None if level is Level.STATELESS else level is Level.BELOW
+
+
+# -- inspection ------------------------------------------------------------------------------------------------------
+
+_ASSIGNS = frozenset(opcode.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
+_ASSIGNS_GLOBALS = frozenset(opcode.opmap[name] for name in ("STORE_GLOBAL", "DELETE_GLOBAL"))
+
+
+def keeps_state(fn: FunctionType, code: CodeType) -> bool:
+    """Whether a function changes what outlives its call, belongs to a class whose objects change, or is a closure.
+
+    (A closure may be a decorator's wrapper, which calls the function that it was given.)
+    """
+    if code.co_freevars or assigns(code, _ASSIGNS | _ASSIGNS_GLOBALS):
+        return True
+    owner = code.co_qualname.rpartition(".")[0]
+    if not owner or "<locals>" in owner:
+        return False
+    cls: Any = fn.__globals__
+    for part in owner.split("."):
+        cls = cls.get(part) if isinstance(cls, dict) else vars(cls).get(part)
+        if not isinstance(cls, type):
+            return False
+    return has_state(cls)
+
+
+def has_state(cls: type) -> bool:
+    """Whether a method of a class assigns an attribute."""
+    return any(assigns(original_code(fn.__code__), _ASSIGNS) for fn in _functions_of(cls))
+
+
+def assigns(code: CodeType, opcodes: frozenset[int]) -> bool:
+    """Whether one of these instructions is in the code, or in that of a function inside of it."""
+    if not opcodes.isdisjoint(code.co_code[::2]):
+        return True
+    return any(type(const) is CodeType and assigns(const, opcodes) for const in code.co_consts)
+
+
+def _functions_of(cls: type) -> Iterator[FunctionType]:
+    for value in vars(cls).values():
+        parts = (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,)
+        for part in parts:
+            function = inspect.unwrap(getattr(part, "__func__", part)) if callable(part) else None
+            if isinstance(function, FunctionType):
+                yield function
 
 
 _FRAME_ASKERS = frozenset(
@@ -108,3 +126,16 @@ _FRAME_ASKERS = frozenset(
 def asks_for_frames(fn: FunctionType) -> bool:
     """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
     return fn.__code__ in _FRAME_ASKERS
+
+
+def report() -> str:
+    """The table in words: each row, how it is trusted, and why."""
+    lines = []
+    for level in Level:
+        lines.append(f"{level.name}: {level.value}")
+        lines += [f"  {name:36} {trust.reason}" for name, trust in sorted(TABLE.items()) if trust.level is level]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(report())

@@ -38,6 +38,7 @@ class Writes:
         """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
         self.made: dict[int, Any] = {}
         """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
+        self._flags: dict[int, tuple[Any, Any]] = {}  # id of an array's `flags` → it and the array
 
     # ---- old or young
 
@@ -70,6 +71,13 @@ class Writes:
             return
         self.made[id(result)] = result
 
+    def note_part(self, owner: Any, part: Any) -> None:
+        """The program has read `part`, an attribute of the array `owner` that is made anew for each who asks."""
+        if memory.is_ndarray(owner):
+            self.made[id(part)] = part
+            if type(part).__name__ == "flagsobj":
+                self._flags[id(part)] = part, owner
+
     # ---- writes
 
     def before_write(self, kind: str, owner: Any, key: Any) -> None:
@@ -80,10 +88,14 @@ class Writes:
         part = _PART.get(kind, "items")
         if kind == "attr" and type(owner) is CellType and key == "cell_contents":
             part, key = "cell", "contents"
-        if part == "items" and memory.is_memory(owner):
+        if (part == "items" and memory.is_memory(owner)) or (kind == "attr" and memory.writes_data(owner, key)):
             memory.touch(self._tracer, owner)
+            if part == "attributes":
+                return
         elif not self._tracer.journal.touch(owner, part) and self._writes_out_of_sight(owner, part, key):
             self._refuse_old(owner)
+        if kind == "attr" and id(owner) in self._flags:
+            self._refuse_old(self._flags[id(owner)][1])
         if part == "attributes":
             self._touch_descriptor(owner, key)
         self._tracer.written(owner, part, key)
@@ -146,6 +158,7 @@ class Writes:
         """Put back what the journal does not."""
         self.locks.restore()
         self.made.clear()
+        self._flags.clear()
 
 
 def _is_slot(descriptor: Any) -> bool:

@@ -36,8 +36,8 @@ class Case:
     `also` holds further arguments, which the program must get right or reject. `returned` says that the containers that
     the program changes come back as outputs, so that the caller's own may stay as they were. `dynamic_shapes` is in
     torch.export's language; with it, `also` may hold arguments of other sizes. `kept` names parameters and buffers that
-    another module has from eager's first call on, which the program's state does not follow. `gradients` compares what a
-    backward() from the outputs leaves in the `.grad` of arguments, parameters and buffers.
+    another module has from eager's first call on, which the program's state does not follow. `gradients` compares what
+    a backward() from the outputs leaves in the `.grad` of arguments, parameters and buffers.
     """
 
     program: Any

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.interpreter.type_flags import is_changeable
 from dynamo_lite.tracing import memory
 from dynamo_lite.tracing.callables.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.callables.verdicts import PYTHON, Kind, Verdict, Where
@@ -32,7 +34,7 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
             if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
                 tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
     out = kwargs.get("out") if kwargs else None
-    if out is not None and not is_tensor(out):  # numpy's `out=`
+    if out is not None and out is not ... and not is_tensor(out):  # numpy's `out=` (`...`: an array, also of no dims)
         for part in out if isinstance(out, tuple) else (out,):
             memory.touch(tracer, part)
     return NOT_HANDLED
@@ -85,6 +87,13 @@ def _mutates(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return NOT_HANDLED
 
 
+def _arrays(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    """Outputs may be passed by position; a ufunc says where they begin, and a method does not write into its own."""
+    first = getattr(fn, "nin", 1 if type(fn) is MethodDescriptorType else 0)
+    memory.touch_arrays(tracer, (*args[first:], *kwargs.values()))
+    return NOT_HANDLED
+
+
 def _opaque(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
         if tracer.writes.is_old(owner):
@@ -120,6 +129,7 @@ def _lock(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 _ACTIONS: dict[Kind, Action] = {
     Kind.MUTATES: _mutates,
+    Kind.ARRAYS: _arrays,
     Kind.OPAQUE: _opaque,
     Kind.LOCK: _lock,
     Kind.EFFECT: _effect,
@@ -137,6 +147,8 @@ def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
         return True
     if any(result is arg for arg in args):
         return False
+    if fn is iter or fn is reversed:  # what a class's own `__iter__` returns, its own calls have made
+        return not is_changeable(type(args[0]))
     name = name_of(fn)
     if name is None:
         return str(getattr(fn, "__module__", "")).startswith("numpy")

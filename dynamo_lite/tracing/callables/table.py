@@ -7,6 +7,7 @@ itself says (`os.getcwd.__module__` is "posix"). A module without an entry is un
 from __future__ import annotations
 
 from dynamo_lite.tracing.callables.verdicts import (
+    ARRAYS,
     CALLS_BACK,
     EFFECT,
     LOCK,
@@ -46,7 +47,7 @@ MODULES: dict[str, Verdict] = {
         "torch functorch pybind11_builtins torchgen",
         OPERATOR,
     ),
-    "numpy": PURE,
+    "numpy": ARRAYS,
     "gmpy2": PURE,
     "numpy.random": UNRECORDABLE,
     "time": UNRECORDABLE,
@@ -85,6 +86,7 @@ TYPES: dict[str, Verdict] = {
         "_random:Random",
         UNRECORDABLE,
     ),
+    "torch._C:StorageBase": _OWN_STATE,
     **_each(
         "_thread:lock _thread:RLock",
         LOCK,
@@ -104,6 +106,10 @@ _CALLERS = _words(
 
 NAMES: dict[str, Verdict] = {
     **dict.fromkeys(_CALLERS, CALLS_BACK),
+    **{
+        f"torch._C:StorageBase.{name}": PURE
+        for name in _words("element_size nbytes device is_shared resizable __len__")
+    },
     # -- effects that nobody reads
     **_each(
         "builtins:print sys:displayhook sys:audit _warnings:warn _warnings:warn_explicit",
@@ -158,7 +164,9 @@ NAMES: dict[str, Verdict] = {
     **_each(
         "_random:Random.seed _random:Random.setstate numpy.random:seed numpy.random:set_state "
         "numpy.random:shuffle numpy.random:RandomState.seed numpy.random:RandomState.shuffle "
-        "numpy.random:RandomState.set_state numpy.random:Generator.shuffle",
+        "numpy.random:RandomState.set_state numpy.random:Generator.shuffle numpy.random:Generator.spawn "
+        "numpy.random:BitGenerator.spawn numpy.random:SeedSequence.spawn numpy.random:PCG64.advance "
+        "numpy.random:PCG64DXSM.advance numpy.random:Philox.advance numpy.random:MT19937._legacy_seeding",
         RNG,
     ),
     # -- arguments changed

@@ -14,6 +14,7 @@ class Kind(Enum):
     OPERATOR   torch's: recorded, or a question about a tensor that a stand-in answers
     MUTATES    changes arguments of which the journal takes a snapshot first
     OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
+    ARRAYS     numpy's: pure, but for the arrays among its arguments that it may write into
     LOCK       takes or gives back a lock: every lock must be given back by the end
     EFFECT     talks to the outside and returns nothing of use: skipped, with a note
     UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
@@ -28,6 +29,7 @@ class Kind(Enum):
     OPERATOR = "torch operator"
     MUTATES = "mutates"
     OPAQUE = "opaque state"
+    ARRAYS = "pure but for arrays"
     LOCK = "lock"
     EFFECT = "effect"
     UNRECORDABLE = "unrecordable"
@@ -58,6 +60,7 @@ class Verdict(NamedTuple):
 
 PURE = Verdict(Kind.PURE)
 PYTHON = Verdict(Kind.PURE, part="none")  # no C callable: what it does is what its own code does
+ARRAYS = Verdict(Kind.ARRAYS)
 CALLS_BACK = Verdict(Kind.CALLS_BACK)
 OPERATOR = Verdict(Kind.OPERATOR)
 EFFECT = Verdict(Kind.EFFECT)
