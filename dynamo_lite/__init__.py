@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynamo_lite.program.constraints import constrain_as_size as constrain_as_size
     from dynamo_lite.program.constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.constraints import dynamic_dim as dynamic_dim
+    from dynamo_lite.program.program import load as load
     from dynamo_lite.traces import Trace as Trace
     from dynamo_lite.traces import trace as trace
 
@@ -28,6 +29,7 @@ _LAZY = {
     "export": "dynamo_lite.exporter",
     "check": "dynamo_lite.checking",
     "explain": "dynamo_lite.explaining",
+    "load": "dynamo_lite.program.program",
     **dict.fromkeys(("Trace", "trace"), "dynamo_lite.traces"),
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
     **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),

@@ -23,6 +23,7 @@ from torch.fx.experimental.symbolic_shapes import (
     ValueRangesSLoc,
 )
 from torch.fx.passes.shape_prop import TensorMetadata
+from torch.utils._pytree import _register_namedtuple as register_namedtuple
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
@@ -58,6 +59,7 @@ __all__ = [
     "in_kernel_invocation_manager",
     "int_oo",
     "no_python_dispatcher",
+    "register_namedtuple",
     "reorder_kwargs",
     "resize_storage_bytes_",
     "wrap_with_autocast",

@@ -24,7 +24,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.subclasses import NESTED
 from dynamo_lite.interpreter.type_flags import is_changeable
-from dynamo_lite.program._torch import _IntWrapper
+from dynamo_lite.program._torch import _IntWrapper, register_namedtuple
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.object_context import Key, ObjectContext, copy_plain
 from dynamo_lite.tree_paths import Caller, direct, give_keys, is_foreign, parts
@@ -115,6 +115,8 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], c
         return
     if id(value) in above:
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
+    if pytree.is_namedtuple_instance(value):
+        _make_saveable(type(value))
     if not _is_registered(value):
         if not _is_object(value):
             return  # a leaf; check_leaf judges it
@@ -125,6 +127,13 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], c
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
     for key, child in children_of(value, call):
         _register_inside(child, (*path, key), (*above, id(value)), call)
+
+
+def _make_saveable(cls: type) -> None:
+    """Named tuples are containers for torch, but a program with one can be saved only if its class has a name there."""
+    if cls not in pytree.SUPPORTED_NODES:
+        register_namedtuple(cls, serialized_type_name=_name(cls))
+        torch.serialization.add_safe_globals([cls])  # a saved program holds its example inputs
 
 
 def _is_registered(value: Any) -> bool:

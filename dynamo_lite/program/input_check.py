@@ -38,8 +38,8 @@ class InputCheck:
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
 
     @classmethod
-    def of(cls, program: ExportedProgram) -> InputCheck:
-        """The check for what `program` was exported with."""
+    def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
+        """The check for what `program` was exported with. guards: all of them, whether torch checks them too or not."""
         placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
         expected = [
             node.meta["val"]
@@ -51,8 +51,8 @@ class InputCheck:
         names = signature.forward_arg_names or []
         sizes = None
         paths: list[pytree.KeyPath] = program.input_paths  # type: ignore[attr-defined]
-        is_checked_by_torch = not ambiguous(paths)
-        if program.range_constraints or not is_checked_by_torch:
+        is_checked_by_torch = not ambiguous(paths) and not any(map(_breaks_text, expected))
+        if program.range_constraints or guards or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         orders = getattr(program, "key_orders", ())
         return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders)
@@ -160,7 +160,8 @@ class InputCheck:
         )
         if not fits or given.dtype != expected.dtype:
             hint = "" if fits else " Sizes are constants unless exported with dynamic_shapes."
-            raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{hint}")
+            sizes = _wrong_sizes(path, given, expected)
+            raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{sizes}{hint}")
         other = wrappers.difference(given, expected)
         if other is not None:
             raise InputMismatch(f"Input {path}: expected a tensor {other}.")
@@ -206,6 +207,20 @@ def _describe(value: Any) -> str:
     if isinstance(value, bool | int | float | str | Enum | torch.dtype | torch.device):
         return f"the {type(value).__name__} {value!r}"
     return f"a {_type(value)}"
+
+
+def _breaks_text(constant: Any) -> bool:
+    """Whether torch, which puts a string into the text of a guard as it is, would write what is no Python."""
+    return isinstance(constant, str) and any(mark in constant for mark in "'\"\\\n\r")
+
+
+def _wrong_sizes(path: str, given: torch.Tensor, expected: torch.Tensor) -> str:
+    """` y.shape[0]: expected 8, given 3.` for each constant size that differs."""
+    if len(given.shape) != len(expected.shape):
+        return f" {path}.dim(): expected {len(expected.shape)}, given {len(given.shape)}."
+    sizes = enumerate(zip(given.shape, expected.shape))
+    wrong = ((dim, got, size) for dim, (got, size) in sizes if isinstance(size, int) and isinstance(got, int))
+    return "".join(f" {path}.shape[{dim}]: expected {size}, given {got}." for dim, got, size in wrong if got != size)
 
 
 def _shape(tensor: torch.Tensor) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Self
 import torch
 from torch import fx
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.types import FileLike
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.aliases import with_aliases, without_aliases
@@ -18,7 +20,9 @@ from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.inputs import FlatInputs
+from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.program.wrappers import class_guards, undecomposable
+from dynamo_lite.tree_paths import leaves_with_path, unflatten
 
 
 class Program(ExportedProgram):
@@ -62,11 +66,40 @@ class Program(ExportedProgram):
         program.key_orders = self.key_orders
         return program
 
+    @property
+    def graph_module(self) -> fx.GraphModule:
+        module: fx.GraphModule = ExportedProgram.graph_module.fget(self)  # type: ignore[attr-defined]
+        announced_to(self, module)
+        return module
+
     @classmethod
     def _of(cls, program: ExportedProgram) -> Self:
         own = cls.__new__(cls)
         own.__dict__.update(program.__dict__)
         return own
+
+
+def load(f: FileLike, **options: Any) -> ExportedProgram:
+    """`torch.export.load(f, **options)`, as a program that checks its inputs as the exported one did.
+
+    What torch.export.load returns checks the guards in `module()`, but not after `run_decompositions()` or
+    `torch.export.unflatten`; a program that this function returns does.
+    """
+    program = Program._of(torch.export.load(f, **options))
+    program.input_paths = _input_paths(program)
+    return program
+
+
+def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
+    """`Program.input_paths` of a program that was loaded: what an object's parts are may depend on their kinds."""
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    leaves = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
+    signature = program.module_call_graph[0].signature
+    assert signature is not None
+    args, kwargs = unflatten(leaves, signature.in_spec)
+    named = dict(zip(signature.forward_arg_names or [], args))
+    return [path for path, _ in leaves_with_path({**named, **kwargs})]
 
 
 def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:

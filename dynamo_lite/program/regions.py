@@ -152,7 +152,7 @@ def _cut(
     """Moves `region` into a sub-graph. Returns the nodes that call it: the attribute, the call, and its results."""
     inside = set(region)
     inputs = list(dict.fromkeys(a for node in region for a in node.all_input_nodes if a not in inside))
-    outputs = [node for node in region if any(user not in inside for user in node.users)]
+    outputs = [node for node in region if any(user not in inside for user in node.users)] or _last_tensor(region)
     name = next(name for n in count(1) if (name := f"submod_{n}") not in modules)
     modules[name] = fx.GraphModule(dict(inner), _sub_graph(region, inputs, outputs), class_name=name)
     stack = {"nn_module_stack": marker.meta["nn_module_stack"]}
@@ -174,6 +174,11 @@ def _cut(
     for node in reversed(region):
         graph.erase_node(node)
     return [attribute, call, *results]
+
+
+def _last_tensor(region: list[fx.Node]) -> list[fx.Node]:
+    """What a region returns whose results nobody uses (it changes a buffer): torch cannot load a call without any."""
+    return next(([node] for node in reversed(region) if isinstance(node.meta.get("val"), torch.Tensor)), [])
 
 
 def _sub_graph(region: list[fx.Node], inputs: list[fx.Node], outputs: list[fx.Node]) -> fx.Graph:

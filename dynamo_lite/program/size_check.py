@@ -35,9 +35,13 @@ class _Place:
     def __str__(self) -> str:
         return self.words if self.dim is None else f"dimension {self.dim} of {self.words}"
 
-    def expected(self, what: str, given: Any) -> InputMismatch:
+    def expected(self, what: str, given: Any, value: int | None = None) -> InputMismatch:
+        """The error: `what` says what was expected in words, `value` is the one number that would do."""
         where = "" if self.dim is None else f"dimension {self.dim} to be "
-        return InputMismatch(f"Input {self.words}: expected {where}{what}, given {given}.")
+        short = ""
+        if self.dim is not None and value is not None:
+            short = f" {self.words}.shape[{self.dim}]: expected {value}, given {given}."
+        return InputMismatch(f"Input {self.words}: expected {where}{what}, given {given}.{short}")
 
     def of(self, leaves: Sequence[Any]) -> Any:
         value = leaves[self.leaf]
@@ -109,7 +113,7 @@ class SizeCheck:
         for place, name in self._plain:
             given = place.of(leaves)
             if name in values and values[name] != given:
-                raise place.expected(f"{values[name]}, as {found[name]}", given)
+                raise place.expected(f"{values[name]}, as {found[name]}", given, values[name])
             if name not in values:
                 values[name], found[name] = given, place
                 self._within(place, name, given)
@@ -131,7 +135,7 @@ class SizeCheck:
                 if wanted != given:
                     names = sorted(s.name for s in size.symbols)
                     known = ", ".join(f"{name} = {values[name]}, {found[name]}" for name in names)
-                    raise size.place.expected(f"{wanted} ({size.text}, where {known})", given)
+                    raise size.place.expected(f"{wanted} ({size.text}, where {known})", given, wanted)
 
     def _solve(
         self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _Place]
@@ -155,7 +159,7 @@ class SizeCheck:
         except ArithmeticError:
             holds = False  # a division by zero that the program would perform
         if not holds:
-            given = ", ".join(f"{text} is {eval(code, scope)}" for text, code in guard.reads)
+            given = ", ".join(f"{text} {_shown(eval(code, scope))}" for text, code in guard.reads)
             raise InputMismatch(f"The program was exported for inputs with {guard.text}; {given or 'this is not so'}.")
 
 
@@ -210,6 +214,13 @@ def _guard(text: str, paths: Sequence[pytree.KeyPath]) -> _Guard:
             shown, read = f"{shown}.dtype", f"{read}.dtype"
         places.append((shown, compile(read, "<guard>", "eval")))
     return _Guard(words.replace(".size()", ".shape"), compile(code, "<guard>", "eval"), tuple(places))
+
+
+def _shown(value: Any) -> str:
+    """What was given, in a message about a guard: a tensor by its layout, which the guard is about."""
+    if not isinstance(value, torch.Tensor):
+        return f"is {value}"
+    return f"has shape {[*value.shape]}, strides {[*value.stride()]} and storage offset {value.storage_offset()}"
 
 
 def _is_symbolic(value: Any) -> bool:
