@@ -72,6 +72,10 @@ class Program(ExportedProgram):
         announced_to(self, module)
         return module
 
+    @graph_module.setter
+    def graph_module(self, module: fx.GraphModule) -> None:
+        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # which says that it is read only
+
     @classmethod
     def _of(cls, program: ExportedProgram) -> Self:
         own = cls.__new__(cls)
