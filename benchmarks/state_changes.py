@@ -3,7 +3,7 @@
 Everything within reach of a program can be changed: attributes, slots, items, order and length of containers, closure
 cells, defaults and code of functions, globals and classes of its own file, tensors (data, dtype, another one in the
 same place), submodules, and torch's switches. Within reach is what strict=False looks at
-(dynamo_lite/nonstrict/state.py); its journal puts everything back.
+(dynamo_lite/nonstrict/reachability.py); its journal puts everything back.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from dynamo_lite.nonstrict.state import Reach
+from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.replay.equal import same
 from dynamo_lite.replay.python_state import memory_of
-from dynamo_lite.tracing.journal import Journal
-from dynamo_lite.tracing.rules import in_library
+from dynamo_lite.tracing.calls.registry import in_library
+from dynamo_lite.tracing.heap.journal import Journal
 
 
 class Change(NamedTuple):

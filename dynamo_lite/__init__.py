@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynamo_lite.checking import check as check
-    from dynamo_lite.explaining import explain as explain
+    from dynamo_lite.explanation.explain import explain as explain
     from dynamo_lite.exporter import export as export
     from dynamo_lite.opaque import allow as allow
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
     from dynamo_lite.opaque import substitute as substitute
-    from dynamo_lite.program.constraints import constrain_as_size as constrain_as_size
-    from dynamo_lite.program.constraints import constrain_as_value as constrain_as_value
-    from dynamo_lite.program.constraints import dynamic_dim as dynamic_dim
-    from dynamo_lite.program.program import load as load
+    from dynamo_lite.program.exported_program import load as load
+    from dynamo_lite.program.shapes.legacy_constraints import constrain_as_size as constrain_as_size
+    from dynamo_lite.program.shapes.legacy_constraints import constrain_as_value as constrain_as_value
+    from dynamo_lite.program.shapes.legacy_constraints import dynamic_dim as dynamic_dim
     from dynamo_lite.traces import Trace as Trace
     from dynamo_lite.traces import trace as trace
 
@@ -28,11 +28,13 @@ __version__ = "0.1.0"
 _LAZY = {
     "export": "dynamo_lite.exporter",
     "check": "dynamo_lite.checking",
-    "explain": "dynamo_lite.explaining",
-    "load": "dynamo_lite.program.program",
+    "explain": "dynamo_lite.explanation.explain",
+    "load": "dynamo_lite.program.exported_program",
     **dict.fromkeys(("Trace", "trace"), "dynamo_lite.traces"),
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
-    **dict.fromkeys(("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.constraints"),
+    **dict.fromkeys(
+        ("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.shapes.legacy_constraints"
+    ),
 }
 
 __all__ = ["errors", "logging", *_LAZY]

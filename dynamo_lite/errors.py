@@ -121,7 +121,8 @@ class InvalidArguments(DynamoLiteError, ValueError):
 class ConstraintViolation(DynamoLiteError):
     """`dynamic_shapes` promises sizes that the program does not keep. The message lists each of them, and fixes.
 
-    Attributes: `violations` (symbolic_shapes.constraints.Violation); `fixes`, Python lines that define new specs, empty
+    Attributes: `violations` (symbolic_shapes.dims.violations.Violation); `fixes`, Python lines that define new specs,
+    empty
     if none were found. The message ends with them, as torch.export's does (refine_dynamic_shapes_from_suggested_fixes).
     """
 

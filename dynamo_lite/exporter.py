@@ -19,16 +19,16 @@ from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
-from dynamo_lite.program.dynamic_shapes import read_call
-from dynamo_lite.program.program import Program
+from dynamo_lite.program.exported_program import Program
+from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.second_trace import settle_effects
 from dynamo_lite.torch_errors import catchable_as_torch
-from dynamo_lite.tracing.container_functions import ContainerFunctions
-from dynamo_lite.tracing.kept_sizes import Kept
-from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
-from symbolic_shapes.facts import Fact
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
+from symbolic_shapes.proofs.facts import Fact
 
 
 @catchable_as_torch

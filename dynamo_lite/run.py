@@ -10,48 +10,38 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.capture.fakes import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
+from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
+from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
-from dynamo_lite.capture.memo import Inexact, Memory
 from dynamo_lite.errors import DynamoLiteError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
-from dynamo_lite.program.containers import register_containers
-from dynamo_lite.program.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.errors import UnsupportedValue
-from dynamo_lite.program.layout_guards import layout_guards
-from dynamo_lite.program.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
-from dynamo_lite.tracing import (
-    addresses,
-    hidden_tensors,
-    kept_sizes,
-    lost_gradients,
-    numpy_arrays,
-    shared_memory,
-    size_protocol,
-    sizes,
-    tensor_attributes,
-    tensor_hash,
-    tensor_text,
-    unread_text,
-)
-from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing.container_functions import ContainerFunctions
-from dynamo_lite.tracing.context import TraceContext
-from dynamo_lite.tracing.effect import Effect, Verdict
-from dynamo_lite.tracing.effects import Effects
-from dynamo_lite.tracing.key_orders import KeyOrders
-from dynamo_lite.tracing.marks import frames_at
-from dynamo_lite.tracing.poison import Unrecordable, unrecordable_function
-from dynamo_lite.tracing.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
-from dynamo_lite.tracing.refusing import Abort
-from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
+from dynamo_lite.program.shapes.layout_guards import layout_guards
+from dynamo_lite.program.trees.containers import register_containers
+from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
+from dynamo_lite.program.trees.paths import Flat, flatten
+from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
+from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects import escaping_tensors, persisted_sizes, requires_grad
+from dynamo_lite.tracing.effects.classify import Effects
+from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
+from dynamo_lite.tracing.effects.record import Effect, Verdict
+from dynamo_lite.tracing.node_metadata import TraceContext
+from dynamo_lite.tracing.sizes import builtin_calls, number_methods
+from dynamo_lite.tracing.strings import addresses, deferred_str, tensor_repr
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.tensors import attributes, hashing, numpy_arrays, shared_memory
 from dynamo_lite.tracing.tracer import Tracer
-from dynamo_lite.tracing.unread_text import UnreadText
-from dynamo_lite.tree_paths import Flat, flatten
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
+from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from symbolic_shapes import Origin
-from symbolic_shapes.facts import Fact
-from symbolic_shapes.torch_env import TorchShapeEnv
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
@@ -96,14 +86,14 @@ class Run:
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
-            sizes.attach(self.tracer, self.recorder.env)
+            builtin_calls.attach(self.tracer, self.recorder.env)
         logs.attach(self)
         self.declared = self._declare()
         self.settled: Settled | None = None
         if self.recorder.env is not None:
-            kept_sizes.assume(self.recorder.env, known or ())
+            persisted_sizes.assume(self.recorder.env, known or ())
             if known and self.declared is not None:
-                kept_sizes.fix_inputs(self.recorder.env, self.declared)
+                persisted_sizes.fix_inputs(self.recorder.env, self.declared)
 
     def _users_mode(self) -> FakeTensorMode | None:
         """The FakeTensorMode that inputs or state live in. It has no symbols: None where sizes vary, too."""
@@ -155,19 +145,19 @@ class Run:
         policies = self.declared.policies if self.declared is not None else None
         leaves = self.recorder.bind_inputs(self.inputs.leaves, policies)
         self.recorder.layout.expect(leaves)
-        tensor_attributes.carry_over(self.inputs.leaves, leaves)
+        attributes.carry_over(self.inputs.leaves, leaves)
         args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
         tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
-            refused = tensor_text.refused(tracer.refuse_text, in_operator, tracer.texts)
-            numbers = size_protocol.as_numbers(tracer.texts)
-            with self.recorder, refused, numbers, tensor_hash.watched(tracer) as hashed:
+            refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.texts)
+            numbers = number_methods.as_numbers(tracer.texts)
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
                 state = TorchState()
                 if inputs.is_foreign:
                     (args, kwargs), leaves = rebuild(inputs, tracer, leaves, inputs.restored)
                 result = self._called(args, kwargs)
-                tensor_hash.check(tracer, hashed)
+                hashing.check(tracer, hashed)
                 tracer.reads.parts(result, "state")
                 self._check_switches(state)
                 flat = self._taken_apart(result)
@@ -193,7 +183,7 @@ class Run:
             self.outputs = flatten_outputs(self.recorder, flat)
         except CaptureError as error:  # a tensor that nothing recorded has made
             raise self.tracer.refused(error) from error
-        hidden = hidden_tensors.first_holder(tracer, constants_of(flat))
+        hidden = escaping_tensors.first_holder(tracer, constants_of(flat))
         if hidden is not None:
             raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
         mark_made(self.outputs.spec, lambda value: tracer.heap.is_young(value) is True)
@@ -210,7 +200,7 @@ class Run:
     def _read_texts(self, values: list[Any]) -> None:
         """What the program returns is read."""
         try:
-            values[:] = [unread_text.plain(value) if type(value) is UnreadText else value for value in values]
+            values[:] = [deferred_str.plain(value) if type(value) is UnreadText else value for value in values]
         except Abort as abort:
             raise abort.error from None
 
@@ -239,19 +229,19 @@ class Run:
             return
         tracer, recorder = self.tracer, self.recorder
         if tracer.saved_hooks:
-            region = lost_gradients.saved_in(recorder, self.inputs.leaves, tracer.saved_hooks)
+            region = requires_grad.saved_in(recorder, self.inputs.leaves, tracer.saved_hooks)
             if region is not None:
                 function = "torch.autograd.graph.saved_tensors_hooks"
                 text = "the saved_tensors_hooks do not run: no backward of the program calls them"
                 self._lose_gradient(tracer.refusal("gradient-hook", region.mark, function=function), text)
-        retained = lost_gradients.retained(self.outputs)
+        retained = requires_grad.retained(self.outputs)
         if retained is not None:
             tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
-        constant = lost_gradients.cut_constant(recorder, self.outputs)
+        constant = requires_grad.cut_constant(recorder, self.outputs)
         if constant is not None:
             refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
             self._lose_gradient(refusal, f"no gradient flows through the constant {constant.fqn}")
-        lost = lost_gradients.lost(self.recorder, self.inputs.leaves, self.outputs)
+        lost = requires_grad.lost(self.recorder, self.inputs.leaves, self.outputs)
         if lost:
             refusal = self.tracer.refusal("made-leaf", self.tracer.made_leaf)
             self._lose_gradient(refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
@@ -349,7 +339,7 @@ def traced(
     `specs` is the plain form of dynamic_shapes. `memory` is what it takes from memory at most: less, where that much
     would not be exact. `earlier` is the recording of the run before this one, from whose state this one starts. `drops`
     lets effects go that the program cannot carry. `started` is told of each run before it begins. `known` is what an
-    earlier trace found out about the sizes, if this one leaves numbers for those that it keeps (kept_sizes.py).
+    earlier trace found out about the sizes, if this one leaves numbers for those that it keeps (persisted_sizes.py).
     """
     levels: list[Memory] = [*Memory]
     run = Run(mod, root, inputs, specs, memory, earlier, drops, tracer, known)

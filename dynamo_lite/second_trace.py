@@ -3,7 +3,7 @@
 The induction: the first trace says what the program does in the state that the user hands over. The second one says
 what it does in the state that this leaves. If both record the same program, and the second leaves the state as it was,
 each later call computes the same. Where the state holds sizes and tensors of the first call, the second trace takes
-them for what they are in any call: free_sizes.py, capture/carried.py.
+them for what they are in any call: free_sizes.py, capture/graph/replayed_constants.py.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.run import Run, traced
-from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing import kept_sizes, kept_tensors
-from dynamo_lite.tracing.alike import is_made_alike
-from dynamo_lite.tracing.effect import Verdict
-from dynamo_lite.tracing.free_sizes import Cases, FreeSizes
-from dynamo_lite.tracing.journal import Change
+from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects import persisted_sizes, persisted_tensors
+from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
+from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
+from dynamo_lite.tracing.effects.record import Verdict
+from dynamo_lite.tracing.heap.journal import Change
 
 
 def settle_effects(run: Run) -> None:
@@ -33,7 +33,7 @@ def settle_effects(run: Run) -> None:
         prints = _retrace_or_pass(run)
         dropped = prints is None
     verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
-    rests_on = None if prints is None else lambda change: kept_tensors.rests_on(change, prints)
+    rests_on = None if prints is None else lambda change: persisted_tensors.rests_on(change, prints)
     run.records = [*effects_of.records(run.tracer, run.effects, verdict, rests_on), *run.lost]
 
 
@@ -56,17 +56,17 @@ def retrace(first: Run) -> Fingerprint:
     Kept if constants in the place of sizes may help.
     """
     if first.known is not None:
-        first.effects.pending = kept_sizes.fix(first.tracer, first.effects.pending)
+        first.effects.pending = persisted_sizes.fix(first.tracer, first.effects.pending)
     prints = first.fingerprint()
-    sizes = kept_sizes.sizes_in(first.effects.pending)  # before others stand in their places
+    sizes = persisted_sizes.sizes_in(first.effects.pending)  # before others stand in their places
     try:
         _retrace(first, prints)
     except GraphBreak as error:
-        facts = kept_sizes.facts_of(first.tracer, sizes) if first.known is None else None
+        facts = persisted_sizes.facts_of(first.tracer, sizes) if first.known is None else None
         if facts is None:
             raise
-        raise kept_sizes.Kept(facts) from error
-    kept_tensors.note(first.tracer, first.effects.pending, prints)
+        raise persisted_sizes.Kept(facts) from error
+    persisted_tensors.note(first.tracer, first.effects.pending, prints)
     return prints
 
 
@@ -76,12 +76,12 @@ class _Differs(Exception):
 
 def _retrace(first: Run, prints: Fingerprint) -> None:
     pending = first.effects.pending
-    refused = kept_tensors.first_refused(first.tracer, pending, prints)
+    refused = persisted_tensors.first_refused(first.tracer, pending, prints)
     if not pending:
         return
     change, reason = refused or (pending[0], None)
     try:
-        kept_tensors.check_shared(pending, prints)
+        persisted_tensors.check_shared(pending, prints)
         free = FreeSizes(first.tracer, pending)
         if not free.fits:
             raise _Differs
@@ -100,7 +100,7 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
     def started(run: Run) -> None:
         if run.recorder.env is not None and first.recorder.env is not None:
             guards = [fact for fact in first.recorder.env.core.facts if fact.kind == "guard"]
-            kept_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
+            persisted_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
             free.place(run.recorder.env, hints)
 
     call = (first.mod, first.root, first.inputs, first.specs)
@@ -132,7 +132,7 @@ def _merge(first: Run, second: Run, free: FreeSizes, cases: Cases) -> None:
     if any(fact.kind == "check" and free.about(fact.relation) for fact in env.core.facts):
         raise _Differs  # an assertion about a size that an earlier call left
     facts = [fact for fact in env.core.facts if fact.kind == "guard"]
-    kept_sizes.assume(ours, [fact for fact in facts if not free.about(fact.relation)])
+    persisted_sizes.assume(ours, [fact for fact in facts if not free.about(fact.relation)])
     if free:
         values = {symbol: symbol.hint for symbol in env.core.symbols.values() if symbol.hint is not None}
         answers = [fact.relation for fact in facts if free.about(fact.relation)]

@@ -11,10 +11,10 @@ from torch.export import ExportedProgram
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.exporter import Captured, Options, capture
 from dynamo_lite.logging import reports as logs
-from dynamo_lite.program.changes import changed_in_place
+from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.torch_errors import catchable_as_torch
-from dynamo_lite.tracing.assumption_set import guards_of
-from dynamo_lite.tracing.effect import Effect
+from dynamo_lite.tracing.assumptions.collect import guards_of
+from dynamo_lite.tracing.effects.record import Effect
 from guards import Guard, GuardSet
 
 

@@ -7,18 +7,27 @@
     True
 """
 
-from symbolic_shapes.decide import PROVED, REFUTED, UNKNOWN, Answer
-from symbolic_shapes.division import ceildiv, floordiv
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue
-from symbolic_shapes.expr import Int, Node, Symbol, as_int, symbols_of
-from symbolic_shapes.facts import Fact, Origin
-from symbolic_shapes.float_relations import compare as compare_floats
-from symbolic_shapes.floats import Float, as_float, float_const, float_symbol, int_truediv, to_float
-from symbolic_shapes.lattice import bool_to_int, ite, ite_bool, maximum, minimum, power, round_float, round_int
-from symbolic_shapes.printer import to_python
-from symbolic_shapes.relations import FALSE, TRUE, Bool, and_, as_bool, eq, ge, gt, le, lt, ne, not_, or_
-from symbolic_shapes.semantics import evaluate, register_function
+from symbolic_shapes.expressions.division import ceildiv, floordiv
+from symbolic_shapes.expressions.evaluation import evaluate, register_function
+from symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, symbols_of
+from symbolic_shapes.expressions.float_relations import compare as compare_floats
+from symbolic_shapes.expressions.floats import Float, as_float, float_const, float_symbol, int_truediv, to_float
+from symbolic_shapes.expressions.piecewise import (
+    bool_to_int,
+    ite,
+    ite_bool,
+    maximum,
+    minimum,
+    power,
+    round_float,
+    round_int,
+)
+from symbolic_shapes.expressions.printer import to_python
+from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, and_, as_bool, eq, ge, gt, le, lt, ne, not_, or_
+from symbolic_shapes.proofs.facts import Fact, Origin
+from symbolic_shapes.prover.decide import PROVED, REFUTED, UNKNOWN, Answer
 
 __all__ = [
     "FALSE", "PROVED", "REFUTED", "TRUE", "UNKNOWN", "Answer", "Bool", "ContradictoryFacts",

@@ -7,9 +7,6 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from symbolic_shapes.bounds import Interval
-from symbolic_shapes.clashes import smallest
-from symbolic_shapes.decide import PROVED, REFUTED, Answer, decide
 from symbolic_shapes.errors import (
     ContradictoryFacts,
     DataDependentQuestion,
@@ -17,16 +14,19 @@ from symbolic_shapes.errors import (
     UnknownValue,
     sorted_symbols,
 )
-from symbolic_shapes.expr import INF, Extended, Int, Node, Symbol, as_int, symbols_of
-from symbolic_shapes.facts import UNKNOWN_ORIGIN, Fact, Origin
-from symbolic_shapes.floats import float_symbols_of
-from symbolic_shapes.knowledge import Clash, Knowledge
-from symbolic_shapes.known_tables import Mark
+from symbolic_shapes.expressions.evaluation import evaluate
+from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, as_int, symbols_of
+from symbolic_shapes.expressions.floats import float_symbols_of
+from symbolic_shapes.expressions.intervals import Interval
+from symbolic_shapes.expressions.relations import Bool, as_bool, eq, ne, not_
 from symbolic_shapes.listener import Before, Listener
-from symbolic_shapes.models import Models
-from symbolic_shapes.proof import facts_used
-from symbolic_shapes.relations import Bool, as_bool, eq, ne, not_
-from symbolic_shapes.semantics import evaluate
+from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact, Origin
+from symbolic_shapes.proofs.proof import facts_used
+from symbolic_shapes.prover.decide import PROVED, REFUTED, Answer, decide
+from symbolic_shapes.prover.knowledge import Clash, Knowledge
+from symbolic_shapes.prover.models import Models
+from symbolic_shapes.prover.tables import Mark
+from symbolic_shapes.prover.unsat_core import smallest
 
 
 class ShapeEnv:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symbolic_shapes.expr import INF, Extended, Node, Symbol, symbols_of
-from symbolic_shapes.facts import Fact, Origin
-from symbolic_shapes.floats import Float, float_symbols_of
-from symbolic_shapes.relations import Bool, not_
+from symbolic_shapes.expressions.expr import INF, Extended, Node, Symbol, symbols_of
+from symbolic_shapes.expressions.floats import Float, float_symbols_of
+from symbolic_shapes.expressions.relations import Bool, not_
+from symbolic_shapes.proofs.facts import Fact, Origin
 
 
 class ShapeError(Exception):
@@ -17,7 +17,7 @@ class ShapeError(Exception):
 class ContradictoryFacts(ShapeError):
     """A relation was asserted that cannot hold together with what is known.
 
-    `facts` are the ones that clash with it: none of them can be left out (clashes.py). None are named where the
+    `facts` are the ones that clash with it: none of them can be left out (unsat_core.py). None are named where the
     declared ranges of the symbols alone rule the relation out."""
 
     def __init__(self, relation: Bool, origin: Origin, facts: Sequence[Fact]) -> None:

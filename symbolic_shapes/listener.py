@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.bounds import Interval
-from symbolic_shapes.expr import Atom, Int, Symbol
-from symbolic_shapes.facts import Fact
+from symbolic_shapes.expressions.expr import Atom, Int, Symbol
+from symbolic_shapes.expressions.intervals import Interval
+from symbolic_shapes.proofs.facts import Fact
 
 if TYPE_CHECKING:
     from symbolic_shapes.environment import ShapeEnv

@@ -2,7 +2,7 @@
 
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
-from dynamo_lite.capture.lifting import Lifted, LiftedKind
+from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.recorder import Recorder
 
 __all__ = ["CaptureError", "Lifted", "LiftedKind", "NoContext", "NodeContext", "Recorder", "UnknownTensor"]

@@ -15,10 +15,10 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
-from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 
 if TYPE_CHECKING:
-    from dynamo_lite.capture.outside import Outside
+    from dynamo_lite.capture.graph.graph_inputs import Outside
 
 aten = torch.ops.aten
 Roots = frozenset[Hashable]

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NoReturn, Protocol
 
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.memo import Inexact
+from dynamo_lite.capture.fakes.static_cache import Inexact
 
 
 class NodeContext(Protocol):

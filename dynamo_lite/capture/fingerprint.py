@@ -17,9 +17,9 @@ from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
-from dynamo_lite.capture.carried import Origin, metadata_argument, origin_of
-from dynamo_lite.capture.lifting import Lifted, LiftedKind
-from dynamo_lite.capture.outside import Outside
+from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.capture.graph.replayed_constants import Origin, metadata_argument, origin_of
 
 
 class Fingerprint:

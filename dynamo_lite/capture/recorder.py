@@ -8,7 +8,7 @@
 
 Operators run on FakeTensors. The program's real tensors (parameters, buffers, globals) stay where they are on the heap
 and are swapped for their stand-ins at the operator boundary. Nodes are written by writer.py, and what comes from
-outside is lifted by outside.py.
+outside is lifted by graph_inputs.py.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture import collectives, composites, eager_errors, memo, truth_values, wrappers
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -31,16 +30,18 @@ from dynamo_lite.capture._torch import (
     disable_autocast_cache,
     enable_python_dispatcher,
 )
-from dynamo_lite.capture.autocast_cache import AutocastCache
 from dynamo_lite.capture.context import NoContext, NodeContext
+from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.failures import internal, missing_data
-from dynamo_lite.capture.fakes import symbolic_mode
-from dynamo_lite.capture.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
-from dynamo_lite.capture.modes import FunctionMode, OperatorMode, admit_higher_order_operators
-from dynamo_lite.capture.outside import Outside
-from dynamo_lite.capture.stand_ins import storage_key
-from dynamo_lite.capture.symbolic_memo import SymbolicMemory
+from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
+from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.kernels import collectives, composites, eager_errors, truth_values
+from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
+from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
+from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.fingerprint import Fingerprint
@@ -72,7 +73,7 @@ class Recorder(Outside):
         super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
-        self.lowering = 0  # how deep in functorch transforms (transforms.py), whose keys memo.py does not know
+        self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
         self.passing: list[fx.Node] = []  # what made containers of inputs: no part of the program unless it is used
@@ -153,7 +154,7 @@ class Recorder(Outside):
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}
         if (self.constant_storages or self.computed_storages) and func._schema.is_mutable:
             self._check_mutation(func, fake_args, fake_kwargs)
-        has_wrappers = self.inner_tensors.any and wrappers.among(fake_args, fake_kwargs)
+        has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
         if func._schema.is_mutable:
             self._check_overlap(func, fake_args, fake_kwargs)
             for tensor in _written(func, fake_args, fake_kwargs):
@@ -164,9 +165,9 @@ class Recorder(Outside):
         if self.autocast_cache is not None:
             self.autocast_cache.check(func, fake_args, _written(func, fake_args, fake_kwargs))
         if func._schema.is_mutable and remembers:
-            memo.check_mutation(func, fake_args, fake_kwargs)
-        out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (memo.MISS, None)
-        if out is memo.MISS:
+            static_cache.check_mutation(func, fake_args, fake_kwargs)
+        out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
+        if out is static_cache.MISS:
             try:
                 run = self._run_wrapped if has_wrappers else self._run
                 out = run(func, fake_args, fake_kwargs)
@@ -194,16 +195,16 @@ class Recorder(Outside):
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, Callable[[Any], None] | None]:
         """(what this call gave before or MISS, what to do with its result if it is a MISS)."""
-        key = memo.key_of(func, args, kwargs)
+        key = static_cache.key_of(func, args, kwargs)
         if key is not None:
-            out = memo.recall(key, self.fake_mode, args, kwargs, self.memory)
-            return out, lambda out: memo.remember(key, args, kwargs, out)
+            out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
+            return out, lambda out: static_cache.remember(key, args, kwargs, out)
         symbolic = self._symbolic_memory
         if symbolic is None:
-            return memo.MISS, None
+            return static_cache.MISS, None
         call = symbolic.key_of(func, args, kwargs)
         if call is None:
-            return memo.MISS, None
+            return static_cache.MISS, None
         out = symbolic.recall(call, args, kwargs, self.memory)
         return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
@@ -217,7 +218,7 @@ class Recorder(Outside):
             if self.env is None:
                 return func(*args, **kwargs)
             with self.env.inside_operator(func):
-                if self.memory is memo.Memory.AUTOGRAD and memo.any_learns(args, kwargs):
+                if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_learns(args, kwargs):
                     return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
                 args = truth_values.as_numbers(args)
                 out = composites.run(self.env, func, args, kwargs)
@@ -241,7 +242,7 @@ class Recorder(Outside):
         except Exception as error:
             if error is self._raised:
                 raise
-            if isinstance(error, memo.Inexact):
+            if isinstance(error, static_cache.Inexact):
                 self.context.restart(error)
             self.context.refuse(internal(error))
 
@@ -351,7 +352,7 @@ class Recorder(Outside):
         self.marked_grad = self.grad_enabled
         admit_higher_order_operators()
         stack.callback(torch._C._set_grad_enabled, self.grad_enabled)
-        if self.memory is memo.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
+        if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
             stack.enter_context(disable_autocast_cache())
         stack.callback(torch.clear_autocast_cache)  # it may hold stand-ins
         stack.enter_context(self.fake_mode)
@@ -377,7 +378,7 @@ def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> I
             yield from (v for v in values if isinstance(v, torch.Tensor))
 
 
-_REMEMBERS = frozenset({memo.Memory.ALL, memo.Memory.GRADIENT_VIEWS})
+_REMEMBERS = frozenset({static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS})
 _DROPOUT = torch.ops.aten.dropout.default
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})
 _METADATA_ASSERTED = frozenset(

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dynamo_lite.interpreter.code.pinned_builtins import pin
+
 from .observer import NOT_HANDLED, Observer
-from .own_builtins import pin
 from .vm import FrameSummary, Interpreter
 
 __all__ = ["NOT_HANDLED", "FrameSummary", "Interpreter", "Observer", "interpret"]
@@ -29,7 +30,7 @@ def interpret(fn: Callable[..., Any], /, *args: Any, sentry: bool = False, **kwa
     vm = Interpreter()
     if not sentry:
         return vm.enter(fn, args, kwargs)
-    from .sentry import watched  # torch is imported there only
+    from dynamo_lite.interpreter.frame_audit import watched  # torch is imported there only
 
     return watched(lambda: vm.enter(fn, args, kwargs), vm)
 

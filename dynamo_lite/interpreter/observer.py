@@ -61,7 +61,7 @@ class Observer:
         return False
 
     def enters_by_door(self, fn: FunctionType) -> bool:
-        """Native code that the program called is about to call `fn` back: True to interpret it (see doors.py)."""
+        """Native code that the program called is about to call `fn` back: True to interpret it (see trampolines.py)."""
         return True
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -129,4 +129,4 @@ class Observer:
         """Before each instruction (logging only: overriding this makes the interpreter several times slower)."""
 
     def on_native_frame(self, code: CodeType) -> None:
-        """The sentry saw CPython evaluate a frame of the program (interpreter/sentry.py)."""
+        """The sentry saw CPython evaluate a frame of the program (interpreter/frame_audit.py)."""

@@ -20,19 +20,20 @@ from types import (
 )
 from typing import Any, Final, NamedTuple
 
+from dynamo_lite.interpreter.code.decode import PLAIN, info_of
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
+from dynamo_lite.interpreter.datamodel.trampolines import Doors, original_code
+from dynamo_lite.interpreter.frames.binding import bind
+from dynamo_lite.interpreter.frames.exceptions import Handled, unwind
+from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame
+from dynamo_lite.interpreter.frames.generators import deliver, make_generator
+from dynamo_lite.interpreter.frames.recursion import HOST_LIMIT
+from dynamo_lite.interpreter.frames.tracebacks import strip
+
 from . import datamodel
-from .binding import bind
-from .decode import PLAIN, info_of
-from .doors import Doors, original_code
-from .exceptions import Handled, unwind
-from .frame import KEPT, SUSPENDED, Frame
-from .generators import deliver, make_generator
 from .lookasides import TABLE
 from .observer import NOT_HANDLED, Observer
-from .recursion import HOST_LIMIT
-from .sentinels import MISSING
-from .tracebacks import strip
-from .type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 
 _REQUIRED: Final[Any] = object()
 
@@ -340,5 +341,6 @@ def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     return fn, args
 
 
+from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES  # noqa: E402
+
 from . import opcodes  # noqa: E402, F401  (registers the handlers)
-from .introspection import OWN_LOOKASIDES  # noqa: E402

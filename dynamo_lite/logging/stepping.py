@@ -11,8 +11,8 @@ from typing import Any
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.interpreter.sentinels import NULL
 from dynamo_lite.logging.settings import is_on, log
 from dynamo_lite.logging.values import short
 

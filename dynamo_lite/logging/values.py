@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.tracing.torch_state import modes_off
+from dynamo_lite.tracing.vocabulary.process_state import modes_off
 
 _LONGEST = 60
 _MOST = 4

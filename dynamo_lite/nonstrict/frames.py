@@ -1,4 +1,4 @@
-"""The program's frames while CPython runs it, as the tracer knows frames (dynamo_lite/interpreter/frame.py)."""
+"""The program's frames while CPython runs it, as the tracer knows frames (dynamo_lite/interpreter/frames/frame.py)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from enum import Enum, auto
 from types import CodeType, FrameType
 from typing import Any
 
-from dynamo_lite.interpreter.decode import Positions
-from dynamo_lite.interpreter.doors import is_door
-from dynamo_lite.tracing.trusted import is_trusted_module
+from dynamo_lite.interpreter.code.decode import Positions
+from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 
 _RECORDING = ("dynamo_lite.capture", "symbolic_shapes")
 _HIDDEN = frozenset({"_wrapped_call_impl", "_call_impl"})

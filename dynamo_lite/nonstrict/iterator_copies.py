@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from types import CellType, GeneratorType
 from typing import Any, NamedTuple
 
-from dynamo_lite.nonstrict.hidden import Hidden, position
-from dynamo_lite.nonstrict.state import Reach
-from dynamo_lite.tracing.iterators import is_c_iterator
-from dynamo_lite.tracing.journal import Journal
-from dynamo_lite.tracing.snapshots import Snapshot
+from dynamo_lite.nonstrict.opaque_state import Hidden, position
+from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.heap.snapshots import Snapshot
 
 _MISSING: Any = object()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import snapshots
+from dynamo_lite.tracing.heap import snapshots
 
 if TYPE_CHECKING:
     from dynamo_lite.nonstrict.tracer import NativeTracer

@@ -12,16 +12,16 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.vm import callee_key
-from dynamo_lite.nonstrict.asked_types import AskedTypes
-from dynamo_lite.nonstrict.hidden import UNKNOWN, told
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
-from dynamo_lite.nonstrict.machine import Machine
-from dynamo_lite.nonstrict.mentions import Mentions
+from dynamo_lite.nonstrict.native_runner import Machine
+from dynamo_lite.nonstrict.opaque_state import UNKNOWN, told
 from dynamo_lite.nonstrict.process import ProcessState
+from dynamo_lite.nonstrict.profile_hook import Watch, watched
+from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.referenced_names import Mentions
 from dynamo_lite.nonstrict.shared import shared_memory_seen
-from dynamo_lite.nonstrict.state import Reach
-from dynamo_lite.nonstrict.watch import Watch, watched
-from dynamo_lite.tracing.texts_at_work import OF_AN_ERROR, TEXTS
+from dynamo_lite.nonstrict.type_shims import AskedTypes
+from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 
 UNSOUND = "unsound here because "

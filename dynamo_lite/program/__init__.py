@@ -1,11 +1,11 @@
 """The program: inputs, outputs and signature, bridged into torch.export.ExportedProgram."""
 
 from dynamo_lite.program.build import build_program
-from dynamo_lite.program.containers import register_container
 from dynamo_lite.program.errors import InputMismatch, UnsupportedValue
-from dynamo_lite.program.inputs import FlatInputs, flatten_inputs
-from dynamo_lite.program.outputs import FlatOutputs, flatten_outputs
-from dynamo_lite.program.program import Program
+from dynamo_lite.program.exported_program import Program
+from dynamo_lite.program.trees.containers import register_container
+from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
+from dynamo_lite.program.trees.outputs import FlatOutputs, flatten_outputs
 
 __all__ = [
     "FlatInputs",

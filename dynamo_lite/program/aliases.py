@@ -15,8 +15,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, TensorArgument
 
 from dynamo_lite.capture import Lifted, LiftedKind
-from dynamo_lite.capture.lifting import non_persistent_buffers
-from dynamo_lite.capture.names import lifted_names, rename_placeholder
+from dynamo_lite.capture.graph.lifting import non_persistent_buffers
+from dynamo_lite.capture.graph.names import lifted_names, rename_placeholder
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 

@@ -18,22 +18,22 @@ from torch.export.graph_signature import (
 )
 
 from dynamo_lite.capture import CaptureError, Lifted, LiftedKind, Recorder
-from dynamo_lite.capture.fakes import without_symbols
-from dynamo_lite.capture.lifting import non_persistent_buffers
-from dynamo_lite.capture.names import HIDDEN, RESERVED
-from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.capture.fakes.fake_mode import without_symbols
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.lifting import non_persistent_buffers
+from dynamo_lite.capture.graph.names import HIDDEN, RESERVED
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
 from dynamo_lite.program.aliases import add_aliases
 from dynamo_lite.program.call_signatures import Call
-from dynamo_lite.program.dynamic_shapes import Settled
-from dynamo_lite.program.inputs import FlatInputs, unusable
-from dynamo_lite.program.outputs import FlatOutputs
-from dynamo_lite.program.program import Program, type_guards
+from dynamo_lite.program.exported_program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
-from dynamo_lite.program.rematerialise import all_graphs, rematerialise
-from dynamo_lite.program.runtime_asserts import insert_runtime_asserts
-from dynamo_lite.program.wrappers import admit
-from symbolic_shapes.constraints import Solution
+from dynamo_lite.program.shapes.dynamic_shapes import Settled
+from dynamo_lite.program.shapes.runtime_asserts import insert_runtime_asserts
+from dynamo_lite.program.shapes.torch_symbols import all_graphs, rematerialise
+from dynamo_lite.program.trees.inputs import FlatInputs, unusable
+from dynamo_lite.program.trees.outputs import FlatOutputs
+from dynamo_lite.program.trees.wrapper_inputs import admit
+from symbolic_shapes.dims.violations import Solution
 
 _KINDS = {
     LiftedKind.PARAMETER: InputKind.PARAMETER,
@@ -143,7 +143,7 @@ def _materialise(recorder: Recorder, modules: Mapping[str, Any], solution: Solut
 def _check_unshared(root: nn.Module | None, fqn: str) -> None:
     """A buffer in two places is one input: assigning one name would change what the other one means.
 
-    A module under two names is one place. tracing/assigned_buffers.py also looks at views.
+    A module under two names is one place. tracing/effects/buffer_assignment.py also looks at views.
     """
     if root is None:
         return

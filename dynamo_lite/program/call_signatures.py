@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature
-from dynamo_lite.program.containers import register_containers
+from dynamo_lite.program.trees.containers import register_containers
 
 _CONSTANTS = (str, int, float, bool, type(None))
 

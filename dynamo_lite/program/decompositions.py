@@ -4,7 +4,7 @@ torch's ShapeEnv asks the example where a decomposition or a meta kernel depends
 guard that nobody checks afterwards. Three remedies:
 - the trace answers `guard_or_false` and its kin as for unbacked sizes, so that decompositions take their general path;
 - a kernel of torch's that only asks how memory is laid out is right with either answer (the same law, and the same
-  table, as in symbolic_shapes/torch_env.py);
+  table, as in symbolic_shapes/torch_env/env.py);
 - what is left becomes a guard of the new program.
 """
 
@@ -20,11 +20,11 @@ from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
-from dynamo_lite.program.fresh_sizes import AskedGuards, fresh_sizes, shape_env_of
+from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from symbolic_shapes import environment as core
-from symbolic_shapes.sympy_bridge import FromSympy, NotConvertible
-from symbolic_shapes.torch_asking import CHOICE, LAYOUT_ONLY
-from symbolic_shapes.torch_heads import TORCH
+from symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
+from symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY
+from symbolic_shapes.torch_node.sympy_functions import TORCH
 
 Run = Callable[[], ExportedProgram]
 

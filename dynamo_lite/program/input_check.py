@@ -14,12 +14,12 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.program import wrappers
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
-from dynamo_lite.program.object_context import ObjectContext
-from dynamo_lite.program.size_check import SizeCheck, ambiguous
-from dynamo_lite.tree_paths import is_foreign, parts
+from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
+from dynamo_lite.program.trees import wrapper_inputs
+from dynamo_lite.program.trees.container_context import ObjectContext
+from dynamo_lite.program.trees.paths import is_foreign, parts
 
 
 @dataclass
@@ -162,7 +162,7 @@ class InputCheck:
             hint = "" if fits else " Sizes are constants unless exported with dynamic_shapes."
             sizes = _wrong_sizes(path, given, expected)
             raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{sizes}{hint}")
-        other = wrappers.difference(given, expected)
+        other = wrapper_inputs.difference(given, expected)
         if other is not None:
             raise InputMismatch(f"Input {path}: expected a tensor {other}.")
 

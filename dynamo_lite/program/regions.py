@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture.higher_order import grad_mode
-from dynamo_lite.capture.names import rename_placeholder
+from dynamo_lite.capture.graph.names import rename_placeholder
+from dynamo_lite.capture.graph.subgraph_calls import grad_mode
 from dynamo_lite.program._torch import (
     _enter_autocast,
     _exit_autocast,

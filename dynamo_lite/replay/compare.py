@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.program.changes import frames_of, last_change
+from dynamo_lite.program.mutations import frames_of, last_change
 from dynamo_lite.replay.python_state import StateChange, accounted_arguments, argument_names
 from dynamo_lite.replay.seen import Seen
 

@@ -13,7 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.tree_paths import unflatten
+from dynamo_lite.program.trees.paths import unflatten
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

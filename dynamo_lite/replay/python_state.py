@@ -16,16 +16,16 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.nonstrict.hidden import told
-from dynamo_lite.nonstrict.state import Reach
+from dynamo_lite.nonstrict.opaque_state import told
+from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.replay.equal import same
-from dynamo_lite.tracing import effects as effects_of
-from dynamo_lite.tracing.effect import Verdict
-from dynamo_lite.tracing.iterators import is_c_iterator
-from dynamo_lite.tracing.journal import Change, Journal
-from dynamo_lite.tracing.modules import ModuleStack
-from dynamo_lite.tracing.paths import path_of
-from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects.record import Verdict
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.journal import Change, Journal
+from dynamo_lite.tracing.heap.object_paths import path_of
+from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from guards.values import is_atom
 
 _WIDTH = 80

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite.interpreter.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.opcodes.operators import BINARY, COMPARE, INPLACE
 
 if TYPE_CHECKING:
-    from dynamo_lite.interpreter.frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Function = Callable[..., Any]
 

@@ -1,6 +1,6 @@
 """The tracer: watches one run of the program in the interpreter.
 
-It answers calls that have a rule (rules.py), keeps the journal of writes (journal.py) and the stacks that nodes are
+It answers calls that have a rule (registry.py), keeps the journal of writes (journal.py) and the stacks that nodes are
 labelled with, and turns what cannot be captured into a GraphBreak at the program's line.
 """
 
@@ -18,56 +18,39 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
+from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
-from dynamo_lite.interpreter.tracebacks import is_stub
-from dynamo_lite.program.size_check import ambiguous
-from dynamo_lite.tracing import (
-    addresses,
-    autograd_nodes,
-    data_dependent,
-    dropped_text,
-    error_texts,
-    lru,
-    marked,
-    marked_constructors,
-    memory,
-    numpy_rules,
-    owned_dicts,
-    printing,
-    rules,
-    script_methods,
-    size_keys,
-    sizes,
-    sizes_in_c,
-    tensor_attributes,
-    unbacked,
-    unread_text,
-)
-from dynamo_lite.tracing.callables import native
-from dynamo_lite.tracing.heap import Heap
+from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.tracing.calls import annotations as marked
+from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing.calls.lru_cache import LruCaches
+from dynamo_lite.tracing.diagnostics import Abort, Refusing
+from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
+from dynamo_lite.tracing.heap.access_log import Reads
+from dynamo_lite.tracing.heap.generations import Heap
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.heap.lifetimes import Lifetimes
+from dynamo_lite.tracing.heap.writes import Writes
 from dynamo_lite.tracing.higher_order.autograd import SavedHooks
-from dynamo_lite.tracing.iterators import ITERATORS
-from dynamo_lite.tracing.journal import Journal
-from dynamo_lite.tracing.kinds import is_fake, is_tensor, is_wrapped
-from dynamo_lite.tracing.lifetimes import Lifetimes
-from dynamo_lite.tracing.lru import LruCaches
-from dynamo_lite.tracing.marks import Mark
-from dynamo_lite.tracing.modules import ModuleStack
-from dynamo_lite.tracing.poison import Unrecordable
-from dynamo_lite.tracing.printing import Listeners
-from dynamo_lite.tracing.reads import Reads
-from dynamo_lite.tracing.refusals import REFUSALS
-from dynamo_lite.tracing.refusing import Abort, Refusing
-from dynamo_lite.tracing.size_kinds import SYMBOLIC, Specialization, real_type
-from dynamo_lite.tracing.texts_at_work import TextsAtWork
-from dynamo_lite.tracing.torch_state import modes_off
-from dynamo_lite.tracing.trusted import asks_for_frames, is_below, is_trusted, is_trusted_module
-from dynamo_lite.tracing.writes import Writes
+from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
+from dynamo_lite.tracing.sizes import builtin_calls, data_dependent_errors, dict_keys, native_arguments, runtime_values
+from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings.formatting import TextsAtWork
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
+from dynamo_lite.tracing.strings.output import Listeners
+from dynamo_lite.tracing.tensors import attributes, autograd_nodes, numpy_rules
+from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
+from dynamo_lite.tracing.vocabulary.process_state import modes_off
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
-_OWN_FILES = frozenset(m.__file__ for m in (rules, lru, native, printing, sys.modules[__name__]))
+_OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
 _OF_A_FRAME = frozenset({"f_locals", "f_back"})
-_OWNED = owned_dicts.NAMES | memory.PARTS
+_OWNED = instance_dicts.NAMES | shared_buffers.PARTS
 """Names of attributes that are made when they are asked for, and belong to the object."""
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
@@ -90,7 +73,7 @@ class Tracer(Refusing):
         self.lifetimes = Lifetimes(self)
         self.listeners = Listeners()
         self.drops = False  # whether effects that the program cannot carry are let go
-        self.lost_attributes: list[tensor_attributes.Lost] = []
+        self.lost_attributes: list[attributes.Lost] = []
         self.journal.on_rollback(self.listeners.restore_filters)
         self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
         self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
@@ -99,23 +82,23 @@ class Tracer(Refusing):
         self.heap = Heap()
         self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
         self.raised: BaseException | None = None  # what the program itself raised last
-        self.uses_texts = False  # whether the program has made an f-string of a tensor or a size (unread_text.py)
+        self.uses_texts = False  # whether the program has made an f-string of a tensor or a size (deferred_str.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
         self.made_caches: set[int] = set()  # ids of the lru_cache wrappers that the program itself made
         self.context_values: dict[Any, Any] = {}
-        self.owned_dicts = owned_dicts.OwnedDicts()
+        self.owned_dicts = instance_dicts.OwnedDicts()
         self.read_first: set[tuple[int, Any]] = set()
         self.written_first: set[tuple[int, Any]] = set()
         self.torch_function: Any = None
         self.call_serial = 0
         self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
         self.texts = TextsAtWork(self)
-        self.number_for: str | None = None  # what a number is being taken for (sizes.py)
+        self.number_for: str | None = None  # what a number is being taken for (builtin_calls.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
-        self._rules = rules.table() if known_rules is None else known_rules
-        self._dynamo_wrappers = rules.dynamo_wrapper_globals()
+        self._rules = registry.table() if known_rules is None else known_rules
+        self._dynamo_wrappers = registry.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
         self.made_dicts: set[int] = set()
@@ -132,14 +115,14 @@ class Tracer(Refusing):
         while at is not None and at.tb_next is not None:
             at = at.tb_next
         code = at.tb_frame.f_code if at is not None else None
-        if code is not None and code.co_filename in _OWN_FILES and code is not rules.run_native.__code__:
+        if code is not None and code.co_filename in _OWN_FILES and code is not registry.run_native.__code__:
             raise Abort(self.internal(error))
 
     # ---- refusals of their own kind
 
     def unrecordable(self, name: str) -> Unrecordable:
         """What stands for the result of `name`: refused where it is used, but for a text that nobody sees."""
-        is_dropped = partial(dropped_text.is_dropped, self)
+        is_dropped = partial(discarded.is_dropped, self)
         return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
 
     def undecided(self, error: Any) -> NoReturn:
@@ -148,7 +131,7 @@ class Tracer(Refusing):
 
     def _undecided(self, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
         id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
-        return data_dependent.explain(self, id, question)
+        return data_dependent_errors.explain(self, id, question)
 
     def refused(self, error: CaptureError) -> DynamoLiteError:
         """The error for what capture cannot record."""
@@ -172,15 +155,19 @@ class Tracer(Refusing):
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         key = id(fn)
         self.reads.call(fn, args, kwargs)
-        if self.uses_texts and (type(fn) is not FunctionType or is_trusted(fn)) and key not in rules.skipped_always():
-            unread_text.check_call(fn, args, kwargs)
+        if (
+            self.uses_texts
+            and (type(fn) is not FunctionType or is_trusted(fn))
+            and key not in registry.skipped_always()
+        ):
+            deferred_str.check_call(fn, args, kwargs)
         if key in addresses.ORDERS and (answer := addresses.order(self, fn, args, kwargs)) is not NOT_HANDLED:
             return answer
-        if self.graph_nodes and key not in rules.skipped_always():
+        if self.graph_nodes and key not in registry.skipped_always():
             autograd_nodes.check_call(self, fn, args)
         rule = self._rules.get(key)
-        if rule is None and type(fn) is lru.LruCacheWrapper and id(fn) not in self.made_caches:
-            return rules.call_lru_cache(self, fn, args, kwargs)
+        if rule is None and type(fn) is lru_cache.LruCacheWrapper and id(fn) not in self.made_caches:
+            return registry.call_lru_cache(self, fn, args, kwargs)
         if rule is not None:
             try:
                 answer = rule(self, fn, args, kwargs)
@@ -189,15 +176,15 @@ class Tracer(Refusing):
                 raise
             if answer is not NOT_HANDLED or type(fn) is FunctionType:
                 return answer
-            native.journal(self, fn, args, kwargs)
+            native_calls.journal(self, fn, args, kwargs)
         elif type(fn) is not FunctionType:
             if issubclass(type(fn), type):
                 self.lifetimes.check_class(fn)
             if self.uses_arrays:
                 numpy_rules.refuse_unknown(self, fn, args)
             if type(fn) is torch.ScriptMethod:
-                script_methods.check(self, fn)
-            answer = native.before_call(self, fn, args, kwargs)
+                torchscript.check(self, fn)
+            answer = native_calls.before_call(self, fn, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
         elif marked.is_marked_constant(fn):
@@ -207,18 +194,18 @@ class Tracer(Refusing):
             if constructor is not None:
                 return self.vm.call(constructor, args, kwargs)
         if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
-            return rules.call_dynamo_wrapper(self, fn, args, kwargs)
+            return registry.call_dynamo_wrapper(self, fn, args, kwargs)
         self.torch_function = fn
         self.call_serial += 1
-        return sizes_in_c.call_with_numbers(self, fn, args, kwargs)
+        return native_arguments.call_with_numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        if id(fn) in dropped_text.TEXT_CALLS:
+        if id(fn) in discarded.TEXT_CALLS:
             result = self.texts.made(result)
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
-        elif fn is lru.LruCacheWrapper:
+        elif fn is lru_cache.LruCacheWrapper:
             self.made_caches.add(id(result))
         self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result
@@ -230,16 +217,16 @@ class Tracer(Refusing):
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         if kind == "attr":
             if key in _OWNED:
-                if key in owned_dicts.NAMES:
+                if key in instance_dicts.NAMES:
                     self.owned_dicts.note(owner, key, value)
                 else:
                     self.writes.note_part(owner, value)
             if is_tensor(owner):
                 self.reads.tensor_attribute(owner, key)
-                return tensor_attributes.read(self, owner, key, value)
+                return attributes.read(self, owner, key, value)
             if key == "__class__" and type(owner) in SYMBOLIC:
                 return real_type(owner)
-            if key == "__class__" and type(owner) is unread_text.UnreadText:
+            if key == "__class__" and type(owner) is deferred_str.UnreadText:
                 return str
             if type(owner) is range and key == "stop":
                 return self.ranges.get(id(owner), (owner, value))[1]
@@ -258,7 +245,7 @@ class Tracer(Refusing):
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
-        if type(key) is unread_text.UnreadText:
+        if type(key) is deferred_str.UnreadText:
             key.read()
         if how == "is" and is_tensor(key):
             self.recorder.layout.matters(key)
@@ -272,8 +259,8 @@ class Tracer(Refusing):
         if kind != "inplace":
             self.reads.write(kind, owner, key, value is DELETED)
         if self.uses_texts and self.writes.is_old(owner):
-            unread_text.read_all((value,))  # a later call may look at it
-        if kind == "attr" and key in owned_dicts.NAMES:
+            deferred_str.read_all((value,))  # a later call may look at it
+        if kind == "attr" and key in instance_dicts.NAMES:
             self.owned_dicts.given(value)
             self.journal.touch(value, "items")  # what the object is given from now on goes there
         if kind != "inplace" or not is_tensor(owner):
@@ -284,7 +271,7 @@ class Tracer(Refusing):
         self.raised = error
 
     def on_caught(self, error: BaseException) -> None:
-        error_texts.check(self, error)
+        error_messages.check(self, error)
         if self.lifetimes.are_seen:
             self.raised = None  # it dies with the handler
             self.lifetimes.check_caught(error)
@@ -301,7 +288,7 @@ class Tracer(Refusing):
             return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
         while package == "torch" and caller is not None:
             name = str(caller.f_globals.get("__name__", ""))
-            if name.startswith("dynamo_lite.interpreter") or caller.f_code is rules.run_native.__code__:
+            if name.startswith("dynamo_lite.interpreter") or caller.f_code is registry.run_native.__code__:
                 return True
             if is_below(name):
                 return False
@@ -310,18 +297,18 @@ class Tracer(Refusing):
 
     def on_truth(self, value: Any) -> Any:
         """What an `assert` asks of data becomes an assertion of the program."""
-        return unbacked.assert_truth(self, value)
+        return runtime_values.assert_truth(self, value)
 
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
-        return unread_text.plain(key) if type(key) is unread_text.UnreadText else size_keys.key(key)
+        return deferred_str.plain(key) if type(key) is deferred_str.UnreadText else dict_keys.key(key)
 
     def on_native_result(self, fn: FunctionType, result: Any) -> Any:
         """C code insists on an int, float or bool from `__index__`, `__hash__` and the like, and reads texts."""
-        if type(result) is unread_text.UnreadText:
-            return unread_text.plain(result)
-        if type(result) in SYMBOLIC and fn.__name__ in sizes_in_c.CONVERSIONS:
-            return sizes_in_c.converted(self, fn.__name__, result)
+        if type(result) is deferred_str.UnreadText:
+            return deferred_str.plain(result)
+        if type(result) in SYMBOLIC and fn.__name__ in native_arguments.CONVERSIONS:
+            return native_arguments.converted(self, fn.__name__, result)
         return result
 
     def on_formatted(self, text: str) -> str:
@@ -330,12 +317,12 @@ class Tracer(Refusing):
         return self.texts.made(text)
 
     def on_text(self, parts: list[str]) -> str:
-        return unread_text.joined(parts)
+        return deferred_str.joined(parts)
 
     def on_identity(self, left: Any, right: Any) -> bool:
         """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
-            return sizes.identical(left, right)
+            return builtin_calls.identical(left, right)
         if not (is_tensor(left) and is_tensor(right)) or self.in_library():
             return False  # torch.nn asks only to save work
         numbers = [self.recorder.input_number(t) for t in (left, right)]
@@ -349,7 +336,7 @@ class Tracer(Refusing):
     # ---- reads
 
     def _read_frame(self, frame: FrameType, key: str) -> None:
-        """The frames of a traceback have names and lines, and no variables (interpreter/tracebacks.py)."""
+        """The frames of a traceback have names and lines, and no variables (interpreter/frames/tracebacks.py)."""
         if is_stub(frame.f_code):
             self.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
 
@@ -403,7 +390,7 @@ class Tracer(Refusing):
         outside = not (is_fake(owner) or id(owner) in self.made_wrappers) or self.recorder.is_input(owner)
         if key == "requires_grad" and value == owner.requires_grad:
             return
-        if outside and tensor_attributes.drop(self, owner, key, value):
+        if outside and attributes.drop(self, owner, key, value):
             return
         if key == "grad" or (outside and key != "data"):
             self.refuse("tensor-attribute", name=key)

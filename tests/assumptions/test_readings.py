@@ -60,7 +60,7 @@ def test_an_error_of_ours_makes_a_guard_that_never_holds(monkeypatch: pytest.Mon
     def broken(*args: Any) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("dynamo_lite.tracing.assumption_set._start", broken)
+    monkeypatch.setattr("dynamo_lite.tracing.assumptions.collect._start", broken)
     mod, args = READINGS["attribute"].make(), READINGS["attribute"].args()
     found = dynamo_lite.trace(mod, args)
     assert torch.equal(found.program.module()(*args), mod(*args))

@@ -11,10 +11,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.capture.memo import Inexact, Memory
+from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.program import build_program, flatten_inputs, flatten_outputs
-from dynamo_lite.program.containers import register_containers
-from dynamo_lite.tree_paths import flatten
+from dynamo_lite.program.trees.containers import register_containers
+from dynamo_lite.program.trees.paths import flatten
 
 
 class ModuleContext:
@@ -33,7 +33,7 @@ class ModuleContext:
         self._stack.pop()
 
     def stack_trace(self) -> str | None:
-        hidden = ("/torch/", "/dynamo_lite/", "native.py")
+        hidden = ("/torch/", "/dynamo_lite/", "native_calls.py")
         frames = [f for f in traceback.extract_stack() if not any(part in f.filename for part in hidden)]
         return "".join(traceback.format_list(frames[-2:]))
 

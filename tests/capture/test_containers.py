@@ -15,7 +15,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.program import InputMismatch, UnsupportedValue, flatten_inputs, register_container
-from dynamo_lite.program.object_context import decode, encode
+from dynamo_lite.program.trees.container_context import decode, encode
 from tests.capture.modules import Function
 from tests.capture.native import export_natively
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.export import ExportedProgram
 
-from dynamo_lite.capture import memo
+from dynamo_lite.capture.fakes import static_cache
 from tests.capture.modules import CASES
 from tests.capture.native import export_natively
 
@@ -31,14 +31,14 @@ def rows(program: ExportedProgram) -> list[Any]:
 def test_remembered_results_make_the_same_program(name: str) -> None:
     torch.manual_seed(0)
     module, args, kwargs = CASES[name]()
-    exact = rows(export_natively(module, args, kwargs, memory=memo.Memory.NOTHING))
-    memo.forget()
+    exact = rows(export_natively(module, args, kwargs, memory=static_cache.Memory.NOTHING))
+    static_cache.forget()
     assert rows(export_natively(module, args, kwargs)) == exact  # nothing remembered yet
     assert rows(export_natively(module, args, kwargs)) == exact  # what can be, is
-    assert rows(export_natively(module, args, kwargs, memory=memo.Memory.GRADIENT_VIEWS)) == exact
+    assert rows(export_natively(module, args, kwargs, memory=static_cache.Memory.GRADIENT_VIEWS)) == exact
 
 
-def run(fn: Any, *args: Any, memory: memo.Memory = memo.Memory.ALL) -> Any:
+def run(fn: Any, *args: Any, memory: static_cache.Memory = static_cache.Memory.ALL) -> Any:
     """`fn` recorded twice, the second time from memory: what it returned the second time."""
 
     class Module(torch.nn.Module):
@@ -48,7 +48,7 @@ def run(fn: Any, *args: Any, memory: memo.Memory = memo.Memory.ALL) -> Any:
             Module.result = fn(*values)
             return values[0] + 1
 
-    memo.forget()
+    static_cache.forget()
     for _ in range(2):
         export_natively(Module(), args, memory=memory)
     return Module.result
@@ -97,7 +97,7 @@ def test_the_default_dtype_is_part_of_the_question() -> None:
     for dtype in (torch.float32, torch.float64):
         torch.set_default_dtype(dtype)
         try:
-            keys.add(memo.key_of(divide, (1, 2), {}))
+            keys.add(static_cache.key_of(divide, (1, 2), {}))
         finally:
             torch.set_default_dtype(torch.float32)
     assert len(keys) == 2 and None not in keys
@@ -110,10 +110,10 @@ def test_an_in_place_write_through_a_view_starts_again() -> None:
         return y
 
     x, w = torch.randn(2, 2), torch.randn(2, 2, requires_grad=True)
-    with pytest.raises(memo.Inexact):
+    with pytest.raises(static_cache.Inexact):
         run(write, x, w)
-    assert run(write, x, w, memory=memo.Memory.GRADIENT_VIEWS).requires_grad
-    assert run(write, x, w, memory=memo.Memory.NOTHING).requires_grad
+    assert run(write, x, w, memory=static_cache.Memory.GRADIENT_VIEWS).requires_grad
+    assert run(write, x, w, memory=static_cache.Memory.NOTHING).requires_grad
 
 
 VIEWS: dict[str, Any] = {
@@ -140,14 +140,14 @@ def test_what_autograd_forbids_in_place_is_forbidden_from_memory_too(view: str, 
 
     w = torch.ones(2, 2, requires_grad=True)
     expected = forbidden(w.clone().detach().requires_grad_())
-    for memory in memo.Memory:
+    for memory in static_cache.Memory:
         try:
             assert run(forbidden, w, memory=memory) == expected
-        except memo.Inexact:
-            assert memory is not memo.Memory.NOTHING
+        except static_cache.Inexact:
+            assert memory is not static_cache.Memory.NOTHING
 
 
 def test_keys_tell_types_of_numbers_apart() -> None:
     add = torch.ops.aten.add.Scalar
-    keys = {memo.key_of(add, (value,), {}) for value in (1, 1.0, True, 0.0, -0.0)}
+    keys = {static_cache.key_of(add, (value,), {}) for value in (1, 1.0, True, 0.0, -0.0)}
     assert len(keys) == 5

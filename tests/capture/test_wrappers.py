@@ -16,7 +16,7 @@ from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.capture.wrappers import ACCESS, is_wrapper, leaves
+from dynamo_lite.capture.fakes.wrapper_subclasses import ACCESS, is_wrapper, leaves
 from dynamo_lite.program import InputMismatch, UnsupportedValue
 from tests.capture.scaled import Scaled, scaled
 

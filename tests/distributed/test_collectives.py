@@ -47,7 +47,7 @@ def test_programs_hold_functional_collectives_alone(results: dict[str, Results])
         for rank in ranks:
             namespaces = {operator.partition(".")[0] for operator in rank["operators"]}
             assert "_c10d_functional" in namespaces and "c10d" not in namespaces, name
-            assert rank["originals"] != "dynamo_lite.capture.collectives", "the methods are put back"
+            assert rank["originals"] != "dynamo_lite.capture.kernels.collectives", "the methods are put back"
 
 
 def test_ranks_need_each_other(results: dict[str, Results]) -> None:

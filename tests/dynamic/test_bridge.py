@@ -18,7 +18,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.program.rematerialise import all_graphs
+from dynamo_lite.program.shapes.torch_symbols import all_graphs
 from tests.dynamic.bridge_programs import AUTO, CASES, Case, Oracle
 
 ROOT = Path(__file__).resolve().parents[2]

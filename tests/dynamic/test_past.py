@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
 import dynamo_lite
-from symbolic_shapes import torch_past
+from symbolic_shapes.torch_env import shared_history
 from tests.dynamic.generated_sizes import judge
 from tests.dynamic.test_shape_rules import PROGRAMS
 
@@ -36,7 +36,7 @@ def exported(program: Callable[..., Any], args: tuple[Tensor, ...], dim: Any = D
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_second_export_is_the_first(name: str) -> None:
     program, args = PROGRAMS[name]
-    torch_past.forget()
+    shared_history.forget()
     first = exported(program, args)
     assert exported(program, args) == first
     assert exported(program, args) == first
@@ -49,12 +49,12 @@ def test_kernels_do_not_run_again() -> None:
 
     args = (torch.randn(6, 4), torch.randn(3, 4))
     shapes = ({0: Dim.AUTO}, {0: Dim.AUTO})
-    torch_past.forget()
+    shared_history.forget()
     dynamo_lite.export(program, args, dynamic_shapes=shapes)
-    kept = torch_past.kept()
+    kept = shared_history.kept()
     assert kept > 0
     dynamo_lite.export(program, args, dynamic_shapes=shapes)
-    assert torch_past.kept() == kept
+    assert shared_history.kept() == kept
 
 
 def branching(x: Tensor, y: Tensor) -> Tensor:
@@ -68,9 +68,9 @@ PAIRS = [((6, 4), (3, 4)), ((2, 4), (2, 4)), ((6, 4), (1, 4)), ((5, 2), (6, 2)),
 def test_other_examples_and_ranges_are_another_past() -> None:
     alone = []
     for a, b in PAIRS:
-        torch_past.forget()
+        shared_history.forget()
         alone.append(exported(branching, (torch.randn(a), torch.randn(b))))
-    torch_past.forget()
+    shared_history.forget()
     for _ in range(2):
         assert [exported(branching, (torch.randn(a), torch.randn(b))) for a, b in PAIRS] == alone
     narrow = Dim("n", min=4, max=9)
@@ -98,6 +98,6 @@ def test_generated_programs_again(seed: int) -> None:
     def export(module: torch.nn.Module, args: tuple[Any, ...], dynamic_shapes: Any) -> Callable[..., Any]:
         return dynamo_lite.export(module, args, dynamic_shapes=dynamic_shapes).module()
 
-    torch_past.forget()
+    shared_history.forget()
     first, again = judge(seed, export), judge(seed, export)
     assert (first.kind, first.admitted) == (again.kind, again.admitted)

@@ -11,9 +11,9 @@ from torch._dynamo.decorators import mark_unbacked
 from torch.export import AdditionalInputs, Dim, ShapesCollection
 from torch.export import dynamic_shapes as torchs
 
-from dynamo_lite.program.dynamic_shapes import InvalidDynamicShapes, read_call, settle
-from symbolic_shapes.expr import INF
-from symbolic_shapes.torch_inputs import Fresh
+from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes, read_call, settle
+from symbolic_shapes.expressions.expr import INF
+from symbolic_shapes.torch_env.inputs import Fresh
 from tests.dynamic.spec_cases import Cache, declared, sizes, tensor
 
 

@@ -15,10 +15,10 @@ from torch.export import Dim
 from torch.export import dynamic_shapes as torchs
 
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.program.dynamic_shapes import InvalidDynamicShapes
+from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes
 from symbolic_shapes import Int
-from symbolic_shapes.expr import INF
-from symbolic_shapes.torch_inputs import TensorPolicy
+from symbolic_shapes.expressions.expr import INF
+from symbolic_shapes.torch_env.inputs import TensorPolicy
 from tests.dynamic.spec_cases import Batch, Cache, Pair, declared, sizes, tensor
 
 

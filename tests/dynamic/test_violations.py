@@ -14,10 +14,11 @@ from torch.utils import _pytree as pytree
 
 import dynamo_lite
 from dynamo_lite.errors import ConstraintViolation
-from dynamo_lite.program.dynamic_shapes import DeclaredInputs
 from dynamo_lite.program.errors import InputMismatch
-from symbolic_shapes import codegen, evaluate
-from symbolic_shapes.dim_specs import Derived, Named
+from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs
+from symbolic_shapes import evaluate
+from symbolic_shapes.dims.specs import Derived, Named
+from symbolic_shapes.size_guards import codegen
 from tests.dynamic.generated_specs import cases
 from tests.dynamic.spec_cases import declared
 from tests.dynamic.violation_programs import CASES, Case

@@ -19,10 +19,10 @@ from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 import dynamo_lite
 from dynamo_lite.capture import Recorder
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.doors import is_door
-from dynamo_lite.interpreter.frame import Frame
-from dynamo_lite.tracing.poison import Unrecordable
-from dynamo_lite.tracing.refusing import Abort
+from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.frames.frame import Frame
+from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tracer import Tracer
 
 OF_A_TRACE = (

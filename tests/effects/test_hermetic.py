@@ -11,9 +11,9 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.sentry import Sentry, is_stdlib
-from dynamo_lite.tracing.marked import call_constant
-from dynamo_lite.tracing.trusted import is_trusted_module
+from dynamo_lite.interpreter.frame_audit import Sentry, is_stdlib
+from dynamo_lite.tracing.calls.annotations import call_constant
+from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from tests.models.registry import CORE, Model, load
 
 _PACKAGES = f"{os.sep}site-packages{os.sep}"

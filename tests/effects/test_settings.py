@@ -16,7 +16,7 @@ import torch
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
-from dynamo_lite.tracing.torch_state import SWITCHES, Switch
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES, Switch
 
 X = torch.ones(3)
 

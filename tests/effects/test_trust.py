@@ -1,4 +1,6 @@
-"""What is trusted to run natively (tracing/trust_table.py): every module of torch and numpy is in it, for a reason."""
+"""What is trusted to run natively (tracing/policy/trust_table.py): every module of torch and numpy is in it, for a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from dynamo_lite.tracing.trust_table import TABLE, UNKNOWN, Level
-from dynamo_lite.tracing.trusted import has_state, is_trusted, report, trust_of
+from dynamo_lite.tracing.policy.native_modules import has_state, is_trusted, report, trust_of
+from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level
 
 PACKAGES = {"torch": Path(torch.__file__).parent, "numpy": Path(np.__file__).parent}
 
@@ -90,7 +92,7 @@ def test_known_doors() -> None:
 
 
 def test_report() -> None:
-    """`python -m dynamo_lite.tracing.trusted` prints every row."""
+    """`python -m dynamo_lite.tracing.policy.native_modules` prints every row."""
     text = report()
     assert all(name in text for name in TABLE)
     assert all(level.value in text for level in Level)

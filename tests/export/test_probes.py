@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 from .known_gaps import KNOWN_GAPS
 from .probe import Probe, all_probes

@@ -10,7 +10,7 @@ from torch.export import Dim
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.tree_paths import flatten_with_path, leaves_with_path
+from dynamo_lite.program.trees.paths import flatten_with_path, leaves_with_path
 
 
 class Named(dict):  # type: ignore[type-arg]

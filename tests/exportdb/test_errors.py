@@ -19,7 +19,7 @@ from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.checking import error_of
 from dynamo_lite.program.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.torch_errors import COUNTERPARTS, link
-from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 SOURCES = sorted(Path(dynamo_lite.__file__).parent.rglob("*.py"))
 

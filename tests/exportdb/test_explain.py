@@ -8,7 +8,7 @@ import dynamo_lite
 from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.checking import quietly
-from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 BUILDING = ("unbound-size", "symbolic-layout")
 """What is refused when the program is built, after the run."""

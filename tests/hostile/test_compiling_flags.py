@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import dynamo_lite
-from dynamo_lite.tracing.compiling_flags import BRANCHES, FUSED
+from dynamo_lite.tracing.policy.compiling_flags import BRANCHES, FUSED
 
 TORCH = Path(torch.__file__).parent
 ASKED = {"is_compiling", "is_exporting", "is_dynamo_compiling"}

@@ -50,7 +50,7 @@ def test_a_lock_that_forward_keeps_is_free_after_the_refusal(reentrant: bool) ->
 
 
 def test_a_lock_that_is_taken_already_is_refused_and_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dynamo_lite.tracing.locks.PATIENCE", 0.05)
+    monkeypatch.setattr("dynamo_lite.tracing.heap.locks.PATIENCE", 0.05)
     lock = threading.Lock()
     lock.acquire()
 

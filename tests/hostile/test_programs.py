@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamo_lite.tracing.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from tests.export.probe import Probe, all_probes
 from tests.export.verdict import judge
 

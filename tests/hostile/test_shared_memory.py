@@ -13,7 +13,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 import dynamo_lite
-from dynamo_lite.capture.view_steps import view_steps
+from dynamo_lite.capture.graph.view_steps import view_steps
 from tests.hostile.programs.shared_memory import VIEWS, Holder, changed_before
 
 

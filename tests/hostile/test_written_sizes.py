@@ -16,16 +16,16 @@ from torch.export import Dim
 
 import dynamo_lite
 from symbolic_shapes import Origin, ShapeEnv
-from symbolic_shapes.codegen import namespace
-from symbolic_shapes.expr import Int
-from symbolic_shapes.floats import Float, apply_float, as_float, float_const, float_symbol
-from symbolic_shapes.lattice import function, ite, maximum, minimum, power
-from symbolic_shapes.printer import to_python
-from symbolic_shapes.quotients import written_size
-from symbolic_shapes.relations import and_, eq, le_zero, not_, or_
-from symbolic_shapes.semantics import evaluate
-from symbolic_shapes.sympy_bridge import FromSympy, ToSympy
-from symbolic_shapes.torch_heads import TORCH, TorchSymbols
+from symbolic_shapes.expressions.evaluation import evaluate
+from symbolic_shapes.expressions.expr import Int
+from symbolic_shapes.expressions.floats import Float, apply_float, as_float, float_const, float_symbol
+from symbolic_shapes.expressions.piecewise import function, ite, maximum, minimum, power
+from symbolic_shapes.expressions.printer import to_python
+from symbolic_shapes.expressions.quotients import written_size
+from symbolic_shapes.expressions.relations import and_, eq, le_zero, not_, or_
+from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from symbolic_shapes.size_guards.codegen import namespace
+from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 LINE = Origin("user line", "model.py", 1, "...")
 

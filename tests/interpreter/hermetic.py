@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from dynamo_lite.interpreter import interpret
-from dynamo_lite.interpreter.sentry import is_stand_in
+from dynamo_lite.interpreter.frame_audit import is_stand_in
 
 
 def outcome(run: Callable[[], Any]) -> tuple[str, Any]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import pytest
 from bytecode import ConcreteBytecode
 
-from dynamo_lite.interpreter.decode import exception_table, info_of, instructions
-from dynamo_lite.interpreter.handler_table import HANDLERS
-from dynamo_lite.interpreter.normal_form import DROPPED, known_opcodes, normal_opcodes
+from dynamo_lite.interpreter.code.decode import exception_table, info_of, instructions
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.normal_form import DROPPED, known_opcodes, normal_opcodes
 
 
 def code_objects(*modules: types.ModuleType) -> Iterator[types.CodeType]:
@@ -102,7 +102,7 @@ def test_a_code_object_is_decoded_once_and_not_kept_alive() -> None:
 
 
 def test_an_unknown_opcode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynamo_lite.interpreter.normal_form import Raw, expand
+    from dynamo_lite.interpreter.code.normal_form import Raw, expand
 
     with pytest.raises(NotImplementedError, match="FLY_TO_MOON"):
         expand(Raw("FLY_TO_MOON", 0, 0, False), compile("0", "", "eval"))

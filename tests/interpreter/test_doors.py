@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
-from dynamo_lite.interpreter.doors import _active, is_door, original_code
+from dynamo_lite.interpreter.datamodel.trampolines import _active, is_door, original_code
 
 
 class Entered(Observer):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dynamo_lite.interpreter import interpret
-from dynamo_lite.interpreter.sentry import Sentry, SentryUnavailable
+from dynamo_lite.interpreter.frame_audit import Sentry, SentryUnavailable
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

@@ -17,7 +17,7 @@ import torch
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.program.containers import register_containers
+from dynamo_lite.program.trees.containers import register_containers
 
 from .registry import Case, Inputs
 

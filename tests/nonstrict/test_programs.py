@@ -18,8 +18,8 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite import errors
-from dynamo_lite.nonstrict.state import Reach
-from dynamo_lite.tracing.journal import Journal
+from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.tracing.heap.journal import Journal
 from tests.models.registry import CORE, load
 from tests.nonstrict.programs import SAME, Wrap, x
 

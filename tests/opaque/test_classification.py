@@ -39,8 +39,8 @@ import pytest
 import torch
 
 from dynamo_lite.interpreter.vm import callee_key
-from dynamo_lite.tracing.callables.classify import classify, name_of
-from dynamo_lite.tracing.callables.verdicts import Kind
+from dynamo_lite.tracing.policy.classify import classify, name_of
+from dynamo_lite.tracing.policy.verdicts import Kind
 
 MODULES: tuple[ModuleType, ...] = (
     builtins, math, cmath, operator, itertools, functools, collections, re, random, time, os, copy, json, struct, zlib,

@@ -11,10 +11,10 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.nn import functional as F
 
-from symbolic_shapes import torch_past
-from symbolic_shapes.fake_cache import SymbolicCache, fake_mode
-from symbolic_shapes.torch_env import TorchShapeEnv
-from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
+from symbolic_shapes.torch_env import shared_history
+from symbolic_shapes.torch_env.dispatch_cache import SymbolicCache, fake_mode
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 aten = torch.ops.aten
 Operator = Callable[[torch.Tensor, torch.Tensor], Any]
@@ -73,7 +73,7 @@ class Session:
     """One run of a sequence. `log`: what each step gave, and the facts after it."""
 
     def __init__(self, seed: int, *, cache: bool) -> None:
-        torch_past.forget()  # answers of the other run
+        shared_history.forget()  # answers of the other run
         self._random = random.Random(seed)
         self.env = TorchShapeEnv()
         self._mode = fake_mode(self.env, cache=cache)

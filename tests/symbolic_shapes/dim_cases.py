@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from symbolic_shapes import Origin, ShapeEnv
-from symbolic_shapes.constraints import Solution, solve
-from symbolic_shapes.dims import InputDim, declare
-from symbolic_shapes.relations import TRUE, Bool
+from symbolic_shapes.dims.symbols import InputDim, declare
+from symbolic_shapes.dims.violations import Solution, solve
+from symbolic_shapes.expressions.relations import TRUE, Bool
 
 Questions = Callable[..., Sequence[Bool]]
 

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from symbolic_shapes import Int, Symbol, evaluate
-from symbolic_shapes.expr import INF, Node
+from symbolic_shapes.expressions.expr import INF, Node
 
 SMALL = range(-4, 5)
 PAIRS = list(product(SMALL, repeat=2))

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 import symbolic_shapes as ours
-from symbolic_shapes import semantics
-from symbolic_shapes.floats import apply_float
+from symbolic_shapes.expressions import evaluation
+from symbolic_shapes.expressions.floats import apply_float
 
 Term = Any
 
@@ -91,12 +91,12 @@ def our_node(term: Term, symbols: Mapping[str, ours.Int]) -> Any:
 
 def our_value(node: ours.Node, values: Mapping[Any, int], at_zero: int) -> Any:
     """What our node is worth, with `x // 0` == at_zero."""
-    saved = semantics.INT_OPERATORS["floordiv"]
-    semantics.INT_OPERATORS["floordiv"] = floordiv_at(at_zero)
+    saved = evaluation.INT_OPERATORS["floordiv"]
+    evaluation.INT_OPERATORS["floordiv"] = floordiv_at(at_zero)
     try:
         return ours.evaluate(node, values)
     finally:
-        semantics.INT_OPERATORS["floordiv"] = saved
+        evaluation.INT_OPERATORS["floordiv"] = saved
 
 
 def z3_term(term: Term, names: dict[str, Any], at_zero: Any) -> Any:

@@ -25,9 +25,9 @@ from symbolic_shapes import (
     round_int,
     to_python,
 )
-from symbolic_shapes.bounds import declared
-from symbolic_shapes.rewrite import substitute
-from symbolic_shapes.sympy_bridge import FromSympy, PlainSymbols, ToSympy
+from symbolic_shapes.expressions.intervals import declared
+from symbolic_shapes.expressions.substitution import substitute
+from symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
 from tests.symbolic_shapes.oracle import (
     AT_ZERO,
     COMPARE,

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Symbol, evaluate, semantics
-from symbolic_shapes.certificates import RULES, BadCertificate, Checker
-from symbolic_shapes.expr import symbols_of
-from symbolic_shapes.proof import Congruent
+from symbolic_shapes import Symbol, evaluate
+from symbolic_shapes.expressions import evaluation
+from symbolic_shapes.expressions.expr import symbols_of
+from symbolic_shapes.proofs.checker import RULES, BadCertificate, Checker
+from symbolic_shapes.proofs.proof import Congruent
 from tests.symbolic_shapes.checker_cases import ATTEMPTS, Draw
 from tests.symbolic_shapes.oracle import floordiv_at
 
@@ -37,10 +38,10 @@ def counterexample(premises: list[Any], conclusion: Any) -> dict[Symbol, int] | 
     """An assignment in which the premises hold and the conclusion does not; x // 0 is any fixed integer."""
     nodes = [c.poly if isinstance(c, Congruent) else c for c in (*premises, conclusion)]
     symbols = sorted(frozenset().union(*map(symbols_of, nodes)), key=lambda s: s.id)
-    floordiv = semantics.INT_OPERATORS["floordiv"]
+    floordiv = evaluation.INT_OPERATORS["floordiv"]
     try:
         for at_zero in AT_ZERO:
-            semantics.INT_OPERATORS["floordiv"] = floordiv_at(at_zero)
+            evaluation.INT_OPERATORS["floordiv"] = floordiv_at(at_zero)
             for point in product(*([v for v in DOMAIN if s.lo <= v <= s.hi] for s in symbols)):
                 values = dict(zip(symbols, point))
                 try:
@@ -49,7 +50,7 @@ def counterexample(premises: list[Any], conclusion: Any) -> dict[Symbol, int] | 
                 except (ArithmeticError, ValueError):
                     continue  # a float division by zero, a negative power: Python has no value
     finally:
-        semantics.INT_OPERATORS["floordiv"] = floordiv
+        evaluation.INT_OPERATORS["floordiv"] = floordiv
     return None
 
 

@@ -29,7 +29,7 @@ from symbolic_shapes import (
     round_int,
     to_float,
 )
-from symbolic_shapes.certificates import verify
+from symbolic_shapes.proofs.checker import verify
 
 HERE = Origin("user line", "model.py", 1)
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from symbolic_shapes import Bool, Int, Origin, ShapeEnv, Symbol, and_, eq, evaluate, le, maximum, or_
-from symbolic_shapes.certificates import BadCertificate, Certificate
-from symbolic_shapes.derivations import RULES, Derivation, Ledger, declared_end, derive, period
-from symbolic_shapes.expr import as_int, symbols_of
-from symbolic_shapes.facts import Fact
-from symbolic_shapes.proof import Step
-from symbolic_shapes.relations import Rel, eq_zero, le_zero
-from symbolic_shapes.rewrite import substitute
+from symbolic_shapes.expressions.expr import as_int, symbols_of
+from symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero
+from symbolic_shapes.expressions.substitution import substitute
+from symbolic_shapes.proofs.checker import BadCertificate, Certificate
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.proofs.proof import Step
+from symbolic_shapes.size_guards.derivations import RULES, Derivation, Ledger, declared_end, derive, period
 from tests.symbolic_shapes.checker_cases import SYMBOLS, Draw
 from tests.symbolic_shapes.test_checker_rules import REFUSALS
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from symbolic_shapes import ShapeEnv, eq, ge, le, ne
-from symbolic_shapes.constraints import ConstraintsViolated
-from symbolic_shapes.dim_specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named, Static, as_spec
-from symbolic_shapes.dims import InputDim, InvalidDims, declare
-from symbolic_shapes.expr import INF
+from symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named, Static, as_spec
+from symbolic_shapes.dims.symbols import InputDim, InvalidDims, declare
+from symbolic_shapes.dims.violations import ConstraintsViolated
+from symbolic_shapes.expressions.expr import INF
 from tests.symbolic_shapes.dim_cases import Questions, input_dims, trace
 
 B, C = Named("b"), Named("c")

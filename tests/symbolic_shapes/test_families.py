@@ -7,7 +7,7 @@ import random
 import pytest
 
 from symbolic_shapes import ContradictoryFacts, ShapeEnv, as_bool
-from symbolic_shapes.certificates import verify
+from symbolic_shapes.proofs.checker import verify
 from tests.symbolic_shapes.oracle import our_node
 
 pytest.importorskip("z3")

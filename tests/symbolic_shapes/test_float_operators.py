@@ -31,10 +31,9 @@ from symbolic_shapes import (
     round_float,
     to_float,
 )
-from symbolic_shapes.bounds import Interval, interval
-from symbolic_shapes.expr import Node
-from symbolic_shapes.float_relations import never_nan, opaque_truth
-from symbolic_shapes.floats import (
+from symbolic_shapes.expressions.expr import Node
+from symbolic_shapes.expressions.float_relations import never_nan, opaque_truth
+from symbolic_shapes.expressions.floats import (
     ANY_FLOAT,
     EXACT,
     FLOAT_OPERATORS,
@@ -48,8 +47,9 @@ from symbolic_shapes.floats import (
     has_unknown_float,
     register_float_operator,
 )
-from symbolic_shapes.lattice import exact_rounding
-from symbolic_shapes.relations import Opaque
+from symbolic_shapes.expressions.intervals import Interval, interval
+from symbolic_shapes.expressions.piecewise import exact_rounding
+from symbolic_shapes.expressions.relations import Opaque
 from tests.symbolic_shapes.operator_cases import PAIRS, check, symbols
 
 INF = math.inf

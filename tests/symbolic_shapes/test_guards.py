@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from symbolic_shapes import Origin, ShapeEnv, eq, ge, le
-from symbolic_shapes.certificates import BadCertificate
-from symbolic_shapes.derivations import Derivation, Ledger
-from symbolic_shapes.expr import Symbol
-from symbolic_shapes.guard_set import Guard, GuardSet
-from symbolic_shapes.relations import TRUE
-from symbolic_shapes.simplify import simplify
+from symbolic_shapes.expressions.expr import Symbol
+from symbolic_shapes.expressions.relations import TRUE
+from symbolic_shapes.proofs.checker import BadCertificate
+from symbolic_shapes.size_guards.derivations import Derivation, Ledger
+from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from symbolic_shapes.size_guards.simplify import simplify
 
 
 def traced() -> GuardSet:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, ne
-from symbolic_shapes.codegen import guards_as_code
-from symbolic_shapes.constraints import solve
-from symbolic_shapes.dim_specs import Auto, DimSpec, Named
-from symbolic_shapes.dims import DimTable, InputDim, declare
-from symbolic_shapes.facts import Fact
-from symbolic_shapes.relations import Bool
-from symbolic_shapes.runtime_asserts import schedule
-from symbolic_shapes.simplify import simplify
+from symbolic_shapes.dims.specs import Auto, DimSpec, Named
+from symbolic_shapes.dims.symbols import DimTable, InputDim, declare
+from symbolic_shapes.dims.violations import solve
+from symbolic_shapes.expressions.relations import Bool
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.size_guards.codegen import guards_as_code
+from symbolic_shapes.size_guards.runtime_asserts import schedule
+from symbolic_shapes.size_guards.simplify import simplify
 
 SLACK = 1.35
 """What near linear is: 4 times as many guards take at most 4 * SLACK times as many calls."""

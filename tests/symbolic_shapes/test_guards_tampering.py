@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from symbolic_shapes import Int, as_int
-from symbolic_shapes.certificates import BadCertificate
-from symbolic_shapes.derivations import RULES, Derivation, Ledger
-from symbolic_shapes.expr import Symbol
-from symbolic_shapes.guard_set import Guard, GuardSet
-from symbolic_shapes.reformulations import truth_at
-from symbolic_shapes.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
+from symbolic_shapes.expressions.expr import Symbol
+from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
+from symbolic_shapes.proofs.checker import BadCertificate
+from symbolic_shapes.size_guards.derivations import RULES, Derivation, Ledger
+from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from symbolic_shapes.size_guards.reformulations import truth_at
 from tests.symbolic_shapes.test_simplify import TABLE, simplified
 
 MAKERS = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 
 from symbolic_shapes import ShapeEnv, eq, ge, ne
-from symbolic_shapes.certificates import verify
-from symbolic_shapes.decide import decide
-from symbolic_shapes.models import Models
-from symbolic_shapes.relations import Truth
+from symbolic_shapes.expressions.relations import Truth
+from symbolic_shapes.proofs.checker import verify
+from symbolic_shapes.prover.decide import decide
+from symbolic_shapes.prover.models import Models
 from tests.symbolic_shapes.guard_cases import NAMES, PYTHON, RELATIONS, Case, cases
 from tests.symbolic_shapes.oracle import Term, our_node, python_value
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symbolic_shapes import as_int, symbols_of
-from symbolic_shapes.constraints import FEW, Solution
-from symbolic_shapes.dim_specs import Auto, Derived, DimSpec, Dynamic, Named
-from symbolic_shapes.expr import INF
-from symbolic_shapes.relations import TRUE
+from symbolic_shapes.dims.specs import Auto, Derived, DimSpec, Dynamic, Named
+from symbolic_shapes.dims.violations import FEW, Solution
+from symbolic_shapes.expressions.expr import INF
+from symbolic_shapes.expressions.relations import TRUE
 from tests.symbolic_shapes.dim_cases import Questions, trace
 from tests.symbolic_shapes.test_suggestions import KINDS
 

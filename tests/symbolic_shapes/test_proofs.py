@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeEnv, as_bool, eq
-from symbolic_shapes.certificates import BadCertificate, Certificate, verify
-from symbolic_shapes.congruences import add, meet, mul
-from symbolic_shapes.proof import Step, walk
-from symbolic_shapes.z3_backend import NotInZ3, entails
+from symbolic_shapes.proofs.checker import BadCertificate, Certificate, verify
+from symbolic_shapes.proofs.congruences import add, meet, mul
+from symbolic_shapes.proofs.proof import Step, walk
+from symbolic_shapes.prover.z3_backend import NotInZ3, entails
 from tests.symbolic_shapes.oracle import AT_ZERO, COMPARE, Term, assignments, our_node, python_table, python_value
 
 HERE = Origin("user line", "model.py", 1)

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Symbol, compare_floats, division, evaluate, float_relations, lattice, round_float, to_float
+from symbolic_shapes import Symbol, compare_floats, evaluate, round_float, to_float
+from symbolic_shapes.expressions import division, float_relations, piecewise
 from tests.symbolic_shapes.oracle import Mismatch, assignments, check_value_preserved
 
 TABLES: dict[str, dict[str, Callable[..., bool]]] = {
-    "division": division.SIDE_CONDITIONS, "lattice": lattice.SIDE_CONDITIONS, "floats": float_relations.SIDE_CONDITIONS,
+    "division": division.SIDE_CONDITIONS,
+    "lattice": piecewise.SIDE_CONDITIONS,
+    "floats": float_relations.SIDE_CONDITIONS,
 }
 
 
@@ -70,7 +73,7 @@ def flipped_for_any_sign() -> None:
 
 def scaled_by_any_sign() -> None:
     for g in (2, -2):
-        if lattice.SIDE_CONDITIONS["scale a max: g >= 0"](g) and max(g * 1, g * 3) != g * max(1, 3):
+        if piecewise.SIDE_CONDITIONS["scale a max: g >= 0"](g) and max(g * 1, g * 3) != g * max(1, 3):
             raise Mismatch(f"max scaled by {g}")
 
 

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from symbolic_shapes import ContradictoryFacts, Int, Origin, ShapeEnv, eq, ge, le, maximum, ne
-from symbolic_shapes.derivations import Ledger
-from symbolic_shapes.facts import Fact
-from symbolic_shapes.guard_set import GuardSet
-from symbolic_shapes.relations import Bool
-from symbolic_shapes.simplify import simplify
+from symbolic_shapes.expressions.relations import Bool
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.size_guards.derivations import Ledger
+from symbolic_shapes.size_guards.guard_set import GuardSet
+from symbolic_shapes.size_guards.simplify import simplify
 from tests.symbolic_shapes.guard_cases import NAMES, Case, at, cases
 
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import as_int, eq, ge, ne, suggestions
-from symbolic_shapes.constraints import Solution
-from symbolic_shapes.definitions import compose, read, write
-from symbolic_shapes.dim_specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named
-from symbolic_shapes.expr import INF
-from symbolic_shapes.suggestions import respecified
+from symbolic_shapes import as_int, eq, ge, ne
+from symbolic_shapes.dims import suggestions
+from symbolic_shapes.dims.dim_source import compose, read, write
+from symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named
+from symbolic_shapes.dims.suggestions import respecified
+from symbolic_shapes.dims.violations import Solution
+from symbolic_shapes.expressions.expr import INF
 from tests.symbolic_shapes.dim_cases import Questions, trace
 from tests.symbolic_shapes.test_simplify import QUIET
 

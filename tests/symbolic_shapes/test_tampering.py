@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from symbolic_shapes import Bool, ContradictoryFacts, Int, Origin, ShapeEnv, Symbol, as_bool, evaluate
-from symbolic_shapes.certificates import RULES, BadCertificate, Certificate, Checker, verify
-from symbolic_shapes.expr import symbols_of
-from symbolic_shapes.facts import Fact
-from symbolic_shapes.logic_rules import DISCHARGING
-from symbolic_shapes.proof import Congruent, Step, walk
-from symbolic_shapes.relations import Rel, eq_zero, le_zero, ne_zero, not_
+from symbolic_shapes.expressions.expr import symbols_of
+from symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero, ne_zero, not_
+from symbolic_shapes.proofs.checker import RULES, BadCertificate, Certificate, Checker, verify
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.proofs.logic_rules import DISCHARGING
+from symbolic_shapes.proofs.proof import Congruent, Step, walk
 from tests.symbolic_shapes.oracle import our_node
 from tests.symbolic_shapes.test_decide import CASES
 from tests.symbolic_shapes.test_proofs import _random_relation

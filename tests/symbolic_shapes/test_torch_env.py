@@ -17,9 +17,9 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 
 from symbolic_shapes import ContradictoryFacts, DataDependentQuestion, Origin, UnknownValue, ge
-from symbolic_shapes.fake_cache import fake_mode
-from symbolic_shapes.torch_env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
+from symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 
 @pytest.fixture

@@ -24,11 +24,11 @@ from symbolic_shapes import (
     power,
     to_float,
 )
-from symbolic_shapes.expr import Int
-from symbolic_shapes.floats import apply_float
-from symbolic_shapes.lattice import function, round_float
-from symbolic_shapes.sympy_bridge import FromSympy, ToSympy
-from symbolic_shapes.torch_heads import TORCH, TorchSymbols
+from symbolic_shapes.expressions.expr import Int
+from symbolic_shapes.expressions.floats import apply_float
+from symbolic_shapes.expressions.piecewise import function, round_float
+from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 
 def bridge() -> tuple[TorchSymbols, ToSympy, FromSympy]:

@@ -13,11 +13,11 @@ from torch.fx.experimental import symbolic_shapes as theirs
 from torch.fx.experimental.sym_node import SymNode as TorchSymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from symbolic_shapes.fake_cache import fake_mode
-from symbolic_shapes.relations import eq
-from symbolic_shapes.torch_env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
-from symbolic_shapes.torch_node import SymNode
+from symbolic_shapes.expressions.relations import eq
+from symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from symbolic_shapes.torch_node.sym_node import SymNode
 
 TORCH = Path(torch.__file__).parent
 OF_AN_ENVIRONMENT = re.compile(r"\bshape_env\)?\.([A-Za-z_]\w*)|(?:get|has)attr\([\w.]*shape_env, *\"(\w+)\"")

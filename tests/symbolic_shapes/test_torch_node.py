@@ -13,10 +13,10 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.sym_node import SymNode as TorchSymNode
 
 from symbolic_shapes import Int, Origin, ShapeEnv
-from symbolic_shapes.fake_cache import fake_mode
-from symbolic_shapes.torch_env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
-from symbolic_shapes.torch_node import SymNode
+from symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from symbolic_shapes.torch_node.sym_node import SymNode
 
 INHERITED_ON_PURPOSE = {"nested_int_coeff"}
 
@@ -195,10 +195,10 @@ def test_make_fx_traces_arithmetic_on_sizes() -> None:
 
 def test_arithmetic_is_not_traced_by_a_mode_without_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
     # dynamo_lite's capture has the type of make_fx's mode, as torch demands at the PreDispatch key, and no tracer.
-    from symbolic_shapes import _torch_private
+    from symbolic_shapes.torch_node import _torch
 
     state = SimpleNamespace(get=lambda index: SimpleNamespace())
-    monkeypatch.setattr(_torch_private, "mode_stack_state_for_pre_dispatch", lambda: state)
+    monkeypatch.setattr(_torch, "mode_stack_state_for_pre_dispatch", lambda: state)
     env = TorchShapeEnv()
     a, b = backed(env, 2, 3)
     assert (a * b).node.hint == 6

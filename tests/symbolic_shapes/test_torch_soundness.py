@@ -1,6 +1,6 @@
 """Programs on symbolic tensors: for every size that the facts admit, eager's result has the shape that was predicted.
 
-Kernels get some answers about sizes 0 and 1 without a fact (torch_env.py): this is the test of it. Sizes from 1 to 4
+Kernels get some answers about sizes 0 and 1 without a fact (env.py): this is the test of it. Sizes from 1 to 4
 are tried exhaustively: each program runs at sizes where broadcasting, layout and squeezing differ from the example.
 """
 
@@ -17,9 +17,9 @@ from torch._dispatch.python import enable_python_dispatcher
 from torch.overrides import TorchFunctionMode
 
 from symbolic_shapes import evaluate
-from symbolic_shapes.fake_cache import fake_mode
-from symbolic_shapes.torch_env import TorchShapeEnv
-from symbolic_shapes.torch_inputs import Fresh, create_symbolic_tensor
+from symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 Tensor = torch.Tensor
 STEPS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

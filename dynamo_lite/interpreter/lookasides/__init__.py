@@ -1,9 +1,10 @@
 """Lookasides: C callables that the interpreter answers itself, because doors alone are not enough.
 
-Most C functions need none: what they call back has a door (doors.py). An entry stands here for one of three reasons:
+Most C functions need none: what they call back has a door (trampolines.py). An entry stands here for one of three
+reasons:
 the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
 or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).
-Those about frames (super, locals, exec, ...) are in interpreter/introspection.py.
+Those about frames (super, locals, exec, ...) are in interpreter/lookasides/frame_queries.py.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.interpreter.lookasides import attributes, callbacks, calling, elements, surroundings
+from dynamo_lite.interpreter.lookasides import ambient, attributes, callbacks, forwarding, iterables
 
 TABLE: dict[Any, Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]] = {
     **callbacks.TABLE,
     **attributes.TABLE,
-    **calling.TABLE,
-    **elements.TABLE,
-    **surroundings.TABLE,
+    **forwarding.TABLE,
+    **iterables.TABLE,
+    **ambient.TABLE,
 }
 """C callable → handler(vm, args, kwargs) → value."""

@@ -1,6 +1,7 @@
 """C callables that call what they are given: `map(list.append, ...)`, `sorted(xs, key=xs.append)`, `reduce(iadd, ...)`.
 
-A Python function among the arguments has its door (doors.py). A callable written in C has none, so that a call of it
+A Python function among the arguments has its door (trampolines.py). A callable written in C has none, so that a call
+of it
 would be the C code's own and the observer would not hear of it. While the program is observed it is passed inside of
 a `Called`, which calls it through the interpreter.
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..handler_table import HANDLERS
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+
 from . import building, calls, control, imports, matching, operators, raising, suspending, typeparams, variables
 
 __all__ = ["HANDLERS", "building", "calls", "control", "imports", "matching", "operators", "raising", "suspending",

@@ -6,14 +6,16 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
+from dynamo_lite.interpreter.code.type_names import callee_name, type_name
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+
 from .. import datamodel
-from ..doors import ATOMS
-from ..handler_table import handler
-from ..names import callee_name, type_name
-from ..sentinels import MISSING, NULL
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
+
     from ..vm import Interpreter
 
 Stack = list[Any]

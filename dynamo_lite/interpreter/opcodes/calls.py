@@ -5,14 +5,15 @@ from __future__ import annotations
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..build_class import make_super
-from ..handler_table import handler
-from ..names import callee_name, type_name
-from ..sentinels import NULL
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.code.type_names import callee_name, type_name
+from dynamo_lite.interpreter.frames.build_class import make_super
+
 from .building import callee_under, collect, dict_merge, is_iterable
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

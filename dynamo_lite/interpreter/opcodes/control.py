@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.frames.frame import RETURNED
+
 from .. import datamodel
-from ..frame import RETURNED
-from ..handler_table import handler
-from ..sentinels import MISSING
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

@@ -6,17 +6,18 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import VERSION
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.frames.exceptions import throw
+from dynamo_lite.interpreter.frames.tracebacks import set_traceback
+
 from .. import datamodel
-from ..exceptions import throw
-from ..handler_table import handler
-from ..normal_form import VERSION
-from ..sentinels import MISSING
-from ..tracebacks import set_traceback
 from .building import collect
 from .variables import assign_name
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

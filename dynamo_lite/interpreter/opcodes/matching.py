@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..handler_table import handler
-from ..names import type_name
-from ..sentinels import MISSING
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.code.type_names import type_name
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
+
     from ..vm import Interpreter
 
 Stack = list[Any]

@@ -6,12 +6,13 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import NULL
+
 from .. import datamodel
-from ..handler_table import handler
-from ..sentinels import NULL
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .. import datamodel
-from ..exceptions import (
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.type_names import type_name
+from dynamo_lite.interpreter.frames.exceptions import (
     chain,
     check_except_star_type,
     check_except_type,
@@ -19,12 +20,13 @@ from ..exceptions import (
     stop_error,
     throw,
 )
-from ..handler_table import handler
-from ..names import type_name
-from ..tracebacks import get_traceback
+from dynamo_lite.interpreter.frames.tracebacks import get_traceback
+
+from .. import datamodel
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
+
     from ..vm import Interpreter
 
 Stack = list[Any]

@@ -6,17 +6,19 @@ import inspect
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from dynamo_lite.interpreter.code.decode import COROUTINE, ITERABLE_COROUTINE
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.type_names import type_name
+from dynamo_lite.interpreter.frames.exceptions import issubclass_of, reraise, set_cause, set_context
+from dynamo_lite.interpreter.frames.frame import SUSPENDED
+from dynamo_lite.interpreter.frames.generators import AsyncYield, finish_send
+
 from .. import datamodel
-from ..decode import COROUTINE, ITERABLE_COROUTINE
-from ..exceptions import issubclass_of, reraise, set_cause, set_context
-from ..frame import SUSPENDED
-from ..generators import AsyncYield, finish_send
-from ..handler_table import handler
-from ..names import type_name
 from .raising import enter_and_exit
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
+
     from ..vm import Interpreter
 
 Stack = list[Any]

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ..handler_table import handler
-from ..normal_form import INTRINSICS_1, INTRINSICS_2, VERSION
-from ..tracebacks import assemble, no_lines
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import INTRINSICS_1, INTRINSICS_2, VERSION
+from dynamo_lite.interpreter.frames.tracebacks import assemble, no_lines
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from types import CellType
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.sentinels import MISSING, NULL, UNBOUND
+
 from .. import datamodel
-from ..handler_table import handler
 from ..observer import DELETED
-from ..sentinels import MISSING, NULL, UNBOUND
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from dynamo_lite.interpreter.frames.frame import Frame
 
 Stack = list[Any]
 

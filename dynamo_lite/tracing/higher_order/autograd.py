@@ -8,10 +8,10 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture.memo import Inexact, Memory
+from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.kinds import is_wrapped
-from dynamo_lite.tracing.marks import Mark
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -50,8 +50,9 @@ def call_hook(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def call_push_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.graph.saved_tensors_hooks: code that runs when autograd saves a tensor, and in the backward.
 
-    Stand-ins are not always saved (capture/memo.py), so the hooks stay away from them; at the end of the run
-    (lost_gradients.py) it is known whether eager had anything to save.
+    Stand-ins are not always saved (capture/fakes/static_cache.py), so the hooks stay away from them; at the end of
+    the run
+    (requires_grad.py) it is known whether eager had anything to save.
     """
     if all(str(getattr(hook, "__module__", "")).startswith("torch.autograd.") for hook in args):
         tracer.note("torch.autograd.graph.save_on_cpu was ignored: where a tensor is kept changes no gradient")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import higher_order, levels, transforms
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.tracing.higher_order.subgraph import SYMBOLIC, Traced, no_effects, trace
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def call_cond(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     _check_predicate(pred)
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"Expect operands to be a tuple of tensors, but got a {type(operands).__qualname__}.")
-    if transforms.active():
+    if functorch.active():
         return _transformed(tracer, op, pred, true_fn, false_fn, operands)
     may_mutate = not torch.is_grad_enabled()  # as torch: with gradients on, the backward needs the operands unchanged
     branches = [_branch(tracer, function, operands, may_mutate) for function in (true_fn, false_fn)]
@@ -66,7 +67,7 @@ def _transformed(tracer: Tracer, op: Any, pred: Any, true_fn: Any, false_fn: Any
     One predicate for all elements of vmap is a torch.cond outside of it, whose branches have vmap inside: the
     operators of a branch are recorded as vmap makes them, on plain tensors. Under other transforms, refused.
     """
-    if isinstance(pred, torch.Tensor) and transforms.is_batched(pred):
+    if isinstance(pred, torch.Tensor) and functorch.is_batched(pred):
         with no_effects(tracer, _NAME):
             results = [pytree.tree_flatten(tracer.vm.call(fn, tuple(operands), {})) for fn in (true_fn, false_fn)]
             (left, spec), (right, _) = results
@@ -75,12 +76,12 @@ def _transformed(tracer: Tracer, op: Any, pred: Any, true_fn: Any, false_fn: Any
             pairs = enumerate(zip(left, right))
             chosen = [constants[i] if i in constants else torch.where(choice, *pair) for i, pair in pairs]
         return pytree.tree_unflatten(chosen, spec)
-    batches = transforms.batches()
+    batches = functorch.batches()
     if batches is None:
         tracer.refuse("control-flow-in-transform", operator=_NAME)
     branches = [trace(tracer, _NAME, fn, lambda: operands, plain=batches.off) for fn in (true_fn, false_fn)]
     constants = _merge_constants(tracer, *branches)
-    with transforms.outside():
+    with functorch.outside():
         result = _call(tracer, op, pred, branches, constants)
     return pytree.tree_map_only(torch.Tensor, batches.on, result)
 
@@ -128,10 +129,10 @@ def _mismatch(tracer: Tracer, what: str, left: Any, right: Any) -> None:
 
 def _call(tracer: Tracer, op: Any, pred: Any, branches: list[Traced], constants: dict[int, Any]) -> Any:
     recorder = tracer.recorder
-    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [b.level for b in branches])
+    operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [b.level for b in branches])
     outputs = [tuple(n for i, n in enumerate(b.outputs(tracer)) if i not in constants) for b in branches]
     names = ("true_graph_", "false_graph_")
-    modules = higher_order.finish(recorder, [b.level for b in branches], outputs, names)
+    modules = subgraph_calls.finish(recorder, [b.level for b in branches], outputs, names)
     results = iter(op(pred, *modules, tuple(operands)))
     count = len(branches[0].leaves)
     leaves = [constants[i] if i in constants else next(results) for i in range(count)]

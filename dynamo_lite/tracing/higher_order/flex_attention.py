@@ -9,7 +9,7 @@ from torch._higher_order_ops.flex_attention import create_fw_bw_graph
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import higher_order, levels
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ def call_flex_attention_backward(tracer: Tracer, fn: Any, args: tuple[Any, ...],
 
 def _joint(tracer: Tracer, query: Any, score: Any) -> Any:
     """The sub-graph of the gradients of `score`, itself a sub-graph."""
-    with higher_order.unrecorded():
+    with subgraph_calls.unrecorded():
         fake = tracer.recorder.lift(query)
         examples = [fake.new_zeros((), requires_grad=True), *(fake.new_zeros((), dtype=torch.int) for _ in range(4))]
         _, joint = tracer.recorder.guarded(create_fw_bw_graph, score, tuple(examples), ())
-    return higher_order.add_module(tracer.recorder, joint, "joint_graph")
+    return subgraph_calls.add_module(tracer.recorder, joint, "joint_graph")
 
 
 def _graphs(tracer: Tracer, query: Any, score_mod: Any, mask_mod: Any, names: tuple[str, str]) -> tuple[Any, Any, Any]:
@@ -78,15 +78,15 @@ def _graphs(tracer: Tracer, query: Any, score_mod: Any, mask_mod: Any, names: tu
     fake = recorder.guarded(recorder.lift, query)
     score = _trace(tracer, score_mod, fake, scores=1)
     mask = _trace(tracer, mask_mod, fake, scores=0)
-    buffers = [tuple(recorder.guarded(levels.operands_of, recorder, [part.level])) for part in (score, mask)]
-    (score_graph,) = higher_order.finish(recorder, [score.level], [score.outputs(tracer)[0]], names[:1])
-    (mask_graph,) = higher_order.finish(recorder, [mask.level], [mask.outputs(tracer)[0]], names[1:])
+    buffers = [tuple(recorder.guarded(subgraphs.operands_of, recorder, [part.level])) for part in (score, mask)]
+    (score_graph,) = subgraph_calls.finish(recorder, [score.level], [score.outputs(tracer)[0]], names[:1])
+    (mask_graph,) = subgraph_calls.finish(recorder, [mask.level], [mask.outputs(tracer)[0]], names[1:])
     return score_graph, mask_graph, buffers
 
 
 def _trace(tracer: Tracer, function: Any, query: torch.Tensor, scores: int) -> Traced:
     """The sub-graph of a function of (a score and) the numbers of batch, head, query and key, all scalars."""
-    with higher_order.unrecorded():
+    with subgraph_calls.unrecorded():
         examples = [query.new_zeros((), requires_grad=query.requires_grad) for _ in range(scores)]
         examples += [query.new_zeros((), dtype=torch.int) for _ in range(4)]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import higher_order, levels
-from dynamo_lite.capture.stand_ins import storage_key
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def call_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     name = "torch._higher_order_ops.map"
     step = _trace_step(tracer, name, function, _slices(tracer, name, xs), given)
     _check_tensors(tracer, name, step.leaves)
-    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
+    operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (body,) = _finish(tracer, [step], [tuple(step.outputs(tracer))], ("body_graph_",))
     results = op(body, list(xs), operands)
     return pytree.tree_unflatten(list(results), step.spec)
@@ -43,7 +43,7 @@ def call_scan(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         tracer.refuse("loop-mismatch", operator=name, what="something else than a pair (carry, output)")
     _check_carry(tracer, name, init, step.leaves[: step.spec.child(0).num_leaves])
     _check_tensors(tracer, name, step.leaves)
-    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
+    operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("scan_combine_graph_",))
     results = op(combine, list(init), list(xs), tuple(operands))
     return pytree.tree_unflatten(list(results), step.spec)
@@ -56,7 +56,7 @@ def call_associative_scan(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs
     examples = [*_slices(tracer, name, xs), *_slices(tracer, name, xs)]
     step = _trace_step(tracer, name, function, examples, given)
     _check_tensors(tracer, name, step.leaves)
-    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [step.level])
+    operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("associative_scan_combine_graph_",))
     results = op(combine, list(xs), tuple(operands))
     return pytree.tree_unflatten(list(results), step.spec)
@@ -77,7 +77,7 @@ def call_while_loop(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict
     if body.spec.num_leaves != len(carried):
         tracer.refuse("loop-mismatch", operator=name, what=f"{body.spec.num_leaves} values, given {len(carried)}")
     _check_carry(tracer, name, examples, body.leaves)
-    operands = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [condition.level, body.level])
+    operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [condition.level, body.level])
     outputs = [condition.outputs(tracer)[0], tuple(body.outputs(tracer))]
     modules = _finish(tracer, [condition, body], outputs, ("while_loop_cond_graph_", "while_loop_body_graph_"))
     results = _run_while(tracer, op, modules, tuple(carried), tuple(examples), tuple(operands))
@@ -88,9 +88,9 @@ def _run_while(tracer: Tracer, op: Any, modules: list[Any], carried: Any, exampl
     """Records the loop. It runs on the examples: what comes out must not depend on the first step's integers."""
     recorder = tracer.recorder
     fakes = tuple(recorder.stand_in(operand) for operand in operands)
-    with higher_order.unrecorded():
+    with subgraph_calls.unrecorded():
         run_on = (*modules, examples, fakes)
-        return recorder.guarded(higher_order.record, recorder, op, (*modules, carried, operands), {}, run_on)
+        return recorder.guarded(subgraph_calls.record, recorder, op, (*modules, carried, operands), {}, run_on)
 
 
 def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
 
 def _check_changes(tracer: Tracer, name: str, body: Traced, carried: Sequence[Any]) -> None:
     """A body may change an operand in place (a buffer), unless the operand is what the loop begins with."""
-    if not levels.changes_in_place(body.level.graph):
+    if not subgraphs.changes_in_place(body.level.graph):
         return
     recorder = tracer.recorder
     first = {storage_key(recorder.guarded(recorder.lift, v)) for v in carried if isinstance(v, torch.Tensor)}
@@ -130,7 +130,7 @@ def _slices(tracer: Tracer, name: str, xs: Sequence[Any]) -> list[Any]:
     """A stand-in for one slice of each tensor along its first dimension."""
     recorder = tracer.recorder
     fakes = [recorder.guarded(recorder.lift, x) for x in xs]
-    with higher_order.unrecorded():
+    with subgraph_calls.unrecorded():
         return [_forget(torch.select_copy(fake, 0, 0)) for fake in fakes]
 
 
@@ -141,7 +141,7 @@ def _copies(tracer: Tracer, name: str, values: Sequence[Any]) -> list[Any]:
     for value in values:
         if isinstance(value, torch.Tensor):
             fake = recorder.guarded(recorder.lift, value)
-            with higher_order.unrecorded():
+            with subgraph_calls.unrecorded():
                 copies.append(_forget(fake.clone()))
         elif type(value) is int or isinstance(value, torch.SymInt):
             if recorder.env is None:
@@ -202,4 +202,4 @@ def _check_carry(tracer: Tracer, name: str, given: Sequence[Any], returned: Sequ
 
 
 def _finish(tracer: Tracer, steps: list[Traced], outputs: list[Any], names: Sequence[str]) -> list[Any]:
-    return higher_order.finish(tracer.recorder, [step.level for step in steps], outputs, names)
+    return subgraph_calls.finish(tracer.recorder, [step.level for step in steps], outputs, names)

@@ -12,7 +12,7 @@ from torch import fx
 from torch._ops import HigherOrderOperator
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import higher_order, levels
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
@@ -87,7 +87,7 @@ def _subgraph(
         return operands
 
     traced = trace(tracer, op.name(), function, arguments)
-    captured = tracer.recorder.guarded(levels.operands_of, tracer.recorder, [traced.level])
+    captured = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [traced.level])
     output = tuple(traced.outputs(tracer))
-    (subgraph,) = higher_order.finish(tracer.recorder, [traced.level], [output], (name,))
+    (subgraph,) = subgraph_calls.finish(tracer.recorder, [traced.level], [output], (name,))
     return traced, subgraph, captured

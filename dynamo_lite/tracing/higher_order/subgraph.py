@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture import transforms
-from dynamo_lite.capture.levels import Level
-from dynamo_lite.capture.stand_ins import storage_key
-from dynamo_lite.tracing import effects
-from dynamo_lite.tracing.journal import Journal
-from dynamo_lite.tracing.torch_state import TorchState
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.subgraphs import Level
+from dynamo_lite.capture.kernels import functorch
+from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.tracer import Tracer
@@ -63,7 +63,7 @@ def trace(
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
     """
     recorder = tracer.recorder
-    if plain is None and transforms.active():
+    if plain is None and functorch.active():
         tracer.refuse("control-flow-in-transform", operator=operator)
     with recorder.levels.entered(may_mutate) as level, no_effects(tracer, operator):
         arguments = args()
@@ -109,7 +109,9 @@ def _check_aliases(tracer: Tracer, operator: str, level: Level, leaves: list[Any
 @contextmanager
 def no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
     """Refuses net changes of objects that are older than the block, and of torch's switches."""
-    before = gc.get_objects()  # those that the trace has made so far (heap.py froze the rest); held, so that ids stay
+    before = (
+        gc.get_objects()
+    )  # those that the trace has made so far (generations.py froze the rest); held, so that ids stay
     older = {id(o) for o in before}
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
     made, cached = set(tracer.made_dicts), dict(tracer.lru_caches._results)
@@ -122,7 +124,7 @@ def no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
         for name, _, now in state.changed():
             tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
         for variable, value in tracer.context_values.items():
-            if variable.get(effects.MISSING) is not value:
+            if variable.get(classify.MISSING) is not value:
                 tracer.refuse("subgraph-effect", operator=operator, what=f"the context variable {variable.name!r}")
     finally:
         inner, tracer.journal = tracer.journal, outer
@@ -145,7 +147,7 @@ def _check_journal(tracer: Tracer, operator: str, older: set[int], older_dicts: 
         is_older = id(owner) in older or (type(owner) is dict and id(owner) in older_dicts)
         if id(owner) in tracer.made_dicts or (not is_older and tracer.heap.is_young(owner)):
             continue
-        if effects._same_value(change.old, change.new) or effects._place(change) in effects.INVISIBLE:
+        if classify._same_value(change.old, change.new) or classify._place(change) in classify.INVISIBLE:
             continue
-        what = effects.describe_target(tracer, change)
+        what = classify.describe_target(tracer, change)
         tracer.abort(tracer.refusal("subgraph-effect", change.mark, operator=operator, what=what))

@@ -1,4 +1,4 @@
-"""Which call is answered by which family: id(callable) → rule, for tracing/rules.py."""
+"""Which call is answered by which family: id(callable) → rule, for tracing/calls/registry.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,298 @@
+"""The two torch modes that show a recorder what the program does.
+
+`OperatorMode` sees each ATen operator at the PreDispatch key: before autograd, before autocast and before composite
+operators decompose. `FunctionMode` sees torch functions by their Python name, and what is not an operator at all:
+switching gradients and autocast on and off, and `.data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import cache, partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dynamo_lite.capture._torch import (
+    HigherOrderOperator,
+    OpOverload,
+    PreDispatchTorchFunctionMode,
+    ProxyTorchDispatchMode,
+    _enter_autocast,
+    _exit_autocast,
+    _higher_order_ops,
+    custom_function_call,
+    dispatch_functorch,
+)
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes import subclasses
+from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.graph import subgraph_calls
+from dynamo_lite.capture.kernels import composites, functorch, missing_data, number_arguments
+from dynamo_lite.capture.kernels.indexing import select_sizes
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.recorder import Recorder
+
+
+class OperatorMode(ProxyTorchDispatchMode):
+    """Hands each operator to the recorder.
+
+    torch admits at the PreDispatch key only modes of this type (`_set_mode_pre_dispatch` in torch/_ops.py), and needs
+    nothing of it but the type: hence TorchDispatchMode's constructor.
+    """
+
+    supports_higher_order_operators = True
+
+    # What torch asks of a mode of this type (ProxyTorchDispatchMode.__init__ sets it; torch 2.13.0).
+    pre_dispatch = True
+    tracing_mode = "symbolic"
+    emulate_precision_casts = False
+    decomp_layers = 0
+    _allow_fake_constant = False
+    _error_on_data_dependent_ops = True
+
+    def __init__(self, recorder: Recorder) -> None:
+        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self._mode_key = torch._C._TorchDispatchModeKey.PROXY
+        self.enter_stack: list[ProxyTorchDispatchMode | None] = []
+        self.decomposition_table = {}
+        self._decomposition_table_stack = []
+        self._invoke_subgraph_names = set()
+        self._invoke_subgraph_cache = {}
+        self._recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if functorch.active():
+            return self._lower(func, args, kwargs)
+        args, kwargs = functorch.outlived(args, kwargs)
+        if func in composites.BY_PARTS or (self._recorder.memory is Memory.AUTOGRAD and _is_composite(func)):
+            return self._recorder.guarded(self._by_parts, func, args, kwargs)
+        if self._recorder.lowering:
+            with functorch.outermost():
+                return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
+        return self._recorder.guarded(self._recorder.operator, func, args, kwargs)
+
+    def _lower(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Hands an operator to the functorch transform around it, whose errors are the program's."""
+        try:
+            return functorch.lower(self._recorder, self, func, args, kwargs)
+        except CaptureError as error:
+            self._recorder.context.refuse(error)
+
+    def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
+        fakes = pytree.tree_map(self._recorder.stand_in, (args, kwargs))
+        with self:
+            return self._recorder.eagerly(partial(func.decompose, *fakes[0], **fakes[1]))  # its own checks are eager's
+
+
+@cache
+def _is_composite(func: OpOverload) -> bool:
+    return bool(func._can_decompose())
+
+
+def admit_higher_order_operators() -> None:
+    """Makes torch dispatch higher-order operators to OperatorMode: each has a table of the modes that it knows."""
+    for op in _higher_order_ops.values():
+        op.python_key_table.setdefault(OperatorMode, partial(_higher_order, op))
+
+
+def _higher_order(op: HigherOrderOperator, mode: OperatorMode, *args: Any, **kwargs: Any) -> Any:
+    recorder = mode._recorder
+    if op is custom_function_call:  # an autograd.Function inside of a functorch transform
+        with mode:
+            if functorch.active():
+                return dispatch_functorch(op, args, kwargs)
+            return args[0].apply(*args[1:], **kwargs)
+    return recorder.guarded(subgraph_calls.record, recorder, op, args, kwargs)
+
+
+class FunctionMode(PreDispatchTorchFunctionMode):
+    """Tells the recorder which torch function runs, and what happens outside of operators.
+
+    `torch.autocast` looks for a PreDispatchTorchFunctionMode by type (torch/amp/autocast_mode.py) and calls its
+    `__torch_function__` with `_enter_autocast` and `_exit_autocast`; the context manager itself has run by then.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        TorchFunctionMode.__init__(self)
+        self._recorder = recorder
+
+    @property
+    def tracer(self) -> Any:  # type: ignore[override]
+        """What torch._export.wrappers asks for where the program makes a tensor that wraps others."""
+        what = "the program makes a tensor that wraps others, which no operator shows"
+        named = {"name": "one that wraps others"}
+        self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", named))
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        handler = _HANDLERS.get(func)
+        if handler is not None:
+            return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
+        self._recorder.torch_function = func
+        try:
+            if types and self._subclass(types):
+                with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
+                    result = self._call(func, args, kwargs or {})
+            else:
+                result = self._call(func, args, kwargs or {})
+        except RuntimeError as error:
+            if missing_data.is_without_data(error):
+                self._recorder.context.refuse(missing_data.reads_data(getattr(func, "__name__", str(func))))
+            raise
+        return result if self._recorder.running else self._recorder.original(result)
+
+    def _subclass(self, types: Any) -> bool:
+        """Whether all arguments that could answer themselves are tensors whose class leaves operators alone."""
+        changing = [cls for cls in types if subclasses.is_subclass(cls) and not subclasses.keeps_operators(cls)]
+        if changing:
+            name = changing[0].__qualname__
+            what = f"the program calls an operator on a {name}, whose __torch_function__ decides what it does"
+            self._recorder.context.refuse(CaptureError("tensor-subclass", what, "use plain tensors", {"name": name}))
+        return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
+
+    def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
+        recorded = len(self._recorder.graph.nodes)
+        try:
+            return self._call_once(func, args, kwargs)
+        except (TypeError, RuntimeError) as error:
+            if len(self._recorder.graph.nodes) > recorded or not number_arguments.wanted(error, args, kwargs):
+                raise
+        kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
+        return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)
+
+    def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
+        if func is _GETITEM or func is _SETITEM:
+            args = (*select_sizes(args[0], args[1]), *args[2:])
+        elif func in _ASKING:
+            env = self._recorder.env
+            with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
+                out = func(*args, **kwargs)
+            self._recorder.layout.depends(args[0], out, "strides" if len(args) > 1 or kwargs else "contiguity")
+            return out
+        elif type(func) is FunctionType and self._recorder.env is not None:
+            with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
+                return func(*args, **kwargs)
+        return func(*args, **kwargs)
+
+
+_ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
+"""Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
+
+
+def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+    recorder.layout.asked.add("strides" if args or kwargs else "contiguity")
+    if recorder.env is None:
+        return tensor.is_contiguous(*args, **kwargs)
+    with recorder.env.exactly():
+        return tensor.is_contiguous(*args, **kwargs)
+
+
+def _is_dense(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout.asked.add("strides")
+    return bool(torch.ops.aten.is_non_overlapping_and_dense.default(tensor))
+
+
+def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    recorder.layout.asked.add("strides")
+    # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env/env.py).
+    if recorder.env is not None and tensor._has_symbolic_sizes_strides:
+        recorder.env.expect_true(recorder.env.unwrap(tensor.numel() != 0))
+    return tensor.stride(*args, **kwargs)
+
+
+def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    recorder.layout.asked.add("offset")
+    return tensor.storage_offset()
+
+
+def _is_conj(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout.asked.add("conj")
+    return torch.is_conj(tensor)
+
+
+def _is_inference(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout.asked.add("inference")
+    return torch.is_inference(tensor)
+
+
+def _is_neg(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    recorder.layout.asked.add("neg")
+    return torch.is_neg(tensor)
+
+
+def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
+    torch._C._set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
+
+
+def _enter(recorder: Recorder, *args: Any) -> None:
+    recorder.enter_autocast(args)
+
+
+def _exit(recorder: Recorder, *_: Any) -> None:
+    recorder.exit_autocast()
+
+
+def _get_data(recorder: Recorder, tensor: torch.Tensor) -> torch.Tensor:
+    # x.data shares x's memory as x.detach() does, but does not dispatch; only the version counter differs.
+    return tensor.detach()
+
+
+def _bytes(recorder: Recorder, tensor: torch.Tensor) -> Any:
+    return tensor.numel() * tensor.element_size()  # what C++ computes, and refuses to where sizes vary
+
+
+def _set_data(recorder: Recorder, tensor: torch.Tensor, value: torch.Tensor) -> None:
+    recorder.assign_data(tensor, value)
+
+
+def _random_between(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """Tensor.random_(from, to): fx cannot write a call of the overload `from`, a word of Python itself. The same
+    numbers are drawn by randint_like (aten/src/ATen/native/TensorFactories.cpp)."""
+    bounds = [*args, *(kwargs[name] for name in ("from", "to") if name in kwargs)]
+    if len(bounds) != 2 or None in bounds or kwargs.get("generator") is not None:
+        return tensor.random_(*args, **kwargs)
+    return tensor.copy_(torch.randint_like(tensor, *bounds))
+
+
+def _deep_copy(recorder: Recorder, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+    return recorder.deep_copy(tensor, memo)
+
+
+def _reads_data(name: str) -> Callable[..., Any]:
+    def refuse(recorder: Recorder, *_: Any, **__: Any) -> Any:
+        raise missing_data.reads_data(f"Tensor.{name}()")
+
+    return refuse
+
+
+_GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
+
+_HANDLERS: dict[Any, Callable[..., Any]] = {
+    torch._C._set_grad_enabled: _set_grad_enabled,
+    _enter_autocast: _enter,
+    _exit_autocast: _exit,
+    torch.Tensor.stride: _stride,
+    torch.Tensor.storage_offset: _storage_offset,
+    torch.Tensor.is_contiguous: _is_contiguous,
+    **dict.fromkeys((torch.Tensor.is_conj, torch.is_conj), _is_conj),
+    **dict.fromkeys((torch.Tensor.is_inference, torch.is_inference), _is_inference),
+    **dict.fromkeys((torch.Tensor.is_neg, torch.is_neg), _is_neg),
+    torch.ops.aten.is_non_overlapping_and_dense: _is_dense,
+    torch.ops.aten.is_non_overlapping_and_dense.default: _is_dense,
+    torch.Tensor.__deepcopy__: _deep_copy,
+    torch.Tensor.random_: _random_between,
+    torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
+    torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
+    torch.Tensor.nbytes.__get__: _bytes,  # type: ignore[attr-defined]
+    torch.Tensor.numpy: _reads_data("numpy"),
+    torch.Tensor.__array__: _reads_data("__array__"),
+    torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),
+}

@@ -1,0 +1,151 @@
+"""FakeTensors made quickly: stand-ins for the program's tensors, and the snapshots that nodes keep of results.
+
+torch's converter describes a tensor in about 60 fields, to cope with subclasses, views and sparse layouts. A parameter
+is nearly always a plain strided tensor that owns its memory; for those the sizes and strides say it all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+from dynamo_lite.capture.fakes import wrapper_subclasses
+from dynamo_lite.capture.fakes.fake_mode import meta_of
+from dynamo_lite.capture.fakes.subclasses import as_plain
+from dynamo_lite.errors import InvalidArguments
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """Equal for tensors that share memory, as long as both are alive."""
+    if tensor.layout is not torch.strided:
+        return id(tensor)  # a sparse tensor has no storage of its own
+    return int(tensor.untyped_storage()._cdata)
+
+
+class StandIns:
+    """Makes the stand-ins of one recording."""
+
+    def __init__(self, fake_mode: FakeTensorMode) -> None:
+        self._mode = fake_mode
+        self._shared: set[int] = set()
+        self._kept: list[torch.Tensor] = []
+        self._others: dict[int, FakeTensor] = {}  # by their memory: those of another mode that have stand-ins
+        self._snapshots: dict[Any, tuple[torch.Tensor, Any]] = {}
+
+    def expect(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Announces tensors together: those that share memory get stand-ins that share memory."""
+        counts = Counter(storage_key(t) for t in tensors if type(t) in _PLAIN)
+        self._shared.update(key for key, count in counts.items() if count > 1)
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a real tensor, or a FakeTensor of another mode; one of this mode stands for itself."""
+        if isinstance(tensor, FakeTensor):
+            return tensor if tensor.fake_mode is self._mode else self._of_another(tensor)
+        if wrapper_subclasses.is_wrapper(tensor):
+            return wrapper_subclasses.stand_in(tensor, self.of)
+        if not self._is_simple(tensor):
+            return self._of_any(tensor)
+        return _fake_like(tensor, self._mode)
+
+    def meta_of(self, tensor: FakeTensor) -> torch.Tensor:
+        """A meta tensor that looks like a FakeTensor of another mode. InvalidArguments if two share memory."""
+        if self._others.setdefault(storage_key(tensor), tensor) is not tensor:
+            raise InvalidArguments("two FakeTensors that share memory have no symbols: give real or meta tensors")
+        return meta_of(tensor)
+
+    def _of_another(self, tensor: FakeTensor) -> torch.Tensor:
+        fake = FakeTensor(self._mode, self.meta_of(tensor).detach(), tensor.fake_device)
+        fake.requires_grad_(tensor.requires_grad)
+        fake._is_param = isinstance(tensor, nn.Parameter)
+        return fake
+
+    def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
+        plain = as_plain(tensor)
+        fake = self._mode.from_tensor(plain, static_shapes=True)
+        if plain is not tensor:
+            self._kept.append(plain)  # the converter forgets what is gone
+            fake._is_param = isinstance(tensor, nn.Parameter)
+        return fake
+
+    def like(self, tensor: FakeTensor) -> torch.Tensor:
+        """A stand-in of this recording that looks like a FakeTensor of another one."""
+        meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+        return FakeTensor(self._mode, meta, tensor.fake_device)
+
+    def _is_simple(self, tensor: torch.Tensor) -> bool:
+        return (
+            type(tensor) in _PLAIN
+            and tensor.layout is torch.strided
+            and tensor._base is None
+            and tensor.is_leaf
+            and tensor.storage_offset() == 0
+            and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized)
+            and storage_key(tensor) not in self._shared
+        )
+
+    def snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """What a node keeps of its result: (val, tensor_meta), detached. Results that look the same share one.
+
+        Operators may change the result itself later, in place and in shape: hence a snapshot.
+        """
+        if not isinstance(tensor, FakeTensor):
+            return self._wrapper_snapshot(tensor), _extract_tensor_metadata(tensor)
+        if tensor.layout is not torch.strided or type(tensor) is not FakeTensor:
+            return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
+        layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
+        if tensor._has_symbolic_sizes_strides:
+            layout = _hashable(layout)
+        key = (layout, tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
+        known = self._snapshots.get(key)
+        if known is None:
+            if isinstance(self._mode.shape_env, TorchShapeEnv):
+                self._mode.shape_env.note_sizes(tensor.shape)
+            with self._no_guards():
+                known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
+        return known
+
+    def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
+        with self._no_guards():
+            val = self._detached(tensor) if isinstance(tensor, FakeTensor) else self._wrapper_snapshot(tensor)
+            val.requires_grad_(tensor.requires_grad)
+            return val, _extract_tensor_metadata(tensor)
+
+    def _wrapper_snapshot(self, tensor: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            return wrapper_subclasses.rebuilt(tensor, self._detached)
+
+    def _detached(self, tensor: torch.Tensor) -> torch.Tensor:
+        assert isinstance(tensor, FakeTensor)
+        return fast_detach(tensor.fake_mode, tensor)
+
+    def _no_guards(self) -> AbstractContextManager[Any]:
+        """What the snapshots ask about sizes is no question of the program."""
+        env = self._mode.shape_env
+        return nullcontext() if env is None else env.suppress_guards()
+
+
+def _hashable(value: Any) -> Any:
+    """Sizes and strides as a key: symbolic ones by their interned node."""
+    if isinstance(value, tuple):
+        return tuple(map(_hashable, value))
+    return value.node if isinstance(value, torch.SymInt) else value
+
+
+_PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
+
+
+def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+    meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+    fake = FakeTensor(mode, meta, tensor.device)
+    fake.requires_grad_(tensor.requires_grad)
+    if isinstance(tensor, nn.Parameter):
+        fake._is_param = True
+    return fake

@@ -1,0 +1,220 @@
+"""What an operator gives for arguments like these, where sizes are symbols: remembered within one recording, and for
+recordings whose environments have the same past.
+
+static_cache.py does the same for constant sizes; symbols mean something in one environment only. The keys
+and the copies of results are those of the symbolic FakeTensor cache (symbolic_shapes/torch_env/dispatch_cache.py),
+but here a whole
+operator is one entry, composite ones too, with what autograd knows of the result: that it requires grad.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
+from dynamo_lite.capture.fakes import static_cache
+from symbolic_shapes.expressions.expr import Int
+from symbolic_shapes.expressions.relations import Bool
+from symbolic_shapes.torch_env.dispatch_cache import Bypass, Entry, Output, SymbolicCache
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_env.shared_history import State, Untranslatable, keep
+from symbolic_shapes.torch_node.sym_node import SymNode
+
+
+class Layout(NamedTuple):
+    """A tensor that an operator returned: numbers, or expressions over a state's symbols. `alias`, `twin` and `nbytes`
+    as in fake_cache.Output."""
+
+    shape: tuple[int | Int, ...]
+    stride: tuple[int | Int, ...]
+    offset: int | Int
+    dtype: torch.dtype
+    device: torch.device
+    alias: int | None
+    twin: int | None
+    nbytes: int | Int
+
+
+class Remembered(NamedTuple):
+    """What an operator returned (`learns`: which results require grad), and the facts that it asked for."""
+
+    outputs: tuple[Layout, ...]
+    container: type | None
+    learns: tuple[bool, ...]
+    facts: tuple[tuple[Bool, str], ...]
+
+
+class Call(NamedTuple):
+    """A call of an operator: what its result depends on within the recording, and beyond it (`state` and `shared`; None
+    where only this recording can know)."""
+
+    key: Any
+    state: State | None
+    shared: Any
+    facts: int
+    unbacked: int
+    taken: int
+
+
+class SymbolicMemory:
+    """The results of one recording, and those of earlier ones whose environments came about alike
+    (shared_history.py)."""
+
+    def __init__(self, mode: FakeTensorMode, env: TorchShapeEnv) -> None:
+        self._mode, self._env = mode, env
+        self._cache = SymbolicCache(mode)
+        self._known: dict[Any, tuple[Entry, tuple[bool, ...]]] = {}
+        self._past = env.past
+        self._metas: dict[Any, torch.Tensor] = {}
+
+    def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
+        """What the result depends on; None if no size is a symbol or the call is not one to remember."""
+        if not (static_cache.is_suitable(func) or _makes_tensors(func)):
+            return None
+        key = self._key(func, args, kwargs)
+        if key is None:
+            return None
+        env, state, shared = self._env, None, None
+        if key not in self._known:
+            state = self._past.state()
+            shared = None if state is None else self._shared_key(key)
+        return Call(key, state, shared, len(env.core.facts), env.unbacked_created, env.values_taken)
+
+    def _key(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        tensors: list[FakeTensor] = []
+        try:
+            key = self._cache.call_key(func, args, kwargs, tensors)
+        except Bypass:
+            return None
+        return (key, static_cache.switches(), tuple(t.requires_grad for t in tensors))
+
+    def _shared_key(self, key: Any) -> Any:
+        """The key over a state's symbols; without the epoch, which is this recording's; None if there is none."""
+        (func, _, *parts), switches, learns = key
+        node = self._shared_node
+        try:
+            return (func, tuple([node(p) if isinstance(p, SymNode) else p for p in parts]), switches, learns)
+        except Untranslatable:
+            return None
+
+    def _shared_node(self, node: SymNode) -> Any:
+        return self._past.shared(node.core) if node.constant is None else node.constant
+
+    def recall(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any], memory: static_cache.Memory) -> Any:
+        """Fresh FakeTensors like those that this operator returned before; `memo.MISS` if it is new."""
+        found = self._known.get(call.key)
+        remembered = None
+        if found is None and call.state is not None and call.shared is not None:
+            remembered = call.state.known.get(call.shared)
+            found = None if remembered is None else (self._entry(remembered), remembered.learns)
+        if found is None:
+            return static_cache.MISS
+        entry, learns = found
+        tensors = _tensors([*args, *kwargs.values()])
+        if memory is static_cache.Memory.GRADIENT_VIEWS:
+            sources = [tensors[o.alias] for o in entry.outputs if o.alias is not None]
+            if any(not source.requires_grad for source in sources):
+                return static_cache.MISS
+        if remembered is not None:
+            func = call.shared[0]
+            with self._env.inside_operator(func):
+                self._past.learn(remembered.facts)
+            self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
+        results = self._cache.replay(entry, tensors)
+        made = [results] if entry.container is None else [*results]
+        for index, (output, requires_grad) in enumerate(zip(entry.outputs, learns)):
+            source = tensors[output.alias] if output.alias is not None else None
+            made[index] = static_cache.with_history(made[index], requires_grad, tensors, source, len(made) > 1)
+        if entry.container is None:
+            return made[0]
+        return getattr(entry.container, "_make", entry.container)(made)
+
+    def remember(self, call: Call, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
+        """Keep what the operator has just returned, if its memory is its own or an argument's."""
+        if call.unbacked != self._env.unbacked_created:
+            return
+        # The run may have learned equations: the key of now, not of before.
+        key = self._key(func, args, kwargs)
+        if key is None:
+            return
+        try:
+            with torch._C._AutoDispatchBelowAutograd():
+                entry = self._cache.make_entry(out, _tensors([*args, *kwargs.values()]))
+        except Bypass:
+            return
+        outputs = out if isinstance(out, (tuple, list)) else (out,)
+        own = [o for o in entry.outputs if o.alias is None]
+        if any(o.twin is not None for o in own) or any(t.requires_grad and t.is_leaf for t in outputs):
+            return
+        learns = tuple(t.requires_grad for t in outputs)
+        self._known[key] = (entry, learns)
+        # Whoever hears of numbers that are taken (`specialized`) hears it of a run only.
+        if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
+            self._keep(call, entry, learns)
+
+    # -- across recordings ----------------------------------------------------------------------------------------
+    def _keep(self, call: Call, entry: Entry, learns: tuple[bool, ...]) -> None:
+        """For recordings to come, over symbols of the state's own."""
+        assert call.state is not None
+        try:
+            facts = self._past.facts_since(call.facts)
+            outputs = tuple(map(self._layout, entry.outputs))
+        except Untranslatable:
+            return
+        keep(call.state, call.shared, Remembered(outputs, entry.container, learns, facts))
+
+    def _layout(self, output: Output) -> Layout:
+        number, meta = self._past.shared_number, output.meta
+        return Layout(tuple(map(number, meta.shape)), tuple(map(number, meta.stride())),
+                             number(meta.storage_offset()), meta.dtype, output.device, output.alias, output.twin,
+                             number(output.nbytes))  # fmt: skip
+
+    def _entry(self, remembered: Remembered) -> Entry:
+        """What a call gave in an environment with the same past, with this one's sizes."""
+        number = self._past.our_number
+        outputs = [Output(self._meta(o), o.device, o.alias, o.twin, number(o.nbytes)) for o in remembered.outputs]
+        return Entry(tuple(outputs), remembered.container)
+
+    def _meta(self, layout: Layout) -> torch.Tensor:
+        """A meta tensor with this layout, and without memory that anyone uses."""
+        key = (layout.shape, layout.stride, layout.offset, layout.dtype)
+        found = self._metas.get(key)
+        if found is None:
+            number = self._past.our_number
+            with in_kernel_invocation_manager(self._mode), self._env.suppress_guards():
+                nothing = torch.empty(0, dtype=layout.dtype, device="meta")
+                shape, stride = [*map(number, layout.shape)], [*map(number, layout.stride)]
+                found = self._metas[key] = nothing.as_strided(shape, stride, number(layout.offset)).detach()
+        return found
+
+
+@functools.cache
+def _makes_tensors(func: OpOverload) -> bool:
+    """Whether it makes a tensor whose metadata is told by its arguments, none of them a tensor: arange, zeros, rand."""
+    schema = func._schema
+    kinds = [str(argument.type) for argument in schema.arguments]
+    return (
+        func.namespace == "aten"
+        and not schema.is_mutable
+        and not any("Tensor" in kind or "Generator" in kind for kind in kinds)
+        and [str(value.type) for value in schema.returns] == ["Tensor"]
+    )
+
+
+def _tensors(values: Sequence[Any]) -> list[FakeTensor]:
+    """Each tensor argument once, in the order of the key."""
+    found: dict[int, FakeTensor] = {}
+
+    def visit(items: Any) -> None:
+        for item in items:
+            if isinstance(item, FakeTensor):
+                found.setdefault(id(item), item)
+            elif isinstance(item, (list, tuple)):
+                visit(item)
+
+    visit(values)
+    return [*found.values()]

@@ -1,0 +1,1 @@
+"""The FX graph under construction: nodes, placeholders, sub-graphs, sizes as nodes."""

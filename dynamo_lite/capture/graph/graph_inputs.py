@@ -1,0 +1,417 @@
+"""Tensors from outside of the program: inputs, parameters, buffers and constants, each with a placeholder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx, nn
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
+from dynamo_lite.capture.context import NodeContext
+from dynamo_lite.capture.errors import CaptureError, UnknownTensor
+from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.lifting import (
+    Lifted,
+    LiftedKind,
+    StateEntry,
+    constant_attributes,
+    copied,
+    registered_state,
+    shows_foreign_memory,
+)
+from dynamo_lite.capture.graph.names import lifted_names
+from dynamo_lite.capture.graph.shared_views import SharedViews
+from dynamo_lite.capture.graph.subgraph_calls import unrecorded
+from dynamo_lite.capture.graph.subgraphs import Levels
+from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
+from dynamo_lite.errors import InvalidArguments
+from symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.fingerprint import Fingerprint
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
+        return False
+    return one.shape == other.shape
+
+
+class Outside(GraphWriter):
+    """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
+
+    Args:
+        root: the module whose registered tensors become p_/b_ placeholders, used or not; None for a function.
+        input_names: the placeholder names of the flat inputs, in order (`bind_inputs` takes their values).
+        earlier: the recording that ran before this one, from the state before; tensors that it left are known.
+    """
+
+    def __init__(
+        self,
+        root: nn.Module | None,
+        input_names: Sequence[str],
+        fake_mode: FakeTensorMode,
+        context: NodeContext,
+        earlier: Fingerprint | None = None,
+    ) -> None:
+        super().__init__(fake_mode, context)
+        self.levels = Levels(self)
+        self.lifted: list[Lifted] = []
+        self.input_nodes: list[fx.Node] = []
+        self.earlier = earlier
+        self.subclasses: set[type] = set()
+        """Classes that tensors of the program have, and their stand-ins have not."""
+        self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
+        self.shared_views = SharedViews(self)
+        self.computed_storages: set[int] = set()  # nor this, of tensors that registered functions made of inputs
+        self._root = root
+        self._lifted_by_id: dict[int, Lifted] = {}
+        self._constant_fqns: dict[int, str] | None = None
+        self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
+        self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
+        self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
+        self.carried_nodes: dict[fx.Node, fx.Node] = {}
+        """Placeholders for tensors of `earlier` → the nodes that they have there."""
+        self._used_names = set(input_names)
+        self._input_names = list(input_names)
+        self._add_state()
+
+    def _add_state(self) -> None:
+        state = [entry for entry in registered_state(self._root) if not self._is_carried(entry)]
+        self.stand_ins.expect(entry.tensor for entry in state)
+        prefixes = [("p_" if s.kind is LiftedKind.PARAMETER else "b_", s.fqn) for s in state]
+        for entry, name in zip(state, lifted_names(prefixes, self._used_names)):
+            self._lift(entry.tensor, entry.kind, entry.fqn, name, entry.persistent)
+
+    def _is_carried(self, entry: StateEntry) -> bool:
+        """Whether the earlier recording has made a tensor that is registered now, but for a buffer's new value."""
+        if self.earlier is None or entry.fqn in self.earlier.updates:
+            return False
+        earlier = self.earlier.recorder
+        return entry.tensor in earlier.nodes and not earlier.is_input(entry.tensor)
+
+    def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
+        """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
+
+        policies: which sizes of each value are symbols: a `TensorPolicy`, a `DimPolicy` for an int, None for none.
+
+        The same tensor given twice becomes two inputs whose stand-ins share memory. A value that is no tensor is a
+        constant of the program and passes through. values: as many as `input_names`.
+        """
+        if len(values) != len(self._input_names):
+            raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
+        results: list[Any] = []
+        for name, value, policy in zip(self._input_names, values, policies or [None] * len(values)):
+            node = self.placeholder(name)
+            self.input_nodes.append(node)
+            if isinstance(value, torch.Tensor):
+                value = self._stand_in_of_input(name, value, policy)
+                self.bind(value, node)
+                self._outside[id(value)] = len(results)
+                self.keep.append(value)
+            elif policy is not None:
+                value = node.meta["val"] = self._symbolic_number(value, policy, name)
+                if isinstance(value, SYMBOLIC):
+                    self.sizes.add_value(node, value)  # type: ignore[union-attr]
+            else:
+                node.meta["val"] = value
+            results.append(value)
+        self.last_first = self.input_nodes[-1] if self.input_nodes else None
+        for node, value in zip(self.input_nodes, results):
+            if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
+                self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
+        return results
+
+    def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
+        """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
+        if type(tensor) is not FakeTensor or tensor not in self.nodes or not _alike(old, tensor):
+            return False
+        with unrecorded():
+            tensor.data = old.detach()  # the same memory, in the same layout
+        vars(tensor).pop("_dynamo_lite_base", None)
+        self.nodes[tensor] = self.input_nodes[number]
+        self._outside[id(tensor)] = number
+        self.keep.append(tensor)
+        return True
+
+    def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
+        assert self.env is not None
+        return self.env.wrap(self.env.input_size(value, policy, name))
+
+    def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        complaint = subclasses.complaint(type(tensor), is_input=True)
+        if complaint is not None:
+            raise InvalidArguments(f"the input {name} is {complaint}")
+        self._note_class(tensor)
+        if wrapper_subclasses.is_wrapper(tensor):
+            return self._wrapper_input(name, tensor, policy)
+        try:
+            return self._fake_input(tensor, policy)
+        except RuntimeError as error:  # a quantized or a nested tensor
+            reason = str(error).partition("\n")[0]
+            what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
+            raise InvalidArguments(what) from error
+
+    def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
+        # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
+        # a parameter, or given twice, has to stay distinguishable.
+        plain = subclasses.as_plain(tensor)
+        with torch.no_grad():
+            alias = plain.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
+        alias.requires_grad_(tensor.requires_grad)
+        if isinstance(alias, FakeTensor):
+            if alias.fake_mode is not self.fake_mode:
+                return self._fake_of_another(alias, policy)
+            return alias
+        self.keep.append(alias)
+        if policy is not None:
+            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
+        return self.fake_mode.from_tensor(alias, static_shapes=True)
+
+    def _fake_of_another(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
+        """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
+        if policy is None:
+            return self.stand_ins.of(fake)
+        meta = self.stand_ins.meta_of(fake)
+        self.keep.append(meta)
+        made = create_symbolic_tensor(self.fake_mode, meta, policy.sizes, policy.source)
+        made.fake_device = fake.fake_device
+        return made
+
+    def _wrapper_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
+        def of(inner: torch.Tensor, sizes: Any) -> torch.Tensor:
+            return self._fake_input(inner, TensorPolicy(sizes))
+
+        try:
+            if policy is None:
+                return wrapper_subclasses.stand_in(tensor, self._fake_input)
+            return wrapper_subclasses.symbolic_stand_in(tensor, of, policy.sizes)
+        except Exception as error:
+            what = f"the input {name} is a {type(tensor).__qualname__} for which there is no stand-in: {error}"
+            raise InvalidArguments(what) from error
+
+    def _lift(
+        self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
+    ) -> Lifted:
+        self._check_class(tensor, kind, fqn)
+        fake = self._stand_in_of_lifted(tensor, kind, fqn)
+        with self.levels.outermost():
+            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
+            lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
+            self.lifted.append(lifted)
+            self._lifted_by_id[id(tensor)] = lifted
+            self._outside[id(fake)] = None
+            self._originals[id(fake)] = tensor
+            self.bind(fake, node)
+            if wrapper_subclasses.is_wrapper(fake):
+                self.inner_tensors.add(fake, node, tensor)
+        return lifted
+
+    def _stand_in_of_lifted(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> torch.Tensor:
+        """The stand-in; refuses a tensor that has none."""
+        try:
+            return self.stand_ins.of(tensor)
+        except Exception as error:
+            name = type(tensor).__qualname__
+            if not wrapper_subclasses.is_wrapper(tensor):
+                raise
+            if kind is not LiftedKind.CONSTANT:
+                raise InvalidArguments(f"{fqn} of the module is a {name} without a stand-in: {error}") from error
+            raise CaptureError("tensor-subclass", f"{fqn} is a {name}", "use plain tensors", {"name": name}) from error
+
+    def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            raise CaptureError(
+                "opaque-transform",
+                "an operator runs on a tensor inside of torch.vmap, torch.func.grad or another transform",
+                "write the batched operators out, or call the transform outside of the exported function",
+                {"function": "torch.func"},
+            )
+        fqn = self._constant_fqn(tensor)
+        if isinstance(tensor, FakeTensor) and (fqn is None or tensor.fake_mode is not self.fake_mode):
+            foreign = tensor.fake_mode is not self.fake_mode
+            raise UnknownTensor(
+                "foreign-tensor" if foreign else "unknown-tensor",
+                f"a FakeTensor of shape {list(tensor.shape)} and dtype {tensor.dtype} that this recording did not make",
+                "do not keep tensors of one call for the next",
+            )
+        if tensor.requires_grad and tensor.is_leaf and not isinstance(tensor, FakeTensor):
+            fqn = self._fresh_fqn("lifted_parameter")
+            (name,) = lifted_names([("p_", fqn)], self._used_names)
+            return self._lift(tensor, LiftedKind.PARAMETER, fqn, name)
+        if fqn is None:
+            fqn = self._fresh_fqn("lifted_tensor")
+        (name,) = lifted_names([("c_", fqn)], self._used_names)
+        lifted = self._lift(tensor, LiftedKind.CONSTANT, fqn, name)
+        if tensor.requires_grad:
+            lifted.mark = self.context.mark()
+        if shows_foreign_memory(tensor):
+            self.keep.append(tensor)  # known by its id
+            lifted.tensor = copied(tensor)
+        for part in (lifted.fake, *wrapper_subclasses.leaves(lifted.fake)):
+            self.constant_storages[storage_key(part)] = lifted
+        return lifted
+
+    def _constant_fqn(self, tensor: torch.Tensor) -> str | None:
+        if self._constant_fqns is None:
+            self._constant_fqns = constant_attributes(self._root)
+        return self._constant_fqns.get(id(tensor))
+
+    def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return None
+        fake = self.shared_views.stand_in(tensor, self._constant_fqn(tensor))
+        if fake is not None:
+            self._carried[id(tensor)] = fake
+            self._outside[id(fake)] = None
+            self._originals[id(fake)] = tensor
+        return fake
+
+    def protect(self, tensor: torch.Tensor) -> None:
+        """Refuse changes of `tensor`, a constant on memory that is not a tensor's (torch.from_numpy).
+
+        The program keeps a copy: what the trace wrote into that memory is taken back at its end.
+        """
+        node = self.nodes.get(self.lift(tensor))
+        while node is not None and node.all_input_nodes:
+            node = node.all_input_nodes[0]
+        lifted = next((entry for entry in self.lifted if entry.node is node), None)
+        if lifted is not None and lifted.kind is LiftedKind.CONSTANT:
+            self.constant_storages[storage_key(self.lift(tensor))] = lifted
+            self.keep.append(lifted.tensor)
+            lifted.tensor = copied(lifted.tensor)
+
+    def _check_class(self, tensor: torch.Tensor, kind: LiftedKind, fqn: str) -> None:
+        """Refuses a tensor of a subclass that a stand-in does not do for."""
+        complaint = subclasses.NESTED if tensor.is_nested else subclasses.complaint(type(tensor), is_input=False)
+        if complaint is not None and kind is not LiftedKind.CONSTANT:
+            raise InvalidArguments(f"the {kind.value} {fqn} is {complaint}")
+        if complaint is not None:
+            name = type(tensor).__qualname__
+            raise CaptureError("tensor-subclass", f"{fqn} is {complaint}", "use plain tensors", {"name": name})
+        self._note_class(tensor)
+
+    def _note_class(self, tensor: torch.Tensor) -> None:
+        """Remember a subclass of torch.Tensor whose operators give tensors of it: stand-ins do not show that."""
+        if subclasses.passes_on(type(tensor)):
+            self.subclasses.add(type(tensor))
+
+    def _fresh_fqn(self, base: str) -> str:
+        taken = {lifted.fqn for lifted in self.lifted}
+        return next(name for n in count() if (name := f"{base}_{n}") not in taken)
+
+    def lift(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The FakeTensor that stands for `tensor`; a real tensor not seen before becomes a constant input.
+
+        One that learns (a parameter of a module that is no submodule, say) becomes a parameter of the program.
+
+        Raises UnknownTensor for a FakeTensor that nothing recorded has made.
+        """
+        if tensor in self.nodes:
+            return tensor
+        if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor) and self._is_made(tensor):
+            return self._assembled(tensor)
+        if self.levels:
+            return self.levels.capture(tensor)
+        if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
+            twin = self.nodes.twin(tensor)
+            if twin is not None:  # autograd's own copy of a result that it saved for the backward
+                self.nodes[tensor] = twin
+                return tensor
+        carried = self._carried.get(id(tensor))
+        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.nodes:
+            carried = self._carry(tensor, self.earlier)
+        if carried is not None:
+            return carried
+        lifted = self._lifted_by_id.get(id(tensor))
+        if lifted is None:
+            inner = self.inner_tensors.find(tensor)
+            if inner is not None:
+                return self._access(*inner)
+            view = self._lift_view(tensor)
+            if view is not None:
+                return view
+            lifted = self._lift_constant(tensor)
+        return lifted.fake
+
+    def _is_made(self, tensor: torch.Tensor) -> bool:
+        """Whether the program has made this wrapper itself, or it is around tensors that the program changes with."""
+        if id(tensor) in self._lifted_by_id or id(tensor) in self._carried or self.inner_tensors.find(tensor):
+            return False
+        with self.context.natively():
+            return any(
+                isinstance(t, FakeTensor) or id(t) in self._lifted_by_id for t in wrapper_subclasses.leaves(tensor)
+            )
+
+    def _assembled(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a wrapper that the program has made; the tensors inside may be parameters or buffers."""
+        with self.context.natively():
+            inner, operator = wrapper_subclasses.parts(tensor).tensors, wrapper_subclasses.Assemble(tensor)
+            fakes = [self.lift(part) for part in inner.values()]
+            made = operator(*fakes, tensor.shape, tensor.stride())
+            if made.requires_grad != tensor.requires_grad:
+                what, named = "a tensor around others that learns by itself", {"name": type(tensor).__qualname__}
+                raise CaptureError("tensor-subclass", what, "make it of tensors that learn", named)
+            sizes = self.lower(tuple(tensor.shape)), self.lower(tuple(tensor.stride()))
+            node = self.call_node(operator, (*map(self.node_of, fakes), *sizes), {}, "assemble")
+        self.keep += (tensor, made)
+        if all(fake is part for fake, part in zip(fakes, inner.values())):
+            made = tensor
+        else:
+            self._carried[id(tensor)] = made
+        self.bind(made, node)
+        return made
+
+    def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
+        """A tensor inside of a wrapper."""
+        if fake in self.nodes:
+            return fake
+        node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
+        return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
+
+    def _carry(self, tensor: torch.Tensor, earlier: Fingerprint) -> torch.Tensor | None:
+        """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
+        (replayed_constants.py)."""
+        former, origin = earlier.recorder.nodes.get(tensor), earlier.origin(tensor)
+        if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
+            return None
+        if tensor.is_conj() or tensor.is_neg():
+            return None
+        with self.levels.outermost():
+            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.graph._root)
+            fake = self.stand_ins.like(tensor)
+            fake.requires_grad_(tensor.requires_grad)
+            self.bind(fake, node)
+        self.carried_nodes[node] = former
+        self._carried[id(tensor)] = fake
+        self._originals[id(fake)] = tensor
+        self.keep += (tensor, fake)
+        return fake
+
+    def node_of(self, tensor: torch.Tensor) -> fx.Node:
+        """The node that holds `tensor`'s value now (after an in-place operator: that operator's node)."""
+        node = self.nodes.get(self.lift(tensor))
+        assert node is not None  # lift has just seen to it
+        return node
+
+    def original(self, result: Any) -> Any:
+        """What eager returns where a torch function returned `result`: one that returns its argument (`w.to("cpu")`)
+        is given the stand-in of a tensor from outside, or of the call before, and the program has the tensor itself."""
+        if type(result) is FakeTensor:
+            return self._originals.get(id(result), result)
+        if type(result) in (tuple, list) and any(id(item) in self._originals for item in result):
+            return type(result)(map(self.original, result))
+        return result
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""
+        return id(tensor) in self._outside
+
+    def input_number(self, tensor: torch.Tensor) -> int | None:
+        """Which flat input this very FakeTensor stands for; None for any other tensor."""
+        return self._outside.get(id(tensor))

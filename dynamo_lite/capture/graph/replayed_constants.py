@@ -1,0 +1,125 @@
+"""A tensor that an earlier recording left on the heap: a memo field, `if self.mask is None: self.mask = torch.ones(n)`.
+
+The second recording of a program meets the first one's stand-in there. Where that was computed from parameters, buffers
+and constants alone, computing it again gives the same as long as these do not change. Then a placeholder stands for it,
+with the digest that the tensor has in the first recording (fingerprint.py), so that the two can be compared. Anything
+else is refused: a memo of an input is not what a later call computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
+from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.graph.graph_inputs import Outside
+
+_METADATA_ONLY = {
+    **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), "self"),
+    **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty", "new_empty_strided"), "self"),
+    **dict.fromkeys(("type_as", "view_as", "reshape_as", "expand_as", "to.other"), "other"),
+}
+"""Operator → the argument of which it takes the shape, dtype and device only."""
+
+
+def metadata_argument(node: fx.Node) -> fx.Node | None:
+    """The argument of which a node reads no data, if it has one."""
+    target = node.target
+    if not isinstance(target, OpOverload):
+        return None
+    name = _METADATA_ONLY.get(target._opname) or _METADATA_ONLY.get(f"{target._opname}.{target._overloadname}")
+    if name is None:
+        return None
+    index = next((i for i, argument in enumerate(target._schema.arguments) if argument.name == name), None)
+    value = node.kwargs.get(name) if index is None or index >= len(node.args) else node.args[index]
+    return value if isinstance(value, fx.Node) else None
+
+
+def data_arguments(node: fx.Node) -> Iterator[fx.Node]:
+    """The arguments of which a node may read data."""
+    unread = metadata_argument(node)
+    return (argument for argument in node.all_input_nodes if argument is not unread)
+
+
+@dataclass
+class Origin:
+    """What a tensor was computed from: parameters, buffers and constants, or why it is not the same in each call."""
+
+    sources: list[Lifted] = field(default_factory=list)
+    reason: str | None = None
+
+    def names(self) -> list[str]:
+        """The parameters and buffers, as a user would name them."""
+        return [f"the {s.kind.value} {s.fqn}" for s in self.sources if s.kind is not LiftedKind.CONSTANT]
+
+
+def origin_of(node: fx.Node, recorder: Outside, analysis: AliasAnalysis, assigned: Collection[str] = ()) -> Origin:
+    """What the value that `node` has at the end of the run comes from. assigned: buffers that get another value."""
+    walk = _Walk(recorder, analysis, set(assigned))
+    reason = walk.run(node)
+    return Origin([entry for entry in recorder.lifted if entry.node in walk.needed], reason)
+
+
+class _Walk:
+    def __init__(self, recorder: Outside, analysis: AliasAnalysis, assigned: set[str]) -> None:
+        self.analysis = analysis
+        self.lifted = {entry.node: entry for entry in recorder.lifted}
+        self.needed: set[fx.Node] = set()
+        self.changed = {storage_of(e.tensor): e for e in recorder.lifted if storage_of(e.tensor) in analysis.written}
+        self.assigned = {storage_of(e.tensor): e for e in recorder.lifted if e.fqn in assigned}
+        self.writers: dict[Any, list[fx.Node]] = {}
+        for node, roots in analysis.writes.items():
+            for root in roots:
+                self.writers.setdefault(root, []).append(node)
+
+    def run(self, node: fx.Node) -> str | None:
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current in self.needed:
+                continue
+            self.needed.add(current)
+            reason = self._reason_against(current)
+            if reason is not None:
+                return reason
+            todo += data_arguments(current)
+            for root in self.analysis.roots[current]:
+                if isinstance(root, fx.Node):
+                    todo += self.writers.get(root, ())
+        return None
+
+    def _reason_against(self, node: fx.Node) -> str | None:
+        if _varies(node.meta.get("val")):
+            return "its size may vary from call to call"
+        if node.op == "placeholder":
+            entry = self.lifted.get(node)
+            if entry is None:
+                return f"it is computed from the input {node.name}"
+            changed = self.assigned.get(storage_of(entry.tensor))
+            return None if changed is None else f"it is computed from {changed.fqn}, which the program changes"
+        target = node.target
+        if draws(node):
+            return f"it is drawn at random ({target})"
+        is_write = isinstance(target, OpOverload) and node in self.analysis.writes
+        if not is_write and node.op != "get_attr" and not self.analysis.is_pure(node):
+            return f"it is computed by {target}"
+        if is_view(node):
+            return None
+        for root in self.analysis.reads(node):
+            if root in self.changed:
+                return f"it is computed from {self.changed[root].fqn}, which the program changes"
+        return None
+
+
+def _varies(val: Any) -> bool:
+    if isinstance(val, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in val.shape)
+    return isinstance(val, (torch.SymInt, torch.SymFloat, torch.SymBool))

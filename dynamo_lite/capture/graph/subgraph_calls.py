@@ -1,0 +1,129 @@
+"""Higher-order operators: a call whose functions are sub-graphs becomes one node that reads them as attributes.
+
+The functions have been recorded before (subgraphs.py); here the operator runs on FakeTensors, with its own rules for
+what
+comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch.export gives it:
+
+    true_graph_0 = self.true_graph_0
+    cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (x, y))
+    getitem = cond[0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, _pop_mode_temporarily
+from dynamo_lite.capture.errors import CaptureError
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.graph.subgraphs import Level
+    from dynamo_lite.capture.recorder import Recorder
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_GRAD_MODE = "dynamo_lite_grad_mode"
+"""Key of a sub-graph's `meta`: the grad mode that it is entered under (program/regions.py needs it)."""
+
+
+def grad_mode(module: fx.GraphModule) -> bool:
+    """The grad mode that a sub-graph made here is entered under."""
+    return bool(module.meta[_GRAD_MODE])
+
+
+def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Ends the sub-graphs of one call: gives each its output and a free name of this level.
+
+    levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
+    names: the attribute names up to the number, which they share ("true_graph_", "false_graph_"). Returns the modules.
+    """
+    number = next(n for n in count() if not any(f"{name}{n}" in recorder.modules for name in names))
+    modules = []
+    for level, output, name in zip(levels, outputs, names):
+        level.graph.output(output)
+        module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}{number}")
+        module.meta[_GRAD_MODE] = level.grad_enabled
+        recorder.modules[f"{name}{number}"] = module
+        modules.append(module)
+    return modules
+
+
+def add_module(recorder: Recorder, module: fx.GraphModule, name: str) -> fx.GraphModule:
+    """A sub-graph that torch has made itself, under a free name of this level that starts with `name`."""
+    number = next(n for n in count() if f"{name}{n}" not in recorder.modules)
+    module.meta[_GRAD_MODE] = False
+    recorder.modules[f"{name}{number}"] = module
+    return module
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """What runs here makes stand-ins, but no nodes: examples for the arguments of a sub-graph."""
+    with torch._C.DisableTorchFunction(), _pop_mode_temporarily(torch._C.DispatchKey.PreDispatch):
+        yield
+
+
+def record(
+    recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run_on: tuple[Any, ...] | None = None
+) -> Any:
+    """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
+
+    run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
+    Raises CaptureError for a function that is no such module: nobody has traced it.
+    """
+    assert isinstance(op, HigherOrderOperator)
+    fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
+    recorder.torch_function = op
+    node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
+    try:
+        with torch._C.DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+            out = op(*(fakes[0] if run_on is None else run_on), **fakes[1])
+    except CaptureError:
+        raise
+    except Exception as error:
+        raise CaptureError(
+            "higher-order-rejected",
+            f"{op.name()} cannot take this: {error}",
+            "see torch's documentation of it for what its functions may return",
+            {"function": op.name(), "reason": str(error).strip() or type(error).__name__},
+        ) from error
+    node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
+    recorder.bind_result(node, out)
+    return out
+
+
+def _unpacked(leaf: Any) -> Any:
+    """A sub-graph without the wrapper that some operators put around it."""
+    return leaf.fn if isinstance(leaf, FunctionWithNoFreeVars) else leaf
+
+
+def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
+    if isinstance(leaf, fx.GraphModule):
+        name = next((name for name, module in recorder.modules.items() if module is leaf), None)
+        if name is not None:
+            return _attribute(recorder, name)
+    if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *_SYMBOLIC)):
+        raise CaptureError(
+            "higher-order-operator",
+            f"the higher-order operator {op.name()} was given a function that has not been traced",
+            "call the torch function that it belongs to (torch.cond, ...)",
+            {"function": op.name()},
+        )
+    return recorder.lower(leaf)
+
+
+def _attribute(recorder: Recorder, name: str) -> fx.Node:
+    recorder.mark_grad_mode()  # the attribute belongs to the region that its call is in
+    node = recorder.graph.create_node("get_attr", name, (), {}, name=name)
+    context = recorder.context
+    trace = context.stack_trace()
+    if trace is not None:
+        node.meta["stack_trace"] = trace
+    node.meta["nn_module_stack"] = context.module_stack()
+    return node

@@ -1,0 +1,258 @@
+"""Sub-graphs under construction: the graph level that the recorder writes to, and what it takes from the one around it.
+
+A branch of torch.cond, the body of a loop, ... is recorded like a program, into a graph of its own. While that lasts,
+the recorder's `graph`, its map of tensors and its size nodes are those of the inner level. A tensor or a size of the
+level around that an operator inside uses becomes a placeholder inside and an operand of the call outside: closures,
+parameters, buffers and globals need no rule of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.size_nodes import SizeNodes
+from dynamo_lite.capture.graph.subgraph_calls import unrecorded
+from dynamo_lite.capture.graph.tensor_map import TensorMap
+from symbolic_shapes.expressions.expr import Node, Symbol
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.graph.graph_inputs import Outside
+
+_FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
+"""What of the recorder belongs to one level."""
+
+
+@dataclass
+class Level:
+    """One sub-graph. `captured` are the operands: what it takes from around, as (placeholder inside, value outside).
+
+    `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
+    """
+
+    graph: fx.Graph
+    grad_enabled: bool
+    may_mutate: bool
+    arguments: list[fx.Node] = field(default_factory=list)
+    captured: list[tuple[fx.Node, Any]] = field(default_factory=list)
+    modules: dict[str, fx.GraphModule] = field(default_factory=dict)
+    storages: set[int] = field(default_factory=set)
+    own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
+
+    @property
+    def placeholders(self) -> list[fx.Node]:
+        return [*self.arguments, *(node for node, _ in self.captured)]
+
+
+class SubgraphSizes(SizeNodes):
+    """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
+
+    def __init__(self, recorder: Outside, levels: Levels) -> None:
+        assert recorder.env is not None
+        super().__init__(recorder.env, recorder.size_node, recorder.first_size_node)
+        self._levels: Levels = levels
+
+    def _read(self, core: Node) -> fx.Node | None:
+        known = super()._read(core)
+        atom = core.as_atom() if hasattr(core, "as_atom") else None
+        if known is None and isinstance(atom, Symbol) and self._env.core.simplify(core) is core:
+            return self._levels.capture_size(self._env.wrap(core))
+        return known
+
+
+class Levels:
+    """The stack of levels of one recorder; empty while it records the program itself."""
+
+    def __init__(self, recorder: Outside) -> None:
+        self._recorder = recorder
+        self._inner: list[Level] = []
+        self._saved: list[dict[str, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._inner)
+
+    @contextmanager
+    def entered(self, may_mutate: bool = False) -> Iterator[Level]:
+        """Record into a new sub-graph. may_mutate: operators in it may change its operands in place."""
+        recorder = self._recorder
+        enabled = torch.is_grad_enabled()
+        level = Level(fx.Graph(), enabled, may_mutate)
+        self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
+        self._inner.append(level)
+        recorder.graph, recorder.nodes, recorder.modules = level.graph, TensorMap(), level.modules
+        recorder.sizes = None if recorder.env is None else SubgraphSizes(recorder, self)
+        recorder.last_first, recorder.marked_grad, recorder.autocast_nodes = None, enabled, []
+        try:
+            yield level
+            if recorder.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
+                recorder.marked_grad = enabled
+                recorder.marker(torch._C._set_grad_enabled, (enabled,))
+        finally:
+            self._inner.pop()
+            self._restore(self._saved.pop())
+
+    @contextmanager
+    def _around(self, depth: int = 1) -> Iterator[None]:
+        """For a while, the level `depth` further out is the one that is written to."""
+        recorder = self._recorder
+        cut = len(self._inner) - depth
+        inner, saved = self._inner[cut:], self._saved[cut:]
+        now = {name: getattr(recorder, name) for name in _FIELDS}
+        del self._inner[cut:], self._saved[cut:]
+        self._restore(saved[0])
+        try:
+            yield
+        finally:
+            saved[0] = {name: getattr(recorder, name) for name in _FIELDS}
+            self._inner += inner
+            self._saved += saved
+            self._restore(now)
+
+    @contextmanager
+    def outermost(self) -> Iterator[None]:
+        """For a while, write to the program's own graph: its placeholders are there."""
+        if not self._inner:
+            yield
+            return
+        with self._around(len(self._inner)):
+            yield
+
+    def _restore(self, fields: dict[str, Any]) -> None:
+        for name, value in fields.items():
+            setattr(self._recorder, name, value)
+
+    def capture(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a tensor of the level around, now an operand of this one."""
+        recorder = self._recorder
+        with self._around():
+            fake = recorder.lift(tensor)
+            name = recorder.node_of(fake).name
+        if fake not in recorder.nodes:
+            node = self._placeholder(name)
+            self._inner[-1].captured.append((node, fake))
+            self._inner[-1].storages.add(storage_key(fake))
+            recorder.bind(fake, node)
+            recorder.keep.append(fake)
+            self._add_sizes(node, fake)
+        return fake
+
+    def capture_size(self, value: Any) -> fx.Node:
+        """The placeholder for a symbolic size of the level around."""
+        with self._around():
+            outside = self._recorder.lower_symbolic(value)
+        node = self._placeholder(outside.name)
+        node.meta["val"] = value
+        self._inner[-1].captured.append((node, value))
+        return node
+
+    def argument(self, value: Any, name: str) -> Any:
+        """A placeholder for an argument of its own (a FakeTensor or a symbolic number)."""
+        level, recorder = self._inner[-1], self._recorder
+        node = self._placeholder(name)
+        level.arguments.append(node)
+        if isinstance(value, torch.Tensor):
+            recorder.bind(value, node)
+            recorder.keep.append(value)
+            level.storages.add(storage_key(value))
+            level.own_storages.add(storage_key(value))
+            self._add_sizes(node, value)
+        else:
+            node.meta["val"] = value
+            if recorder.sizes is not None and not isinstance(value, (int, float)):
+                recorder.sizes.add_value(node, value)
+        return value
+
+    def _add_sizes(self, node: fx.Node, tensor: torch.Tensor) -> None:
+        recorder = self._recorder
+        recorder.last_first = self._inner[-1].placeholders[-1]
+        if recorder.sizes is not None and tensor._has_symbolic_sizes_strides:
+            recorder.sizes.add_tensor(node, tensor, first=True)
+
+    def _placeholder(self, name: str) -> fx.Node:
+        placeholders = self._inner[-1].placeholders
+        return add_placeholder(self._inner[-1].graph, name, placeholders[-1] if placeholders else None)
+
+    def changes_operand(self, tensor: torch.Tensor) -> bool:
+        """Whether writing to `tensor` changes what this sub-graph, or one around it, was given and must not change."""
+        key = storage_key(tensor)
+        return any(key in (level.own_storages if level.may_mutate else level.storages) for level in self._inner)
+
+
+def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Node:
+    """A placeholder behind `after`, or first; named `name` unless that is taken."""
+    with graph.inserting_after(after if after is not None else graph._root):
+        node = graph.create_node("placeholder", name, (), {}, name=name)
+    node.target = node.name
+    return node
+
+
+def operands_of(recorder: Outside, levels: Sequence[Level]) -> list[Any]:
+    """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
+
+    torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError
+    where the sub-graphs may change what they share.
+    """
+    operands = align(levels)
+    taken: set[int] = set()
+    for index, value in enumerate(operands):
+        if not isinstance(value, torch.Tensor):
+            continue
+        key = storage_key(value)
+        if key in taken:
+            if any(level.may_mutate and changes_in_place(level.graph) for level in levels):
+                raise CaptureError(
+                    "subgraph-alias",
+                    "two operands of a control-flow operator share memory that it changes",
+                    "give it clones",
+                    {"operator": "a control-flow operator", "what": "a view of an operand that it changes"},
+                )
+            with unrecorded():
+                copy = torch.ops.aten.clone.default(value)
+            operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
+        taken.add(key)
+    return operands
+
+
+def changes_in_place(graph: fx.Graph) -> bool:
+    """Whether an operator of the graph writes to one of its arguments."""
+    schemas = (getattr(node.target, "_schema", None) for node in graph.nodes)
+    return any(schema is not None and schema.is_mutable for schema in schemas)
+
+
+def align(levels: Sequence[Level]) -> list[Any]:
+    """Gives sub-graphs of one call the same operands in the same order. Returns them, as values of the level around."""
+    operands: dict[Any, tuple[str, Any]] = {}
+    for level in levels:
+        for node, value in level.captured:
+            operands.setdefault(_key(value), (str(node.target), value))
+    for level in levels:
+        own = {_key(value): node for node, value in level.captured}
+        last: fx.Node = level.arguments[-1] if level.arguments else level.graph._root
+        ordered = []
+        for key, (name, value) in operands.items():
+            if key in own:
+                node = own[key]
+            else:
+                node = add_placeholder(level.graph, name, None)
+                node.meta.update(_meta(levels, key))
+            last.append(node)
+            last = node
+            ordered.append((node, value))
+        level.captured = ordered
+    return [value for _, value in operands.values()]
+
+
+def _key(value: Any) -> Any:
+    return id(value) if isinstance(value, torch.Tensor) else value.node
+
+
+def _meta(levels: Sequence[Level], key: Any) -> dict[str, Any]:
+    found = next(node for level in levels for node, value in level.captured if _key(value) == key)
+    return {name: found.meta[name] for name in ("val", "tensor_meta") if name in found.meta}

@@ -1,0 +1,242 @@
+"""Nodes, written one after another: the graph of one level, and which node holds a tensor's or a size's value."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
+from dynamo_lite.capture.context import NodeContext
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes.fake_tensors import StandIns
+from dynamo_lite.capture.fakes.wrapper_subclasses import InnerTensors
+from dynamo_lite.capture.graph.names import rename_placeholder
+from dynamo_lite.capture.graph.size_nodes import SizeNodes
+from dynamo_lite.capture.graph.tensor_map import TensorMap
+from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_node.sym_node import SymNode
+
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+class GraphWriter:
+    """Writes nodes into `graph`, with the metadata that torch.export gives them.
+
+    What belongs to one level (subgraphs.py swaps it for a sub-graph): `graph`, `nodes`, `sizes`, `last_first`,
+    `modules`,
+    `marked_grad`, `autocast_nodes`.
+    """
+
+    def __init__(self, fake_mode: FakeTensorMode, context: NodeContext) -> None:
+        self.fake_mode = fake_mode
+        env = fake_mode.shape_env
+        self.env = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
+        self.context = context
+        self.graph = fx.Graph()
+        self.nodes = TensorMap()
+        self.sizes: SizeNodes | None = (
+            None if self.env is None else SizeNodes(self.env, self.size_node, self.first_size_node)
+        )
+        self.last_first: fx.Node | None = None  # the last node of the graph's head: placeholders, sizes of inputs
+        self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
+        self.autocast_nodes: list[fx.Node] = []
+        self.marked_grad = torch.is_grad_enabled()  # the grad mode that the last node is under
+        # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
+        self.around_function: bool | None = None
+        self.memory = (
+            static_cache.Memory.ALL
+        )  # whether operators' results are taken from static_cache.py where it knows them
+        self.torch_function: Any = None
+        self.stand_ins = StandIns(fake_mode)
+        self.inner_tensors = InnerTensors()
+        self.keep: list[Any] = []  # what identity is taken of must stay alive
+        self._function_counts: dict[Any, int] = {}
+
+    def placeholder(self, name: str, after: fx.Node | None = None) -> fx.Node:
+        if after is None:
+            node = self.graph.create_node("placeholder", name, (), {}, name=name)
+        else:
+            with self.graph.inserting_after(after):
+                node = self.graph.create_node("placeholder", name, (), {}, name=name)
+        rename_placeholder(node, name)  # fx renames what shadows a builtin ("input"); torch.export does not
+        return node
+
+    def call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
+        self.mark_grad_mode()
+        return self._call_node(func, args, kwargs, name)
+
+    def head_node(self, func: Any, args: tuple[Any, ...], name: str) -> fx.Node:
+        """A call behind the placeholders (and the earlier ones of its kind): outside of all regions and submodules."""
+        after = self.last_first or next(n for n in reversed(self.graph.nodes) if n.op == "placeholder")
+        with self.graph.inserting_after(after):
+            self.last_first = node = self._call_node(func, args, {}, name)
+        # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
+        in_root(node)
+        return node
+
+    def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
+        node = self.graph.create_node("call_function", func, args, kwargs, name=name)
+        meta = node.meta
+        context = self.context
+        trace = context.stack_trace()
+        if trace is not None:
+            meta["stack_trace"] = trace
+        meta["nn_module_stack"] = context.module_stack()
+        source = context.source_fn_stack()
+        if source:
+            meta["source_fn_stack"] = source
+        meta["torch_fn"] = context.torch_fn() or self._torch_fn(func)
+        return node
+
+    def _torch_fn(self, func: Any) -> tuple[str, str]:
+        function = self.torch_function or func
+        count = self._function_counts[function] = self._function_counts.get(function, 0) + 1
+        name = getattr(function, "__name__", str(function))
+        return (f"{name}_{count}", f"{type(function).__name__}.{name}")
+
+    def mark_grad_mode(self) -> None:
+        """A border of a region, if gradients have been switched since the last node: by the program, or in C++."""
+        enabled = torch.is_grad_enabled() if self.around_function is None else self.around_function
+        if enabled is not self.marked_grad:
+            self.marked_grad = enabled
+            self.marker(torch._C._set_grad_enabled, (enabled,))
+
+    def marker(self, func: Callable[..., Any], args: tuple[Any, ...]) -> fx.Node:
+        """A node for what is no operator: the borders of no_grad and autocast regions (regions.py outlines them)."""
+        node = self.call_node(func, args, {}, func.__name__.lstrip("_"))
+        node.meta["val"] = None
+        return node
+
+    def record(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+        self.bind_result(self.call_node(func, args, kwargs, func.overloadpacket.__name__), out)
+        return out
+
+    def bind_result(self, node: fx.Node, out: Any) -> None:
+        """Says that `node` is the call that gave `out`: a stand-in, several, a size, or a constant of the program."""
+        if isinstance(out, torch.Tensor):
+            self.bind(out, node)
+        elif isinstance(out, (tuple, list)):
+            self.bind_each(out, node)
+        else:
+            node.meta["val"] = out
+            if isinstance(out, SYMBOLIC) and self.sizes is not None:
+                self.sizes.add_value(node, out)
+        if self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self.bind_unbacked(node, out)
+
+    def bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
+        """Says that `node` holds the value of `tensor`, a stand-in."""
+        if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor):
+            with self.context.natively():
+                self._bind(tensor, node)
+                self.inner_tensors.add(tensor, node)
+            return
+        self._bind(tensor, node)
+
+    def _bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
+        snapshot = self.stand_ins.input_snapshot if node.op == "placeholder" else self.stand_ins.snapshot
+        node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
+        self.nodes[tensor] = node
+        if self.memory is static_cache.Memory.AUTOGRAD and not tensor.is_leaf:
+            self.keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
+        if self.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self.sizes.add_tensor(node, tensor)
+
+    def bind_each(self, out: Sequence[Any], node: fx.Node) -> None:
+        values = []
+        for index, item in enumerate(out):
+            if isinstance(item, torch.Tensor):
+                element = self.call_node(operator.getitem, (node, index), {}, "getitem")
+                self.bind(item, element)
+                values.append(element.meta["val"])
+            elif isinstance(item, (tuple, list)):
+                element = self.call_node(operator.getitem, (node, index), {}, "getitem")
+                self.bind_each(item, element)
+                values.append(element.meta["val"])
+            elif isinstance(item, SYMBOLIC) and self.sizes is not None:
+                element = self.call_node(operator.getitem, (node, index), {}, "getitem")
+                element.meta["val"] = item
+                self.sizes.add_value(element, item)
+                values.append(item)
+            else:
+                values.append(item)
+        node.meta["val"] = tuple(values) if isinstance(out, tuple) else values
+
+    def bind_unbacked(self, node: fx.Node, out: Any) -> None:
+        """Notes where the symbols that this operator made are in its result (`unbacked_bindings`, as torch does)."""
+        assert self.env is not None and self.sizes is not None
+        pending = self.env.pending_fresh_unbacked_symbols
+        bindings = unbacked_bindings(self.env, {*pending}, out)
+        pending.clear()
+        if bindings:
+            node.meta["unbacked_bindings"] = bindings
+
+    def lower(self, arg: Any) -> Any:
+        """An argument as fx takes it: tensors as nodes, sizes as nodes (or numbers, where they are constant)."""
+        if isinstance(arg, torch.Tensor):
+            return self.nodes.get(arg)
+        if type(arg) is list or type(arg) is tuple:
+            return type(arg)(self.lower(a) for a in arg)
+        if isinstance(arg, SYMBOLIC):
+            return self.lower_symbolic(arg)
+        _refuse(arg)
+        return arg
+
+    def lower_symbolic(self, value: Any) -> Any:
+        """A SymInt, SymFloat or SymBool as an argument: the node that computes it, or its value if it is constant."""
+        if self.sizes is not None and isinstance(value.node, SymNode):
+            return self.sizes.of(value)
+        constant = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
+        if constant is None:
+            raise CaptureError(
+                "symbolic-size",
+                f"the size {value} is a symbol of the FakeTensorMode that the inputs live in",
+                "give real or meta tensors, and say which sizes are dynamic by dynamic_shapes",
+            )
+        return constant
+
+    def size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
+        """A node that computes a size, here."""
+        node = self.call_node(function, args, {}, _size_name(function))
+        node.meta["val"] = val
+        return node
+
+    def first_size_node(self, function: Any, args: tuple[Any, ...], val: Any) -> fx.Node:
+        """A node that reads a size of an input: behind the placeholders."""
+        node = self.head_node(function, args, _size_name(function))
+        node.meta["val"] = val
+        return node
+
+
+def _size_name(function: Any) -> str:
+    name = function.overloadpacket.__name__ + "_int" if isinstance(function, OpOverload) else function.__name__
+    return str(name.strip("_"))
+
+
+def in_root(node: fx.Node) -> None:
+    """Says that `node` belongs to the root module, whichever module was being called."""
+    stack = node.meta.get("nn_module_stack", {})
+    node.meta["nn_module_stack"] = {key: entry for key, entry in stack.items() if key == "L__self__"}
+
+
+def _refuse(arg: Any) -> None:
+    """Refuses an argument that a program cannot hold."""
+    if isinstance(arg, torch.Generator):
+        raise CaptureError(
+            "generator-argument",
+            "an operator is given a torch.Generator, whose state a program cannot carry",
+            "leave `generator` out: the program then draws from the default generator",
+        )
+    if isinstance(arg, torch.ScriptObject) and not arg._type().qualified_name().endswith("._RecordFunction"):
+        raise CaptureError(
+            "script-object",
+            f"an operator is given a {arg._type().qualified_name()}, an object of C++ that a program cannot hold",
+            "give the operator tensors, or make the call a custom operator that makes the object itself",
+            {"kind": str(arg._type().qualified_name()).removeprefix("__torch__.")},
+        )

@@ -1,0 +1,69 @@
+"""Parameters that autocast has cast and keeps: the one case where its cache shows.
+
+Within the outermost autocast region eager casts a float32 leaf that has requires_grad once, and uses the cast until
+the region ends (cached_cast in aten/src/ATen/autocast_mode.cpp), whatever happens to the leaf. The recorded program
+casts at each use, which is the same unless the leaf is changed in between, or an inner region has another dtype.
+Checked with torch 2.13.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+
+
+class AutocastCache:
+    """What eager's cache holds in one outermost region: the stand-ins of leaves."""
+
+    def __init__(self) -> None:
+        self._cast: dict[int, tuple[torch.Tensor, torch.dtype]] = {}
+        self._changed: set[int] = set()
+
+    def check(self, func: OpOverload, args: Sequence[Any], written: Iterator[torch.Tensor]) -> None:
+        """`func` is about to run. Raises CaptureError where eager would use a cast of an older value."""
+        if casts(func) and torch.is_autocast_cache_enabled():
+            for tensor in filter(_is_cached, _tensors(args)):
+                dtype = torch.get_autocast_dtype(tensor.device.type)
+                _, first = self._cast.setdefault(id(tensor), (tensor, dtype))
+                if id(tensor) in self._changed or first is not dtype:
+                    raise _refusal(func, "an older value" if first is dtype else f"another dtype, {first}")
+        for tensor in written:
+            key = storage_key(tensor)
+            self._changed.update(id(leaf) for leaf, _ in self._cast.values() if storage_key(leaf) == key)
+
+
+def _refusal(func: OpOverload, what: str) -> CaptureError:
+    return CaptureError(
+        "autocast-cache",
+        f"{func} uses a parameter of which autocast keeps a cast of {what}",
+        "do so in an autocast region of its own, or give autocast cache_enabled=False",
+        {"function": str(func), "what": what},
+    )
+
+
+@cache
+def casts(func: OpOverload) -> bool:
+    """Whether autocast may cast arguments of `func`, or of an operator that it consists of."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    return any(has_kernel(func.name(), key) for key in ("AutocastCPU", "AutocastCUDA")) or bool(func._can_decompose())
+
+
+def _is_cached(tensor: torch.Tensor) -> bool:
+    if not (tensor.requires_grad and tensor.is_leaf and tensor.dtype is torch.float32):
+        return False
+    return torch.is_autocast_enabled(tensor.device.type)
+
+
+def _tensors(args: Sequence[Any]) -> Iterator[torch.Tensor]:
+    for arg in args:
+        if isinstance(arg, torch.Tensor):
+            yield arg
+        elif type(arg) is list or type(arg) is tuple:
+            yield from (part for part in arg if isinstance(part, torch.Tensor))

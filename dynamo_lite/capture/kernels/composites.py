@@ -1,0 +1,109 @@
+"""Composite operators that ask about symbolic sizes in C++, by the operators that they consist of.
+
+at::reshape finds out whether it is a view by comparing sizes and strides one by one; each comparison of symbols calls
+back into Python, and may become a fact that the program does not depend on. Here algebra decides, where it can.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.kernels import shape_rules
+from symbolic_shapes.torch_env import view_kernel
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+MISS = object()
+"""Run the operator as it is."""
+
+
+def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of an operator on a tensor with symbolic sizes; MISS if there is no rule, or it does not apply."""
+    if func in BY_DATA:
+        return BY_DATA[func](env, *args, **kwargs)
+    rule = RULES.get(func)
+    if not args or not _is_symbolic(args):
+        return MISS
+    if rule is not None:
+        result = rule(env, *args, **kwargs)
+    elif torch.Tag.pointwise in func.tags and not func._schema.is_mutable:
+        result = shape_rules.pointwise(env, func, args, kwargs)
+    else:
+        return MISS
+    return MISS if result is None else result
+
+
+def _is_symbolic(args: Sequence[Any]) -> bool:
+    for arg in args:
+        for value in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if isinstance(value, torch.SymInt):
+                return True
+            if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
+                return True
+    return False
+
+
+def _reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
+    return view_kernel.reshape(env, tensor, shape)
+
+
+def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor | None:
+    start, end = (dim + tensor.dim() if dim < 0 else dim for dim in (start_dim, end_dim))
+    if not 0 <= start < end < tensor.dim():
+        return None  # nothing to do, or an error
+    shape = tensor.shape
+    return view_kernel.reshape(env, tensor, [*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]])
+
+
+def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
+    """bool(tensor): how many elements there are decides whether that is an error (ATen/native/TensorProperties).
+
+    Raises RuntimeError for none and for several, as eager does; the answer for one is the data's.
+    """
+    count = math.prod(tensor.shape)
+    if count == 0:
+        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+    if count != 1:
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return torch.ops.aten.is_nonzero.default(tensor.as_strided((), ()))
+
+
+def _pack_padded_sequence(
+    env: TorchShapeEnv, sequences: torch.Tensor, lengths: torch.Tensor, batch_first: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(the steps of all sequences one after the other, how many sequences each step has): lengths say how many.
+
+    torch's own rule (2.13, fake_impls.py) gives the padded number of steps, and batch sizes in floats.
+    """
+    steps, longest = env.create_unbacked_symint(), env.create_unbacked_symint()
+    for size in (steps, longest):
+        env._constrain_range_for_size(size.node.expr)
+    packed = sequences.new_empty((steps, *sequences.shape[2:]))
+    return packed, torch.empty((longest,), dtype=torch.int64)
+
+
+BY_DATA: dict[Any, Callable[..., Any]] = {torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence}
+"""Operators whose results have sizes that only run time knows, where torch's rule is wrong."""
+
+BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.default})
+"""Operators that ask for data within: recorded as what they consist of, so that the graph has the values."""
+
+RULES: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten.is_nonzero.default: _is_nonzero,
+    torch.ops.aten.reshape.default: _reshape,
+    torch.ops.aten.flatten.using_ints: _flatten,
+    torch.ops.aten.linear.default: shape_rules.linear,
+    torch.ops.aten.matmul.default: shape_rules.matmul,
+    torch.ops.aten.scaled_dot_product_attention.default: shape_rules.attention,
+    torch.ops.aten.layer_norm.default: shape_rules.layer_norm,
+    torch.ops.aten.lstm.input: shape_rules.recurrent,
+    torch.ops.aten.gru.input: shape_rules.recurrent,
+    torch.ops.aten.rnn_tanh.input: shape_rules.recurrent,
+    torch.ops.aten.rnn_relu.input: shape_rules.recurrent,
+    torch.ops.aten.conv1d.default: shape_rules.convolution,
+    torch.ops.aten.conv2d.default: shape_rules.convolution,
+    torch.ops.aten.conv3d.default: shape_rules.convolution,
+}

@@ -1,0 +1,83 @@
+"""What the program has found out about the memory layout of tensors: its answers hold for the example's inputs only.
+
+The program asks (`x.stride()`), or it does something whose outcome depends on layout: `x.contiguous()` is x itself or a
+copy. As long as only the values are used, both are right. Whether the two are one object, or share memory that is
+written or returned, is a question about layout as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_node.layout import QUESTIONS
+
+aten = torch.ops.aten
+
+ANSWERED: Mapping[Any, str] = MappingProxyType({
+    aten.is_contiguous.default: "contiguity", aten.is_contiguous.memory_format: "strides",
+    aten.is_non_overlapping_and_dense.default: "strides", aten.is_strides_like_format.default: "strides",
+    aten.stride.default: "strides", aten.stride.int: "strides", aten.sym_stride.default: "strides",
+    aten.sym_stride.int: "strides", aten.storage_offset.default: "offset", aten.sym_storage_offset.default: "offset",
+})  # fmt: skip
+"""Operators that answer a question about layout with a number, and what they ask."""
+
+COPIES_OR_VIEWS = frozenset({
+    aten.reshape.default, aten.flatten.using_ints, aten.ravel.default, aten.reshape_as.default,
+    aten.contiguous.default,
+})  # fmt: skip
+"""Operators whose result is a view of their argument, or a copy, as the argument lies in memory."""
+
+
+class LayoutQuestions:
+    """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right."""
+
+    def __init__(self, env: TorchShapeEnv | None) -> None:
+        self._env = env
+        self.asked: set[str] = set()
+        self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
+        self._kept: list[Any] = []  # that memory, so that no other gets its key
+        self._inputs: frozenset[int] = frozenset()
+
+    def expect(self, inputs: Iterable[Any]) -> None:
+        """Says what the inputs of the program are."""
+        strided = (x for x in inputs if isinstance(x, FakeTensor) and x.layout is torch.strided)
+        self._inputs = frozenset(map(storage_key, strided))
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor shows an input's memory, which the caller sees."""
+        return tensor.layout is torch.strided and storage_key(tensor) in self._inputs
+
+    def depends(self, tensor: Any, result: Any, question: str) -> None:
+        """Whether `result` shares the memory of `tensor` depends on layout."""
+        if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
+            return
+        exact = self._env is not None and tensor._has_symbolic_sizes_strides
+        opened = _Open(question, (tuple(tensor.shape), tuple(tensor.stride())) if exact else None)
+        self._kept += (tensor.untyped_storage(), result.untyped_storage())
+        for key in {storage_key(tensor), storage_key(result)}:
+            self._open.setdefault(key, []).append(opened)
+
+    def matters(self, tensor: Any) -> None:
+        """The tensor is written, returned, or compared with another one by identity."""
+        if self._open and isinstance(tensor, FakeTensor) and tensor.layout is torch.strided:
+            for opened in self._open.pop(storage_key(tensor), ()):
+                self.asked.add(opened.question)
+                if self._env is not None and opened.layout is not None:  # the kernel's answer was for large sizes
+                    sizes, strides = ([self._env.unwrap(n) for n in part] for part in opened.layout)
+                    question = QUESTIONS["is_contiguous"](sizes, strides)
+                    if self._env.hint_of(question) is not None:  # else only run time knows, as in the kernel
+                        with self._env.exactly():
+                            bool(self._env.wrap(question))
+
+
+class _Open(NamedTuple):
+    question: str
+    layout: tuple[tuple[Any, ...], tuple[Any, ...]] | None
+    """Sizes and strides, if they vary."""

@@ -1,0 +1,296 @@
+"""Operators whose results have simple sizes, though torch's kernels decide on sizes on the way to them.
+
+A recurrent layer is unrolled by its decomposition, which fixes the number of steps; a convolution chooses its backend
+by the batch's size. Neither matters for what a program records: one node, and the metadata of its result. The rules
+here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
+is a symbol (composites.py); what they do not cover is left to torch.
+
+Sources: aten/src/ATen/native/RNN.cpp, aten/src/ATen/native/Convolution.cpp and ConvUtils.h (torch 2.13.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.fakes import static_cache
+from symbolic_shapes.expressions.relations import eq, ge
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_env.view_kernel import contiguous_strides
+
+aten = torch.ops.aten
+
+
+def recurrent(
+    env: TorchShapeEnv, input: torch.Tensor, hx: Any, params: Sequence[torch.Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool, batch_first: bool,
+) -> tuple[torch.Tensor, ...] | None:  # fmt: skip
+    """aten.lstm.input, gru.input, rnn_tanh.input, rnn_relu.input on (time, batch, features), or batch first.
+
+    Returns (output, last state) or, for an LSTM, (output, last hidden state, last cell state).
+    """
+    states = [hx] if isinstance(hx, torch.Tensor) else [*hx]
+    given = [input, *states, *params]
+    if not _are_plain(given) or input.dim() != 3 or any(state.dim() != 3 for state in states):
+        return None
+    batch, time = (input.shape[0], input.shape[1]) if batch_first else (input.shape[1], input.shape[0])
+    demands = [ge(env.unwrap(time), 1)]
+    demands += [eq(env.unwrap(state.shape[1]), env.unwrap(batch)) for state in states]
+    if not all(env.expect_true(demand) for demand in demands):
+        return None
+    features = states[0].shape[2] * (2 if bidirectional else 1)
+    output = _new([time, batch, features], input, given)
+    if batch_first:
+        output = output.transpose(0, 1)
+    return (output, *(_new(state.shape, state, given) for state in states))
+
+
+def convolution(
+    env: TorchShapeEnv, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None, stride: Any = 1,
+    padding: Any = 0, dilation: Any = 1, groups: int = 1,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.conv1d, conv2d and conv3d (default overloads) on a batch, with channels first or last as on the example."""
+    given = [t for t in (input, weight, bias) if t is not None]
+    space = weight.dim() - 2
+    if not _are_plain(given) or input.dim() != weight.dim() or isinstance(padding, str):
+        return None
+    strides, pads, dilations = (_spread(value, space) for value in (stride, padding, dilation))
+    if None in (strides, pads, dilations):
+        return None
+    sizes = [input.shape[0], weight.shape[0]]
+    demands = [eq(env.unwrap(input.shape[1]), env.unwrap(weight.shape[1]) * groups)]
+    for size, kernel, step, pad, spread in zip(input.shape[2:], weight.shape[2:], strides, pads, dilations):  # type: ignore[arg-type]
+        room = size + 2 * pad - (spread * (kernel - 1) + 1)
+        demands.append(ge(env.unwrap(room), 0))
+        sizes.append(room // step + 1)
+    order: tuple[int, ...] | None = tuple(range(space + 2))
+    if not all(_is_contiguous(env, t) for t in (input, weight)):
+        options = (bias, strides, pads, dilations, groups)
+        channels_last = (0, *range(2, space + 2), 1)
+        order = _order(env, _CONVOLUTIONS[space], (input, weight, *options), {}, (order, channels_last))
+    if order is None or not all(env.expect_true(demand) for demand in demands):
+        return None
+    return _new_in_order(sizes, order, input, given)
+
+
+_CONVOLUTIONS = {1: aten.conv1d.default, 2: aten.conv2d.default, 3: aten.conv3d.default}
+
+
+def linear(
+    env: TorchShapeEnv, input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor | None:
+    """aten.linear with a matrix of weights; the result is contiguous, whatever the input's strides."""
+    given = [t for t in (input, weight, bias) if t is not None]
+    if not _are_plain(given) or input.dim() < 2 or weight.dim() != 2:
+        return None
+    if not env.expect_true(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
+        return None
+    return _new([*input.shape[:-1], weight.shape[0]], input, given)
+
+
+def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
+    """aten.matmul of batches of matrices, or of one batch with a matrix: the result is contiguous."""
+    if not _are_plain([left, right]) or left.dim() < 3 or right.dim() < 2:
+        return None
+    batch = broadcast(env, [left.shape[:-2], right.shape[:-2]])
+    if batch is None or not env.expect_true(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
+        return None
+    return _new([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
+
+
+def attention(
+    env: TorchShapeEnv, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *,
+    scale: float | None = None, enable_gqa: bool = False,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.scaled_dot_product_attention on (batch, heads, length, width).
+
+    It is laid out as the kernel that torch picks does it: contiguous, or as (batch, length, heads, width).
+    """
+    given = [query, key, value, *([] if attn_mask is None else [attn_mask])]
+    if enable_gqa or not _are_plain([query, key, value]) or any(t.dim() != 4 for t in given):
+        return None
+    batch, heads, length, width = query.shape
+    same = [(key.shape[0], batch), (value.shape[0], batch), (key.shape[1], heads), (value.shape[1], heads),
+            (key.shape[3], width), (value.shape[2], key.shape[2])]  # fmt: skip
+    if attn_mask is not None:
+        target = [batch, heads, length, key.shape[2]]
+        same += [(a, b) for a, b in zip(attn_mask.shape, target) if not (type(a) is int and a == 1)]
+    options = (*given, *[None] * (4 - len(given)), dropout_p, is_causal)
+    sdpa = aten.scaled_dot_product_attention.default
+    order = _order(env, sdpa, options, {"scale": scale}, ((0, 1, 2, 3), (0, 2, 1, 3)))
+    if order is None or not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
+        return None
+    return _new_in_order([batch, heads, length, value.shape[3]], order, query, given)
+
+
+_Order = tuple[int, ...]
+_orders: dict[Any, _Order | None] = {}
+
+
+def _order(
+    env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: dict[str, Any], orders: Sequence[Any]
+) -> _Order | None:
+    """In which of some orders of dimensions, from the outermost, the result lies in memory on the example's sizes.
+
+    None if in none of them, or if the example does not tell them apart.
+    """
+    shown = [_example(env, a) if isinstance(a, torch.Tensor) else a for a in args]
+    if any(a is not None and b is None for a, b in zip(args, shown)):
+        return None
+    key = static_cache.key_of(func, shown, kwargs)
+    if key is None or (key, *orders) not in _orders:
+        out = func(*shown, **kwargs)
+        fitting = [order for order in orders if out.stride() == _strides(out.shape, order)]
+        found = fitting[0] if len(fitting) == 1 else None
+        if key is None:
+            return found
+        _orders[key, *orders] = found
+    return _orders[key, *orders]
+
+
+def _strides(shape: Sequence[int], order: _Order) -> _Order:
+    """The strides of a tensor that lies in memory without gaps, its dimensions in this order."""
+    strides, step = [0] * len(shape), 1
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= max(shape[dimension], 1)
+    return tuple(strides)
+
+
+def _example(env: TorchShapeEnv, tensor: torch.Tensor) -> torch.Tensor | None:
+    """A stand-in with the example's sizes and strides; None for sizes that no example has."""
+    sizes = [size if type(size) is int else env.hint_of(env.unwrap(size)) for size in tensor.shape]
+    strides = [stride if type(stride) is int else env.hint_of(env.unwrap(stride)) for stride in tensor.stride()]
+    if None in sizes or None in strides:
+        return None
+    made = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device)
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def layer_norm(
+    env: TorchShapeEnv, input: torch.Tensor, normalized_shape: Sequence[Any], weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None, eps: float = 1e-5, cudnn_enable: bool = True,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.layer_norm: a contiguous tensor of the input's sizes."""
+    given = [t for t in (input, weight, bias) if t is not None]
+    count = len(normalized_shape)
+    if not _are_plain(given) or not 0 < count <= input.dim():
+        return None
+    sizes = [tuple(normalized_shape), *(tuple(t.shape) for t in given[1:])]
+    tail = tuple(input.shape[-count:])
+    if any(len(size) != count for size in sizes):
+        return None
+    pairs = [(a, b) for size in sizes for a, b in zip(size, tail)]
+    if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
+        return None
+    return _new(input.shape, input, given)
+
+
+def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
+    """An operator that works element by element, on contiguous tensors: broadcast sizes, contiguous."""
+    values = (*args, *kwargs.values())
+    tensors = [a for a in values if isinstance(a, torch.Tensor)]
+    if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in values):
+        return None
+    if any(type(t) is not FakeTensor or t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
+        return None
+    if any(t.device != tensors[0].device for t in tensors) or not all(_is_contiguous(env, t) for t in tensors):
+        return None
+    sizes = broadcast(env, [t.shape for t in tensors])
+    dtype = None if sizes is None else _dtype_of(func, args, kwargs)
+    if sizes is None or dtype is None:
+        return None
+    learns = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
+    return _new(sizes, tensors[0], learns, dtype)
+
+
+def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
+    """The dtype of the result: that of the same call on tensors of one element. None if it has more than one result."""
+    key = (func, *map(_dtype_key, args), *((name, _dtype_key(value)) for name, value in kwargs.items()),
+           torch.get_default_dtype())  # fmt: skip
+    if key not in _dtypes:
+        with torch.no_grad():
+            out = func(*map(_one_element, args), **{name: _one_element(value) for name, value in kwargs.items()})
+        _dtypes[key] = out.dtype if isinstance(out, torch.Tensor) else None
+    return _dtypes[key]
+
+
+_dtypes: dict[Any, torch.dtype | None] = {}
+
+
+def _dtype_key(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, value.device, value.dim() == 0)
+    return (type(value), repr(value)) if isinstance(value, (float, complex)) else (type(value), _one_element(value))
+
+
+def _one_element(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return torch.empty(() if value.dim() == 0 else (1,), dtype=value.dtype, device=value.device)
+    return 1 if isinstance(value, torch.SymInt) else value
+
+
+def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] | None:
+    """The common shape; sizes that are not plainly 1 are demanded to be equal. None where the example has others."""
+    result: list[Any] = []
+    for position in range(max(map(len, shapes)), 0, -1):
+        found: Any = 1
+        for shape in shapes:
+            size = shape[-position] if position <= len(shape) else 1
+            if type(size) is int and size == 1:
+                continue
+            if type(found) is int and found == 1:
+                found = size
+            elif env.unwrap(size) is not env.unwrap(found):
+                a, b = env.unwrap(size), env.unwrap(found)
+                # Unbacked sizes, and a 1 in the example, are torch's to decide.
+                if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.expect_true(eq(a, b)):
+                    return None
+        result.append(found)
+    return result
+
+
+def _spread(value: Any, count: int) -> list[int] | None:
+    values = [value] if isinstance(value, int) else [*value]
+    if not all(type(v) is int for v in values) or len(values) not in (1, count):
+        return None
+    return values * count if len(values) == 1 else values
+
+
+def _are_plain(tensors: Sequence[Any]) -> bool:
+    """FakeTensors of one floating-point dtype on one device, strided; no autocast, which would change the dtype."""
+    first = tensors[0]
+    return not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) and all(
+        type(t) is FakeTensor
+        and t.layout is torch.strided
+        and t.dtype is first.dtype
+        and t.dtype.is_floating_point
+        and t.device == first.device
+        for t in tensors
+    )
+
+
+def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
+    sizes = [env.node_of(size).current() for size in tensor.shape]
+    return [env.node_of(stride).current() for stride in tensor.stride()] == contiguous_strides(sizes)
+
+
+def _new_in_order(
+    sizes: Sequence[Any], order: _Order, like: torch.Tensor, given: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    """A result that lies in memory without gaps, its dimensions in this order."""
+    made = _new([sizes[dimension] for dimension in order], like, given)
+    return made if order == tuple(range(len(order))) else made.permute([order.index(d) for d in range(len(order))])
+
+
+def _new(
+    sizes: Sequence[Any], like: torch.Tensor, given: Sequence[torch.Tensor], dtype: torch.dtype | None = None
+) -> torch.Tensor:
+    """A contiguous result that depends on `given`."""
+    made = aten.empty.memory_format(sizes, dtype=dtype or like.dtype, device=like.device)
+    learns = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+    return static_cache.with_history(made, learns, given, None, False)

@@ -1,0 +1,171 @@
+"""explain(): everything that stands between a module and its export, in one go.
+
+`export` stops at the first problem. `explain` goes on where a safe continuation exists (for the search, not for a
+program): a question about data is answered for the example, an effect is dropped, a call that cannot be looked into is
+made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from dynamo_lite import exporter
+from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
+from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
+from dynamo_lite.program import flatten_inputs
+from dynamo_lite.program.shapes.dynamic_shapes import read_call
+from dynamo_lite.run import Run, traced
+from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects.record import Effect, Verdict
+
+
+@dataclass
+class Explanation:
+    """What `explain` found. True if there is nothing to fix: export takes the program as it stands.
+
+    Attributes:
+        problems: what export would refuse, in the order of the run, each with its fix and how the search went on.
+        effects: what the program changes outside of itself, and what would become of it.
+        specializations: sizes that the program fixes.
+        complete: whether the run came to its end; if not, what comes after the last problem is not known.
+    """
+
+    problems: list[Problem] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    specializations: list[Any] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    complete: bool = False
+
+    def __bool__(self) -> bool:
+        return not self.problems
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of each problem."""
+        return [problem.error.id for problem in self.problems]
+
+    def __str__(self) -> str:
+        return "\n\n".join(self._sections())
+
+    def _end(self) -> str:
+        return "The run had come to its end by then." if self.complete else "The search ended here."
+
+    def _sections(self) -> Iterator[str]:
+        if not self.problems:
+            yield "Nothing to fix: export takes the program as it stands."
+        for number, problem in enumerate(self.problems, 1):
+            then = f"The search went on: {problem.then}." if problem.then else self._end()
+            yield f"{number}. {str(problem.error).rstrip()}\n\n{then}"
+        if self.specializations:
+            yield "Sizes that are fixed:\n" + "\n".join(f"  {row}" for row in self.specializations)
+        if self.effects:
+            yield "Effects:\n" + "\n".join(f"  {effect}" for effect in self.effects)
+        if self.notes:
+            yield "Notes:\n" + "\n".join(f"  {text}" for text in self.notes)
+        if not self.complete:
+            yield "The run did not come to its end: there may be more."
+
+
+def explain(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+) -> Explanation:
+    """Find all problems that `export` would stop at, one after the other.
+
+    The arguments are those of `export`. Operators are run on the example's values where a question about data has to be
+    answered, functions that are refused may be called once; the user's objects are as before afterwards.
+
+    Raises InvalidArguments if the call itself makes no sense, and what `mod` raises on these arguments.
+    """
+    args, kwargs = exporter._check_call(mod, args, kwargs)
+    root = exporter._root_of(mod)
+    call = read_call(exporter._signature_of(mod), args, kwargs, dynamic_shapes, None)
+    inputs = flatten_inputs(call.signature, call.args, call.kwargs)
+    known: dict[str, DynamoLiteError] = {}
+    with exporter._as_before():
+        for _ in range(_RUNS):
+            found, used, error = _search(mod, root, call, inputs, known)
+            if used is None or used in known or error is None:
+                break
+            known[used] = error  # the next run gives the program real answers of this function
+    return found
+
+
+_RUNS = 8
+
+
+def _search(
+    mod: Any, root: Any, call: Any, inputs: Any, known: dict[str, DynamoLiteError]
+) -> tuple[Explanation, str | None, DynamoLiteError | None]:
+    """One run: what it found, and the function whose unrecordable answer ended it, with that error."""
+    found = Explanation()
+    runs: list[Run] = []
+
+    def started(run: Run) -> None:
+        cast(LenientTracer, run.tracer).known = known
+        runs.append(run)
+
+    last: DynamoLiteError | None = None
+    try:
+        with traced(mod, root, inputs, call.specs, drops=True, tracer=LenientTracer, started=started) as run:
+            _effects(found, run)
+            found.complete = True
+        settled = run.settle()
+        if settled is not None:
+            call.verify(settled)
+        exporter.built(run, root, inputs, settled)
+    except InvalidArguments:
+        raise
+    except InternalError:
+        if not runs or not _went_on(found, runs[-1]):
+            raise
+    except DynamoLiteError as error:
+        last = error
+    except Exception:
+        if not runs or not _went_on(found, runs[-1]):
+            raise  # the program's own
+        # After a continuation that is not what eager does, an exception need not be eager's: the search ends here.
+    _collect(found, runs[-1], last)
+    used = cast(LenientTracer, runs[-1].tracer).used
+    return found, used if last is not None and last.id == "unrecordable-value" else None, last
+
+
+def _went_on(found: Explanation, run: Run) -> bool:
+    return bool(found.problems or cast(LenientTracer, run.tracer).problems)
+
+
+def _collect(found: Explanation, run: Run, last: DynamoLiteError | None) -> None:
+    tracer = cast(LenientTracer, run.tracer)
+    found.problems = [*tracer.problems, *found.problems]
+    if last is not None and not any(problem.error is last for problem in found.problems):
+        found.problems.append(Problem(last))
+    found.specializations = list(tracer.specializations)
+    found.notes = dict(tracer.notes)
+
+
+def _effects(found: Explanation, run: Run) -> None:
+    """Effects that export would refuse are problems; each is dropped."""
+    pending = run.effects.pending
+    if pending and not _is_settled(run):
+        found.problems += [
+            Problem(effects_of.error(run.tracer, change), "the effect was dropped") for change in pending
+        ]
+    found.problems += [Problem(error, "the effect was dropped") for error in run.refused_effects]
+    verdict = Verdict.DROPPED if found.problems else Verdict.FIRST_CALL
+    found.effects = [*effects_of.records(run.tracer, run.effects, verdict), *run.lost]
+
+
+def _is_settled(run: Run) -> bool:
+    """Whether the pending effects are a one-time initialisation."""
+    from dynamo_lite.second_trace import retrace
+
+    try:
+        retrace(run)
+    except DynamoLiteError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""From a code object to handlers: decoding, the normal form of instructions, names and markers."""

@@ -1,0 +1,207 @@
+"""Decoding: from a code object to a tuple of (handler, argument), once per code object.
+
+CPython's format is read directly (two bytes an instruction, EXTENDED_ARG prefixes, CACHE entries, the exception
+table of Objects/exception_handling_notes.txt): a fraction of the 9 µs an instruction that the `bytecode` library
+takes. That library and `dis` are the oracles of tests/interpreter/test_decode.py.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import weakref
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any, Final, NamedTuple
+
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.normal_form import HAS_TARGET, Raw, expand
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
+
+Handler = Callable[[Any, list[Any], Any], Any]
+"""handler(frame, frame.stack, argument) -> None to go on, True when the frame returned or yielded (frame.result)."""
+
+
+class ExceptionHandler(NamedTuple):
+    """Where an exception goes: an entry of the exception table, in instruction indices."""
+
+    target: int
+    depth: int
+    push_lasti: bool
+
+
+class Positions(NamedTuple):
+    """A source range (PEP 657); lines count from 1, columns are byte offsets from 0; None where unknown."""
+
+    lineno: int | None
+    end_lineno: int | None
+    col_offset: int | None
+    end_col_offset: int | None
+
+
+PLAIN: Final = 0
+GENERATOR: Final = 1
+COROUTINE: Final = 2
+ASYNC_GENERATOR: Final = 3
+ITERABLE_COROUTINE: Final = 4
+
+_KINDS = (
+    (inspect.CO_ITERABLE_COROUTINE, ITERABLE_COROUTINE),
+    (inspect.CO_GENERATOR, GENERATOR),
+    (inspect.CO_COROUTINE, COROUTINE),
+    (inspect.CO_ASYNC_GENERATOR, ASYNC_GENERATOR),
+)
+_HAS_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+class CodeInfo:
+    """What the interpreter knows of one code object. It does not keep the code object alive."""
+
+    __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "handler_table", "kind", "names",
+                 "offsets", "ops", "padding", "plain_count", "positions_table", "span_of")  # fmt: skip
+
+    def __init__(self, code: CodeType, handlers: dict[str, Handler]) -> None:
+        self.code_ref = weakref.ref(code)
+        self.ops, self.offsets, self.span_of = _decode(code, handlers)
+        flags = code.co_flags
+        count = code.co_argcount + code.co_kwonlyargcount
+        self.argument_count = count + bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
+        # -1: not to be bound by position alone
+        self.plain_count = -1 if code.co_kwonlyargcount or flags & _HAS_REST else code.co_argcount
+        self.kind = next((kind for flag, kind in _KINDS if flags & flag), PLAIN)
+        names = code.co_varnames
+        self.names = (*names, *(name for name in code.co_cellvars if name not in names), *code.co_freevars)
+        unfilled = len(self.names) - len(code.co_freevars) - self.argument_count
+        self.padding = (UNBOUND,) * unfilled
+        self.handler_table: tuple[ExceptionHandler | None, ...] | None = None
+        self.positions_table: tuple[Positions, ...] | None = None
+        self.binder: CodeType | None = None
+        self.frame_stubs: dict[int, CodeType] = {}
+
+    @property
+    def code(self) -> CodeType:
+        """The code object. (While one of its functions or frames is alive, it is.)"""
+        code = self.code_ref()
+        assert code is not None
+        return code
+
+    def handler_at(self, code: CodeType, index: int) -> ExceptionHandler | None:
+        """The innermost exception handler around the instruction `index`."""
+        if self.handler_table is None:
+            self.handler_table = _handler_table(code, self.span_of, self.offsets)
+        return self.handler_table[index]
+
+    def positions_at(self, code: CodeType, index: int) -> Positions:
+        if self.positions_table is None:
+            self.positions_table = tuple(map(Positions._make, code.co_positions()))
+        unit = self.offsets[index] // 2
+        return self.positions_table[unit] if unit < len(self.positions_table) else Positions(None, None, None, None)
+
+
+_infos: dict[int, CodeInfo] = {}
+"""By id(code): hashing a code object reads all of it, and equal code objects may come from different files."""
+_watchers: dict[int, weakref.ref[CodeType]] = {}
+
+
+def info_of(code: CodeType) -> CodeInfo:
+    """The decoded form of `code`, made at the first call."""
+    info = _infos.get(id(code))
+    return info if info is not None else _add(code)
+
+
+def _add(code: CodeType) -> CodeInfo:
+    key = id(code)
+
+    def forget(_: Any, infos: Any = _infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
+        infos.pop(key, None)
+        watchers.pop(key, None)
+
+    _watchers[key] = weakref.ref(code, forget)
+    original = original_code(code)
+    info = _infos[key] = CodeInfo(code, HANDLERS) if original is code else info_of(original)
+    return info
+
+
+def instructions(code: CodeType) -> Iterator[tuple[int, Raw]]:
+    """The instructions of `code` as the running Python has them, each with its byte offset (EXTENDED_ARG included)."""
+    content = code.co_code
+    extended, start, after_kw_names = 0, -1, False
+    size = len(content)
+    position = 0
+    while position < size:
+        name, arg = dis.opname[content[position]], content[position + 1] | extended
+        first = position if start < 0 else start
+        position += 2
+        if name == "EXTENDED_ARG":
+            extended, start = arg << 8, first
+            continue
+        while position < size and content[position] == 0:  # CACHE
+            position += 2
+        target = position + (-2 * arg if "BACKWARD" in name else 2 * arg)
+        yield first, Raw(name, arg, target, after_kw_names)
+        extended, start = 0, -1
+        after_kw_names = name == "KW_NAMES" or (after_kw_names and name == "PRECALL")
+
+
+def _decode(
+    code: CodeType, handlers: dict[str, Handler]
+) -> tuple[tuple[tuple[Handler, Any], ...], tuple[int, ...], dict[int, int]]:
+    """(operations, the byte offset of each, byte offset -> index of the first operation at or after it)."""
+    normal: list[tuple[str, Any]] = []
+    offsets: list[int] = []
+    index_of: dict[int, int] = {}
+    for offset, raw in instructions(code):
+        index_of[offset] = len(normal)
+        for operation in expand(raw, code):
+            normal.append(operation)
+            offsets.append(offset)
+    index_of[len(code.co_code)] = len(normal)
+    for index, (name, arg) in enumerate(normal):
+        if name in HAS_TARGET:
+            target = (index_of[arg[0]], arg[1]) if name == "SEND" else index_of[arg]
+            normal[index] = (name, target)
+    # An instruction behind EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
+    own = tuple(_skip_extended(code.co_code, offset) for offset in offsets)
+    return tuple((handlers[name], arg) for name, arg in normal), own, index_of
+
+
+_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+
+
+def _skip_extended(content: bytes, offset: int) -> int:
+    while content[offset] == _EXTENDED_ARG:
+        offset += 2
+    return offset
+
+
+def exception_table(code: CodeType) -> Iterator[tuple[int, int, int, int, bool]]:
+    """The entries of co_exceptiontable: (start, end, target, depth, push_lasti), in byte offsets, `end` exclusive."""
+    content = iter(code.co_exceptiontable)
+
+    def varint(first: int) -> int:
+        value = first & 63
+        while first & 64:
+            first = next(content)
+            value = value << 6 | first & 63
+        return value
+
+    for byte in content:
+        start = varint(byte) * 2
+        length = varint(next(content)) * 2
+        target = varint(next(content)) * 2
+        depth_lasti = varint(next(content))
+        yield start, start + length, target, depth_lasti >> 1, bool(depth_lasti & 1)
+
+
+def _handler_table(
+    code: CodeType, index_of: dict[int, int], offsets: tuple[int, ...]
+) -> tuple[ExceptionHandler | None, ...]:
+    table: list[ExceptionHandler | None] = [None] * len(offsets)
+    for start, end, target, depth, lasti in exception_table(code):
+        handler = ExceptionHandler(index_of[target], depth, lasti)
+        for index in range(bisect_left(offsets, start), bisect_left(offsets, end)):
+            table[index] = handler
+    return tuple(table)
+

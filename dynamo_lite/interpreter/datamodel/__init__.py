@@ -1,0 +1,58 @@
+"""Python's data model as opcodes and lookasides use it; every function takes the interpreter first.
+
+One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
+trampolines.py says how C code's own dispatch enters the interpreter.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.datamodel.attributes import (
+    class_changed,
+    delattr_,
+    getattr_,
+    lookup_special,
+    setattr_,
+    type_lookup,
+)
+from dynamo_lite.interpreter.datamodel.calls import call_class, construct, native
+from dynamo_lite.interpreter.datamodel.operators import (
+    BINARY,
+    COMPARE,
+    INPLACE,
+    UNARY,
+    binary,
+    compare,
+    eq,
+    inplace,
+    truth,
+    unary,
+)
+from dynamo_lite.interpreter.datamodel.protocols import (
+    advance,
+    ascii_,
+    ask_length,
+    bytes_,
+    contains,
+    delitem,
+    format_,
+    getitem,
+    hash_,
+    index_,
+    isinstance_,
+    issubclass_,
+    iter_,
+    length,
+    next_,
+    repr_,
+    setitem,
+    str_,
+)
+
+__all__ = [
+    "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "ask_length", "binary", "bytes_",
+    "call_class", "class_changed", "compare", "construct", "contains", "delattr_", "delitem", "eq", "format_",
+    "getattr_", "getitem", "hash_", "index_", "inplace", "isinstance_", "issubclass_", "iter_", "length",
+    "lookup_special", "native", "next_", "repr_", "setattr_", "setitem", "str_", "truth",
+    "type_lookup", "unary",
+]  # fmt: skip

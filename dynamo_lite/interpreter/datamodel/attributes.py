@@ -1,0 +1,110 @@
+"""Attributes: `x.a`, `x.a = v`, `del x.a`, and special methods looked up on the type.
+
+CPython's own getattr decides (data descriptor, instance dict, other class attribute, `__getattr__`; module
+`__getattr__`; metaclass attributes; super()); the Python functions it meets on the way are entered by doors.
+"""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
+from typing import Any, Final
+
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS, original_code
+from dynamo_lite.interpreter.observer import DELETED
+
+_mro = type.__dict__["__mro__"].__get__
+_namespace = type.__dict__["__dict__"].__get__
+_C_METHODS = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)
+
+QUIET: Final = (ATOMS - {object}) | {list, dict, tuple, set, frozenset}
+"""Types whose operations by themselves run no Python code."""
+_QUIET_ATTRIBUTES = QUIET - {ModuleType}  # a module may have a `__getattr__`
+_module_dict: Any = vars(ModuleType)["__dict__"].__get__
+
+
+def type_lookup(cls: type, name: str) -> Any:
+    """What `cls` or its bases have under `name`, unbound, or MISSING (CPython's _PyType_Lookup)."""
+    for base in _mro(cls) or ():
+        namespace = _namespace(base)
+        if name in namespace:
+            return namespace[name]
+    return MISSING
+
+
+def lookup_special(vm: Any, obj: Any, name: str) -> Any:
+    """The special method `name` of `obj`, looked up on its type and bound; MISSING if the type has none."""
+    cls = type(obj)
+    found = type_lookup(cls, name)
+    if found is MISSING:
+        return MISSING
+    kind = type(found)
+    if kind is FunctionType:
+        return MethodType(found, obj)
+    if kind in _C_METHODS:
+        return found.__get__(obj, cls)
+    getter = type_lookup(kind, "__get__")
+    if getter is MISSING:
+        return found
+    if type(getter) is FunctionType:
+        return vm.call(getter, (found, obj, cls))
+    return vm.doors.apply_shallow(getter, found, obj, cls)
+
+
+def getattr_(vm: Any, obj: Any, name: str) -> Any:
+    """`obj.name`.
+
+    Raises: AttributeError as CPython does (with `name` and `obj` set); whatever a getter raises.
+    """
+    kind = type(obj)
+    try:
+        if kind in _QUIET_ATTRIBUTES:
+            value = getattr(obj, name)
+        elif name == "__code__" and (kind is FunctionType or kind is MethodType):
+            value = original_code(obj.__code__)
+        else:
+            doors = vm.doors  # doors.apply_shallow, unrolled: this is the interpreter's most frequent operation
+            is_class = doors.known.get(kind)
+            if is_class is None:
+                is_class = doors.arm_type(kind)
+            if is_class:
+                doors.arm_operand(obj)
+            elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
+                doors.arm(namespace.get("__getattr__"))
+            was = doors.open
+            doors.open = True
+            try:
+                value = getattr(obj, name)
+            finally:
+                doors.open = was
+    except AttributeError:
+        if vm.on_look is not None:
+            vm.on_look("attr", obj, name)
+        raise
+    return value if vm.on_read is None else vm.on_read("attr", obj, name, value)
+
+
+def setattr_(vm: Any, obj: Any, name: str, value: Any) -> None:
+    """`obj.name = value`. A function stored on a class gets its door, for the class may be in use by C already."""
+    if vm.before_write is not None:
+        vm.before_write("attr", obj, name, value)
+    if name == "__code__" and type(obj) is FunctionType:
+        vm.doors.disarm(obj)  # CPython compares the new code with the old, which must be the program's
+    vm.doors.apply_shallow(setattr, obj, name, value)
+    if issubclass(type(obj), type):
+        class_changed(vm, obj, name, value)
+
+
+def delattr_(vm: Any, obj: Any, name: str) -> None:
+    """`del obj.name`."""
+    if vm.before_write is not None:
+        vm.before_write("attr", obj, name, DELETED)
+    vm.doors.apply_shallow(delattr, obj, name)
+
+
+def class_changed(vm: Any, cls: type, name: str, value: Any) -> None:
+    """An attribute of a class was set: what C may now reach through it is armed."""
+    if name == "__bases__":
+        vm.doors.forget(cls)
+    else:
+        vm.doors.arm_attribute(value)

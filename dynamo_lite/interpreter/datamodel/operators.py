@@ -1,0 +1,151 @@
+"""Operators: binary, in-place, unary, comparison, truth.
+
+Each table entry is a function (vm, a, b) made once; opcodes resolve theirs when the code is decoded. Built-in
+atoms go straight to C. For other operands C's own dispatch runs (reflected operands, a subclass's priority,
+NotImplemented, in-place fallback, CPython's TypeErrors) and enters Python dunders by doors.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+
+Binary = Callable[[Any, Any, Any], Any]
+_NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
+_EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
+
+_BINARY_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+    "+": (operator.add, operator.iadd),
+    "-": (operator.sub, operator.isub),
+    "*": (operator.mul, operator.imul),
+    "/": (operator.truediv, operator.itruediv),
+    "//": (operator.floordiv, operator.ifloordiv),
+    "%": (operator.mod, operator.imod),
+    "**": (operator.pow, operator.ipow),
+    "@": (operator.matmul, operator.imatmul),
+    "<<": (operator.lshift, operator.ilshift),
+    ">>": (operator.rshift, operator.irshift),
+    "&": (operator.and_, operator.iand),
+    "|": (operator.or_, operator.ior),
+    "^": (operator.xor, operator.ixor),
+}
+_USES_ELEMENTS = frozenset({"%", "&", "|", "^", "-"})  # str formatting and set algebra call the elements' dunders
+_COMPARISONS = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+def _look(vm: Any, *operands: Any) -> None:
+    """Tells the observer that a built-in operator sees these (their elements too: `==`, `+` of lists)."""
+    if vm.on_look is not None:
+        for operand in operands:
+            if type(operand) not in ATOMS:
+                vm.on_look("parts", operand)
+
+
+def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
+    def shallow(vm: Any, a: Any, b: Any) -> Any:
+        if type(a) in _NUMBERS and type(b) in _NUMBERS:
+            return operation(a, b)
+        _look(vm, a, b)
+        result = vm.doors.apply_shallow(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
+
+    def deep(vm: Any, a: Any, b: Any) -> Any:
+        if type(a) in _NUMBERS and type(b) in _NUMBERS:
+            return operation(a, b)
+        _look(vm, a, b)
+        result = vm.doors.apply(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
+
+    return deep if symbol in _USES_ELEMENTS else shallow
+
+
+def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
+    binary = _binary(symbol, operation)
+
+    def change(vm: Any, a: Any, b: Any) -> Any:
+        if vm.before_write is not None and type(a) not in _NUMBERS:
+            vm.before_write("inplace", a, symbol, b)
+        return binary(vm, a, b)
+
+    return change
+
+
+def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
+    def compare(vm: Any, a: Any, b: Any) -> Any:
+        if type(a) in _NUMBERS and type(b) in _NUMBERS:
+            return operation(a, b)
+        _look(vm, a, b)
+        result = vm.doors.apply(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
+
+    return compare
+
+
+def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(vm: Any, a: Any) -> Any:
+        _look(vm, a)
+        if type(a) in _NUMBERS:
+            return operation(a)
+        result = vm.doors.apply_shallow(operation, a)
+        return result if vm.after_operator is None else vm.after_operator((a,), result)
+
+    return apply
+
+
+BINARY: dict[str, Binary] = {symbol: _binary(symbol, plain) for symbol, (plain, _) in _BINARY_OPERATORS.items()}
+"""`a + b`: symbol → (vm, a, b) → value."""
+INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, inplace) for symbol, (_, inplace) in _BINARY_OPERATORS.items()}
+"""`a += b`, under the same symbols as BINARY (no `=`): → the value to store."""
+COMPARE: dict[str, Binary] = {symbol: _comparison(operation) for symbol, operation in _COMPARISONS.items()}
+UNARY: dict[str, Callable[[Any, Any], Any]] = {symbol: _unary(op) for symbol, op in _UNARY_OPERATORS.items()}
+
+
+def binary(vm: Any, symbol: str, a: Any, b: Any) -> Any:
+    return BINARY[symbol](vm, a, b)
+
+
+def inplace(vm: Any, symbol: str, a: Any, b: Any) -> Any:
+    return INPLACE[symbol](vm, a, b)
+
+
+def unary(vm: Any, symbol: str, a: Any) -> Any:
+    """`-a`, `+a`, `~a`; `not a` is truth's business."""
+    return UNARY[symbol](vm, a)
+
+
+def compare(vm: Any, symbol: str, a: Any, b: Any) -> Any:
+    """A rich comparison: any object may come back (elementwise `==`), not only a bool."""
+    return COMPARE[symbol](vm, a, b)
+
+
+def truth(vm: Any, x: Any) -> bool:
+    """`bool(x)`: `__bool__`, else `__len__`, else True. The observer may answer for what is not an atom."""
+    kind = type(x)
+    if kind in _NUMBERS:
+        return bool(x)
+    if vm.on_look is not None and kind not in ATOMS:
+        vm.on_look("truth", x)
+    if vm.on_truth is not None:
+        answer = vm.on_truth(x)
+        if answer is not NOT_HANDLED:
+            return answer
+    if kind in ATOMS or kind in _EXACT_CONTAINERS:
+        return bool(x)
+    return vm.doors.apply_shallow(bool, x)
+
+
+def eq(vm: Any, a: Any, b: Any) -> bool:
+    """Equality as containers ask it (PyObject_RichCompareBool): identity first, then the truth of `a == b`."""
+    return a is b or truth(vm, COMPARE["=="](vm, a, b))

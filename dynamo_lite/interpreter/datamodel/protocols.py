@@ -1,0 +1,218 @@
+"""Python's data model as opcodes and lookasides use it; every function takes the interpreter first.
+
+One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
+See trampolines.py for how C code's own dispatch enters the interpreter. The parts: attributes, operators and calls in
+the files beside this one; containers, iteration and conversions here.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from types import FunctionType, GeneratorType
+from typing import Any
+
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.datamodel.attributes import (
+    type_lookup,
+)
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.observer import DELETED
+
+_SEQUENCES = frozenset({list, tuple, str, bytes, range, bytearray})
+_SIZED = _SEQUENCES | {dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items())}
+_KEYS = frozenset({str, int, bool, float, bytes, type(None), slice})
+_SAMPLES: tuple[Any, ...] = ([], (), "", b"", bytearray(), range(0), range(1 << 70), {}, set())
+_SIMPLE_ITERATORS = frozenset(
+    {
+        *map(type, map(iter, _SAMPLES)),
+        type(iter({}.values())), type(iter({}.items())), type(reversed([])), type(reversed({})),
+    }
+)  # fmt: skip
+
+
+# -- containers ------------------------------------------------------------------------------------------------
+
+
+def getitem(vm: Any, container: Any, key: Any) -> Any:
+    """`container[key]`; a class is subscripted by its metaclass or `__class_getitem__`."""
+    kind = type(container)
+    try:
+        if type(key) in _KEYS and (kind in _SEQUENCES or kind is dict):
+            value = container[key]
+        else:
+            if vm.before_write is not None and issubclass(type(container), defaultdict):
+                vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
+            _arm_key(vm, kind, key)
+            value = vm.doors.apply_shallow(operator.getitem, container, key)
+    except LookupError:
+        if vm.on_look is not None:
+            vm.on_look("key", container, key)
+        raise
+    return value if vm.on_read is None else vm.on_read("item", container, key, value)
+
+
+def _arm_key(vm: Any, kind: type, key: Any) -> None:
+    """The hash and comparison of a tuple, as a key, are made of those of its elements."""
+    if (type(key) is tuple or type(key) is frozenset) and issubclass(kind, dict):
+        vm.doors.arm(key)
+
+
+def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
+    """`container[key] = value`."""
+    if vm.on_key is not None and type(key) not in _KEYS and issubclass(type(container), dict):
+        key = vm.on_key(key)
+    if vm.before_write is not None:
+        vm.before_write("item", container, key, value)
+    kind = type(container)
+    if (kind is dict or kind is list) and type(key) in _KEYS and type(key) is not slice:
+        container[key] = value
+    else:
+        _arm_key(vm, kind, key)
+        vm.doors.apply_shallow(operator.setitem, container, key, value)
+
+
+def delitem(vm: Any, container: Any, key: Any) -> None:
+    """`del container[key]`."""
+    if vm.before_write is not None:
+        vm.before_write("item", container, key, DELETED)
+    _arm_key(vm, type(container), key)
+    vm.doors.apply_shallow(operator.delitem, container, key)
+
+
+def contains(vm: Any, container: Any, item: Any) -> bool:
+    """`item in container`: `__contains__`, else iteration, with equality as containers ask it."""
+    kind = type(container)
+    if vm.on_look is not None:
+        vm.on_look("key", container, item)
+    if type(item) in ATOMS and (kind is dict or kind is set or kind is str or kind is frozenset or kind is range):
+        return item in container
+    return vm.doors.apply(operator.contains, container, item)
+
+
+def length(vm: Any, x: Any) -> int:
+    """`len(x)`."""
+    if vm.on_look is not None:
+        vm.on_look("length", x)
+    return len(x) if type(x) in _SIZED else vm.doors.apply_shallow(len, x)
+
+
+# -- iteration -------------------------------------------------------------------------------------------------
+
+
+def iter_(vm: Any, x: Any) -> Any:
+    """`iter(x)`. Functions that the iterator holds (a `map` from outside) are armed here, once."""
+    if vm.on_look is not None:
+        vm.on_look("keys" if issubclass(type(x), dict) else "items", x)
+    if type(x) in _SIZED:
+        return iter(x)
+    iterator = vm.doors.apply_shallow(iter, x)
+    if type(iterator) not in _SIMPLE_ITERATORS:
+        vm.doors.arm_shallow(iterator)
+    return iterator
+
+
+def next_(vm: Any, iterator: Any) -> Any:
+    """`next(iterator)`.
+
+    Raises: StopIteration at the end.
+    """
+    if type(iterator) in _SIMPLE_ITERATORS:
+        return next(iterator)
+    return _opened_next(vm.doors, iterator)
+
+
+def ask_length(vm: Any, x: Any) -> None:
+    """What C code asks before it makes a list of `x` (PyObject_LengthHint): shows where Python answers.
+
+    The answer is not used: a stand-in for a number stays what it is.
+    """
+    length = type_lookup(type(x), "__len__")
+    if type(length) is FunctionType:
+        try:
+            found = vm.call(length, (x,))
+        except TypeError:
+            return
+        if isinstance(found, int) and found < 0:
+            raise ValueError("__len__() should return >= 0")
+    elif type(type_lookup(type(x), "__length_hint__")) is FunctionType:
+        vm.doors.call(operator.length_hint, (x,), {})
+
+
+def advance(vm: Any, iterator: Any, end: Any) -> Any:
+    """`next(iterator, end)`: the next value, or `end`. Keeps a for loop free of a Python-level exception."""
+    if type(iterator) in _SIMPLE_ITERATORS:
+        return next(iterator, end)
+    return _opened_next(vm.doors, iterator, end)
+
+
+def _opened_next(doors: Any, *iterator_and_end: Any) -> Any:
+    kind = type(iterator_and_end[0])
+    if kind is not GeneratorType and kind not in doors.known:
+        doors.arm_type(kind)
+    was = doors.open
+    doors.open = True
+    try:
+        return next(*iterator_and_end)
+    finally:
+        doors.open = was
+
+
+# -- conversions -----------------------------------------------------------------------------------------------
+
+
+def _parts(vm: Any, x: Any) -> None:
+    if vm.on_look is not None and type(x) not in ATOMS:
+        vm.on_look("parts", x)
+
+
+def hash_(vm: Any, x: Any) -> int:
+    _parts(vm, x)
+    return hash(x) if type(x) in ATOMS else vm.doors.apply(hash, x)
+
+
+def repr_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
+    return repr(x) if type(x) in ATOMS else vm.doors.apply(repr, x)
+
+
+def str_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
+    return str(x) if type(x) in ATOMS else vm.doors.apply(str, x)
+
+
+def ascii_(vm: Any, x: Any) -> str:
+    _parts(vm, x)
+    return ascii(x) if type(x) in ATOMS else vm.doors.apply(ascii, x)
+
+
+def bytes_(vm: Any, x: Any) -> bytes:
+    _parts(vm, x)
+    return vm.doors.apply(bytes, x)
+
+
+def format_(vm: Any, x: Any, spec: str = "") -> str:
+    _parts(vm, x)
+    return format(x, spec) if type(x) in ATOMS else vm.doors.apply(format, x, spec)
+
+
+def index_(vm: Any, x: Any) -> int:
+    """`operator.index(x)`: `__index__`, an exact int."""
+    return x if type(x) is int else vm.doors.apply_shallow(operator.index, x)
+
+
+# -- types -----------------------------------------------------------------------------------------------------
+
+
+def isinstance_(vm: Any, x: Any, cls: Any) -> bool:
+    """`isinstance(x, cls)`, with `__instancecheck__`, `__subclasshook__` and a `__class__` property interpreted."""
+    if type(x) in ATOMS and type(cls) is type:
+        return isinstance(x, cls)
+    vm.doors.arm(cls)
+    return vm.doors.apply_shallow(isinstance, x, cls)
+
+
+def issubclass_(vm: Any, x: Any, cls: Any) -> bool:
+    """`issubclass(x, cls)`, with `__subclasscheck__` and `__subclasshook__` interpreted."""
+    vm.doors.arm(cls)
+    return vm.doors.apply_shallow(issubclass, x, cls)

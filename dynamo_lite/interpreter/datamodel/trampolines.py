@@ -1,0 +1,514 @@
+"""Doors: how C code that calls Python back stays inside the interpreter.
+
+`sorted(key=f)`, a dict lookup that meets a user `__eq__`, `a + b` with `__radd__`, a property, the
+`__set_name__` that `type.__new__` calls: each time C code calls a Python function. Instead of a copy of each
+such C function in Python, the *Python function* gets a door. While a run lasts, its `__code__` is swapped for a
+trampoline with the same signature, whose body is one call back into `vm.call`. So CPython's own C code keeps
+deciding what is called, when and how often, and only what it calls is interpreted.
+
+* A function is *armed* (gets its door) when it, or an object that leads to it, is about to be handed to C code.
+* Doors are *open* only while a native call made by the interpreted program lasts. While the interpreter itself runs
+  they are closed, and an armed function that our own Python happens to call (an `Enum.__hash__`, say) just runs.
+* `Doors.release()` gives each function its own code back.
+
+Nothing is written into the function but `__code__`; `original_code` answers for the program, which never sees a door.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import inspect
+import itertools
+import sys
+import types
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import get_ident
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+
+_GENERATOR_FLAGS = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+)
+_mro = type.__dict__["__mro__"].__get__
+_namespace = type.__dict__["__dict__"].__get__
+_active: dict[int, list[Doors]] = {}  # per thread, innermost run last
+_copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
+_trampolines: weakref.WeakKeyDictionary[FunctionType, CodeType] = weakref.WeakKeyDictionary()
+
+
+class Door:
+    """The constant that a trampoline calls: leads to `vm.call`, or to the function's own code when doors are closed."""
+
+    __slots__ = ("code", "positional", "ref", "simple", "unprompted")
+
+    def __init__(self, fn: FunctionType, code: CodeType) -> None:
+        self.ref = weakref.ref(fn)  # weak: code objects take no part in garbage collection
+        self.code = code
+        self.positional = code.co_argcount
+        self.unprompted = fn.__name__ == "__del__"  # called whenever an object dies: no native call need be under way
+        self.simple = not (code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+
+    def __call__(self, *slots: Any) -> Any:
+        fn = self.ref()
+        assert fn is not None  # its frame is running
+        args, kwargs = (slots, None) if self.simple else self._arguments(slots)
+        running = _active.get(get_ident())
+        if running and (running[-1].open or self.unprompted):
+            allowed = running[-1].vm.enters_by_door
+            if allowed is None or allowed(fn):
+                return running[-1].enter(fn, args, kwargs)
+        if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
+            return None  # an audit hook, told of the copy that is being made: no event of the program
+        return self.pristine(fn)(*args, **(kwargs or {}))
+
+    def _arguments(self, slots: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
+        code, at = self.code, self.positional
+        args = slots[:at]
+        kwargs = dict(zip(code.co_varnames[at : at + code.co_kwonlyargcount], slots[at:]))
+        at += code.co_kwonlyargcount
+        if code.co_flags & inspect.CO_VARARGS:
+            args += slots[at]
+            at += 1
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            kwargs.update(slots[at])
+        return args, kwargs or None
+
+    def pristine(self, fn: FunctionType) -> FunctionType:
+        """The same function with its own code, for callers that are not the interpreted program.
+
+        It has no defaults, as every argument is bound already (and reading them would raise an audit event).
+        """
+        _copying.append(self.code)
+        try:
+            copy = FunctionType(self.code, fn.__globals__, fn.__name__, None, fn.__closure__)
+        finally:
+            _copying.pop()
+        copy.__qualname__ = fn.__qualname__
+        return copy
+
+
+@functools.cache
+def _template(slots: int) -> CodeType:
+    names = ", ".join(f"p{i}" for i in range(slots))
+    namespace: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced by the door
+        exec(f"def door({names}): return 'door'({names})", namespace)
+    return namespace["door"].__code__
+
+
+def _trampoline(fn: FunctionType) -> CodeType:
+    """`fn`'s code with the body `return <Door>(<all parameters>)`: CPython binds the arguments as it would for `fn`."""
+    code = fn.__code__
+    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    slots = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
+    template = _template(slots)
+    door = Door(fn, code)
+    return code.replace(
+        co_code=template.co_code,
+        co_consts=(*(None if const == "door" else const for const in template.co_consts[:-1]), door),
+        co_stacksize=template.co_stacksize,
+        co_flags=code.co_flags & ~_GENERATOR_FLAGS,
+        co_cellvars=(),
+        co_nlocals=slots,
+        co_varnames=code.co_varnames[:slots],
+        co_names=(),
+        co_linetable=template.co_linetable,
+        co_exceptiontable=b"",
+    )
+
+
+def is_door(code: CodeType) -> bool:
+    """Whether `code` is a trampoline (its frames are not the program's)."""
+    consts = code.co_consts
+    return bool(consts) and type(consts[-1]) is Door
+
+
+def original_code(code: CodeType) -> CodeType:
+    """The program's code for a code object that may be a trampoline."""
+    consts = code.co_consts
+    if consts and type(consts[-1]) is Door:
+        return consts[-1].code
+    return code
+
+
+def _set_code(fn: FunctionType, code: CodeType) -> None:
+    if sys.version_info >= (3, 13) and (fn.__code__.co_flags ^ code.co_flags) & _GENERATOR_FLAGS:
+        with warnings.catch_warnings():  # 3.13 deprecates swapping a generator's code for a plain function's
+            warnings.simplefilter("ignore", DeprecationWarning)
+            fn.__code__ = code
+    else:
+        fn.__code__ = code
+
+
+ATOMS: frozenset[type] = frozenset(
+    {
+        int, float, complex, bool, str, bytes, bytearray, type(None), type(...), type(NotImplemented), range, slice,
+        CodeType, types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+        types.GetSetDescriptorType, types.MemberDescriptorType, types.CellType, types.FrameType, types.TracebackType,
+        types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, memoryview, object,
+    }
+)  # fmt: skip
+"""Types that C code may be handed freely: no Python function is reached through their instances."""
+
+_CONTAINERS: tuple[type, ...] = (
+    list, tuple, dict, set, frozenset, deque, types.MappingProxyType, type({}.keys()), type({}.values()),
+    type({}.items()),
+)  # fmt: skip
+_HOLDER_MODULES = frozenset(
+    {
+        "builtins",
+        "itertools",
+        "functools",
+        "_functools",
+        "collections",
+        "_collections",
+        "operator",
+        "_operator",
+        "numpy",
+    }
+)
+_HAVE_GC = 1 << 14
+
+
+class Doors:
+    """The doors of one interpreter: which functions and types are armed, and whether doors are open."""
+
+    __slots__ = ("_armed", "_kinds", "_thread", "_trusts", "_visiting", "known", "open", "vm")
+
+    def __init__(self, vm: Any) -> None:
+        self.vm = vm
+        self.open = False
+        self._thread: int | None = None
+        self._armed: list[Door] = []
+        self.known: dict[type, bool] = {}
+        self._kinds: dict[type, Callable[[Any], None] | None] = dict.fromkeys(ATOMS)
+        self._trusts: dict[CodeType, bool] = {}
+        self._visiting: set[int] = set()
+
+    # -- native calls ---------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        fn: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        key: Any = None,
+        full_args: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Calls the C callable `fn` natively; what it calls back is interpreted.
+
+        For a bound method of a C type, `key` is the type's descriptor and `full_args` begin with the instance.
+        """
+        if key is None:
+            key = fn
+        operands = args if full_args is None else full_args
+        if type(key) in _PLAIN_CALLABLES and key in SHALLOW:
+            for arg in operands:
+                if type(arg) not in ATOMS:
+                    self.arm_shallow(arg)
+        else:
+            kinds = self._kinds
+            for arg in (key, *operands):
+                if (scan := kinds.get(type(arg), self._learn)) is not None:
+                    scan(arg)
+        was = self.open
+        self.open = True
+        try:
+            if kwargs:
+                for value in kwargs.values():
+                    self.arm(value)
+                return fn(*args, **kwargs)
+            return fn(*args)
+        finally:
+            self.open = was
+
+    def enter(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        """C code came through a door: `fn` is interpreted."""
+        was = self.open
+        self.open = False
+        try:
+            result = self.vm.call(fn, args, kwargs)
+            given = self.vm.on_native_result
+            return result if given is None else given(fn, result)
+        finally:
+            self.open = was
+
+    def release(self) -> None:
+        """Gives every armed function its own code back and forgets what was learned."""
+        armed, self._armed = self._armed, []
+        for door in armed:
+            fn = door.ref()
+            if fn is not None and fn.__code__.co_consts[-1:] == (door,):
+                _set_code(fn, door.code)
+        self.forget_types()
+        if self._thread is not None:
+            _active[self._thread].remove(self)
+            self._thread = None
+
+    def apply(self, operation: Callable[..., Any], *operands: Any) -> Any:
+        """A built-in operation on operands whose elements it may use (`==`, `%` of str, `in` a list, repr)."""
+        kinds = self._kinds
+        for operand in operands:
+            if (scan := kinds.get(type(operand), self._learn)) is not None:
+                scan(operand)
+        was = self.open
+        self.open = True
+        try:
+            return operation(*operands)
+        finally:
+            self.open = was
+
+    def apply_shallow(self, operation: Callable[..., Any], *operands: Any) -> Any:
+        """A built-in operation that uses its operands only (`+`, indexing, attribute access), not what they contain."""
+        known = self.known
+        for operand in operands:
+            holds = known.get(type(operand))
+            if holds is None:
+                holds = self.arm_type(type(operand))
+            if holds:
+                self.arm_operand(operand)
+        was = self.open
+        self.open = True
+        try:
+            return operation(*operands)
+        finally:
+            self.open = was
+
+    # -- arming -----------------------------------------------------------------------------------------------
+
+    def arm(self, value: Any) -> None:
+        """Arms whatever Python functions C code may call when handed `value`, elements of containers included."""
+        scan = self._kinds.get(type(value), self._learn)
+        if scan is not None:
+            scan(value)
+
+    def arm_shallow(self, value: Any) -> None:
+        """Arms `value`'s type, and `value` if it is a function or class; not what a container holds."""
+        kind = type(value)
+        self.arm_type(kind)
+        if kind is tuple or kind is frozenset:
+            self.arm(value)  # a key: its hash is made of those of its elements
+        elif kind not in _SHALLOW_KINDS and not issubclass(kind, _CONTAINERS):
+            self.arm(value)
+
+    def arm_function(self, fn: FunctionType) -> None:
+        code = fn.__code__
+        consts = code.co_consts
+        if consts and type(consts[-1]) is Door:
+            return
+        if self._is_trusted(fn):
+            return
+        trampoline = _trampolines.get(fn)
+        if trampoline is None or trampoline.co_consts[-1].code is not code:
+            trampoline = _trampolines[fn] = _trampoline(fn)
+        if self._thread is None:
+            self._thread = get_ident()
+            _active.setdefault(self._thread, []).append(self)
+        self._armed.append(trampoline.co_consts[-1])
+        _set_code(fn, trampoline)
+
+    def disarm(self, fn: FunctionType) -> None:
+        """Gives `fn` its own code back (`release` finds that it has no door any more)."""
+        if is_door(fn.__code__):
+            _set_code(fn, original_code(fn.__code__))
+
+    def arm_unprompted(self, callback: Any) -> None:
+        """Arms a callback that is called whenever an object dies (weakref.ref), also while doors are closed."""
+        self.arm(callback)
+        function = callback.__func__ if type(callback) is MethodType else callback
+        if type(function) is not FunctionType:
+            function = next((vars(base)["__call__"] for base in _mro(type(function)) if "__call__" in vars(base)), None)
+        if type(function) is FunctionType and is_door(function.__code__):
+            function.__code__.co_consts[-1].unprompted = True
+
+    def _is_trusted(self, fn: FunctionType) -> bool:
+        runs_natively = self.vm.runs_natively
+        trusted = self._trusts.get(fn.__code__)
+        if trusted is None:
+            ours = str(fn.__globals__.get("__name__", "")).startswith("dynamo_lite.")
+            trusted = self._trusts[fn.__code__] = ours or (runs_natively is not None and bool(runs_natively(fn)))
+        return trusted
+
+    def arm_operand(self, value: Any) -> None:
+        """Arms what an operator may call for a class (see `arm_class`), or for a numpy array that holds objects."""
+        if issubclass(type(value), type):
+            self.arm_class(value)
+        else:
+            self._arm_array(value)
+
+    def _arm_array(self, array: Any) -> None:
+        """A numpy array that holds objects: numpy's functions and operators call theirs."""
+        ndarray: Any = sys.modules["numpy"].ndarray  # past the overrides of subclasses
+        if ndarray.dtype.__get__(array).hasobject and id(array) not in self._visiting:
+            self._visiting.add(id(array))
+            self.arm([ndarray.tolist(array)])
+            self._visiting.discard(id(array))
+
+    def arm_class(self, cls: type) -> None:
+        """Arms the functions that a class, its bases and its metaclass hold."""
+        self.arm_type(cls)
+        if type(cls) is not type:
+            self.arm_type(type(cls))
+
+    def forget_types(self) -> None:
+        """Lets go of every type that was looked at (they are kept alive here); functions stay armed."""
+        self.known.clear()
+        self._kinds = dict.fromkeys(ATOMS)
+
+    def forget(self, cls: type) -> None:
+        """The class changed (`__bases__`): look at it and its subclasses again."""
+        for kind in [k for k in self.known if cls in (_mro(k) or ())]:
+            del self.known[kind]
+            self._kinds.pop(kind, None)
+
+    def arm_type(self, kind: type) -> bool:
+        """Arms what C code may call on an instance; whether the instances are classes, or arrays (`arm_operand`)."""
+        known = self.known
+        holds = known.get(kind)
+        if holds is not None:
+            return holds
+        for base in _mro(kind) or (kind,):  # a C type that was never readied has no MRO
+            if base not in known:
+                known[base] = issubclass(base, type) or _is_array_type(base)
+                if is_changeable(base):
+                    for value in list(_namespace(base).values()):
+                        self.arm_attribute(value)
+        return known[kind]
+
+    def arm_attribute(self, value: Any) -> None:
+        """Arms a class attribute: a function, what a descriptor wraps, a descriptor's own `__get__`."""
+        kind = type(value)
+        if kind is FunctionType:
+            self.arm_function(value)
+        elif issubclass(kind, (staticmethod, classmethod, property)):
+            for held in gc.get_referents(value):
+                if type(held) is FunctionType:
+                    self.arm_function(held)
+        elif kind not in ATOMS and kind not in _CONTAINERS:
+            self.arm_type(kind)
+            if _holds_functions(kind):
+                self._arm_held(value)
+
+    def _arm_method(self, method: MethodType) -> None:
+        self.arm(method.__func__)
+        self.arm_shallow(method.__self__)
+
+    def _learn(self, value: Any) -> None:
+        """First value of its type: decide how to arm such values, and do it."""
+        kind = type(value)
+        self.arm_type(kind)
+        scan: Callable[[Any], None] | None
+        if kind is FunctionType:
+            scan = self.arm_function
+        elif kind is MethodType:
+            scan = self._arm_method
+        elif issubclass(kind, type):
+            scan = self.arm_class
+        elif issubclass(kind, _CONTAINERS):
+            scan = self._arm_elements
+        elif _is_array_type(kind):
+            scan = self._arm_array
+        elif _holds_functions(kind):
+            scan = self._arm_held
+        else:
+            scan = None
+        self._kinds[kind] = scan
+        if scan is not None:
+            scan(value)
+
+    def _arm_held(self, value: Any) -> None:
+        """`map(f, xs)`, `partial(f)`, an lru_cache wrapper...: the functions held, not elements of held containers."""
+        if id(value) in self._visiting:
+            return
+        self._visiting.add(id(value))
+        for held in gc.get_referents(value):
+            if type(held) is not dict:
+                self.arm_shallow(held)
+        self._visiting.discard(id(value))
+
+    def _arm_elements(self, container: Iterable[Any]) -> None:
+        kinds = self._kinds
+        seen: set[int] = set()
+        todo: list[Any] = [container]
+        while todo:
+            value = todo.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if type(value) not in _CONTAINERS:
+                self._arm_held(value)  # a defaultdict's factory
+            items = _elements(value)
+            if not any(kinds.get(kind, kind) is not None for kind in set(map(type, items))):
+                continue
+            for item in items:
+                scan = kinds.get(type(item), self._learn)
+                if scan is None:
+                    continue
+                if issubclass(type(item), _CONTAINERS):
+                    self.arm_type(type(item))
+                    todo.append(item)
+                else:
+                    scan(item)
+
+
+def _holds_functions(kind: type) -> bool:
+    """Whether instances of this standard type may hold functions that C code calls (map, partial, ...)."""
+    if not kind.__flags__ & _HAVE_GC or issubclass(kind, type):
+        return False
+    module = _namespace(kind).get("__module__") if is_changeable(kind) else kind.__module__
+    return module in _HOLDER_MODULES
+
+
+def _is_array_type(kind: type) -> bool:
+    """Whether instances are numpy arrays."""
+    return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in _mro(kind) or ())
+
+
+def _elements(value: Any) -> list[Any]:
+    """What a container holds, read by C so that no override of a subclass runs."""
+    kind = type(value)
+    if issubclass(kind, list):
+        return list.__getitem__(value, slice(None))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(value))
+    if issubclass(kind, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    if issubclass(kind, deque):
+        return list(deque.__iter__(value))
+    if issubclass(kind, (set, frozenset)):
+        return list((set if issubclass(kind, set) else frozenset).__iter__(value))
+    return [item for held in gc.get_referents(value) if issubclass(type(held), dict) for item in _elements(held)]
+
+
+_PLAIN_CALLABLES = frozenset({type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType})
+_SAMPLES: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())
+_SHALLOW_KINDS: frozenset[type] = frozenset(
+    {*map(type, map(iter, _SAMPLES)), type(reversed([])), type(reversed({})), enumerate, zip, itertools.count}
+)
+"""Iterators that call nothing themselves; `map`, `filter` and the like hold a function and are looked into."""
+
+SHALLOW: frozenset[Any] = frozenset(
+    {
+        len, id, type, iter, next, getattr, setattr, delattr, hasattr, callable, hash,
+        list.append, list.pop, list.insert, list.clear, list.copy, list.reverse, list.extend, list.__len__,
+        list.__getitem__, list.__setitem__, list.__delitem__, list.__iter__,
+        tuple.__len__, tuple.__getitem__, tuple.__iter__,
+        dict.get, dict.pop, dict.setdefault, dict.keys, dict.values, dict.items, dict.copy, dict.clear,
+        dict.popitem, dict.update, dict.__getitem__, dict.__setitem__, dict.__delitem__, dict.__contains__,
+        deque.append, deque.appendleft, deque.pop, deque.popleft, deque.rotate, deque.clear, deque.__len__,
+        deque.__getitem__, deque.__setitem__,
+        dict.__len__, set.add, set.discard, set.remove, set.pop, set.clear, set.copy, set.__contains__, set.__len__,
+        object.__setattr__, object.__getattribute__, object.__delattr__, object.__init__, object.__new__,
+    }
+)  # fmt: skip
+"""C callables that use the operands and the keys they are given, but do not walk through a container's elements.
+
+(A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
+another user type with the same hash that the program never touched.)"""

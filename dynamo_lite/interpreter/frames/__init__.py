@@ -1,0 +1,1 @@
+"""A call while it runs: frames, binding of arguments, generators, exceptions, tracebacks."""

@@ -1,0 +1,215 @@
+"""Generators, coroutines and asynchronous generators.
+
+The program gets a *native* object, whose body (one of the drivers below) resumes the interpreted frame: so list(),
+next(), `yield from`, an event loop or C code may drive it and the frame still runs here. CPython's rules for close(),
+for a StopIteration that escapes (PEP 479), for running twice and so on hold because it is CPython's own object.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE, GENERATOR, ITERABLE_COROUTINE
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.frames.exceptions import Handled, stop_error, throw
+from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING, SUSPENDED, Frame
+from dynamo_lite.interpreter.frames.tracebacks import strip
+
+if TYPE_CHECKING:
+    from dynamo_lite.interpreter.vm import Interpreter
+
+
+class AsyncYield:
+    """What an asynchronous generator's `yield` passes to its driver, as against what an `await` passes on."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _PassOn:
+    """An awaitable that hands `value` to the event loop, and what comes back, sent or thrown, to the driver."""
+
+    __slots__ = ("started", "thrown", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.started = False
+        self.thrown: BaseException | None = None
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self  # type: ignore[return-value]  # an iterator with send and throw is all that CPython asks for
+
+    def __iter__(self) -> _PassOn:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        if not self.started:
+            self.started = True
+            return self.value
+        raise StopIteration(value)
+
+    def throw(self, kind: Any, value: Any = None, traceback: Any = None) -> Any:
+        exc = value if isinstance(value, BaseException) else kind
+        if isinstance(exc, type):
+            exc = exc() if value is None else exc(value)
+        self.thrown = exc if traceback is None else exc.with_traceback(traceback)
+        raise StopIteration
+
+
+def _drive(frame: Frame) -> Generator[Any, Any, Any]:
+    value = resume(frame, None, None)
+    while frame.state == SUSPENDED:
+        thrown: BaseException | None = None
+        sent = None
+        try:
+            sent = yield value
+        except BaseException as exc:
+            thrown = exc
+        value = resume(frame, sent, thrown)
+    return value
+
+
+_drive_iterable_coroutine = types.coroutine(types.FunctionType(_drive.__code__, globals(), "_drive"))
+"""Its code object carries CO_ITERABLE_COROUTINE: the generator may be awaited."""
+
+
+async def _drive_coroutine(frame: Frame) -> Any:
+    value = resume(frame, None, None)
+    while frame.state == SUSPENDED:
+        awaited = _PassOn(value)
+        thrown: BaseException | None = None
+        sent = None
+        try:
+            sent = await awaited
+        except BaseException as exc:
+            thrown = exc
+        value = resume(frame, sent, thrown or awaited.thrown)
+    return value
+
+
+async def _drive_async_generator(frame: Frame) -> AsyncGenerator[Any, Any]:
+    value = resume(frame, None, None)
+    while frame.state == SUSPENDED:
+        thrown: BaseException | None = None
+        sent = None
+        if type(value) is AsyncYield:
+            try:
+                sent = yield value.value
+            except BaseException as exc:
+                thrown = exc
+        else:
+            awaited = _PassOn(value)
+            try:
+                sent = await awaited
+            except BaseException as exc:
+                thrown = exc
+            thrown = thrown or awaited.thrown
+        value = resume(frame, sent, thrown)
+
+
+_DRIVERS: dict[int, Callable[[Frame], Any]] = {
+    GENERATOR: _drive,
+    COROUTINE: _drive_coroutine,
+    ASYNC_GENERATOR: _drive_async_generator,
+    ITERABLE_COROUTINE: _drive_iterable_coroutine,
+}
+
+
+def make_generator(frame: Frame, name: str, qualname: str) -> Any:
+    """The native object whose body is `frame`."""
+    frame.handled = Handled()
+    made = _DRIVERS[frame.info.kind](frame)
+    made.__name__ = name
+    made.__qualname__ = qualname
+    return made
+
+
+def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
+    """Run `frame` until it yields or returns (frame.state says which) with the value that it yields or returns."""
+    vm: Interpreter = frame.vm
+    if vm.retired:
+        frame.state = RETURNED
+        raise thrown if thrown is not None else RuntimeError("the run that this generator belongs to is over")
+    own = frame.handled
+    assert own is not None
+    own.outer = vm.handled
+    vm.handled = own
+    if thrown is not None:
+        frame.thrown = thrown
+    elif frame.state == SUSPENDED:
+        frame.stack.append(sent)
+    frame.state = RUNNING
+    try:
+        return vm.run(frame)
+    except BaseException as exc:
+        frame.state = RETURNED
+        error = stop_error(frame.info.kind, exc)
+        if error is None:
+            raise
+        strip(exc, vm)
+    finally:
+        vm.handled = own.outer
+        own.outer = None
+        if vm.frame is None and vm.native_frame is None:
+            vm.doors.release()  # resumed after the run that made it: no `vm.enter` is there to do it
+    throw(error)
+
+
+def deliver(frame: Frame, exc: BaseException) -> bool | None:
+    """`exc` was thrown into `frame` where it yielded: raise it there, or pass it to the iterator of its `yield from`.
+
+    Returns True when that iterator took it and yielded (the frame stays suspended), None when it finished.
+    """
+    frame.thrown = None
+    if not _delegates(frame):
+        throw(exc)
+    vm, stack = frame.vm, frame.stack
+    receiver = stack[-1]
+    if isinstance(exc, GeneratorExit):
+        close = vm.getattr(receiver, "close", MISSING)
+        if close is not MISSING:
+            vm.call(close)
+        throw(exc)
+    method = vm.getattr(receiver, "throw", MISSING)
+    if method is MISSING:
+        throw(exc)
+    try:
+        frame.result = vm.call(method, (exc,))
+    except StopIteration as stop:
+        value = stop.value
+    else:
+        frame.state = SUSPENDED
+        return True
+    finish_send(frame, stack, frame.info.ops[frame.pc - 2][1], value)
+    return None
+
+
+def suspended_frame(generator: Any) -> Frame | None:
+    """The frame behind a generator that the interpreter made, where it waits at a `yield` of its own; else None."""
+    if type(generator) is not types.GeneratorType or generator.gi_code is not _drive.__code__:
+        return None
+    frame: Frame | None = generator.gi_frame.f_locals["frame"] if generator.gi_frame is not None else None
+    return None if frame is None or _delegates(frame) else frame
+
+
+def _delegates(frame: Frame) -> bool:
+    """Whether `frame` is suspended in a `yield from` or an `await`."""
+    return frame.pc >= 2 and frame.info.ops[frame.pc - 2][0] is HANDLERS["SEND"]
+
+
+def finish_send(frame: Frame, stack: list[Any], arg: tuple[int, bool], value: Any) -> None:
+    """The iterator of a `yield from` returned `value`: go on behind the loop."""
+    target, pops = arg
+    if pops:
+        stack[-1] = value
+    else:
+        stack.append(value)
+    frame.pc = target

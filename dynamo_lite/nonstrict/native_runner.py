@@ -1,0 +1,188 @@
+"""What stands in the interpreter's place: it calls natively.
+
+The rules of the tracer that a recording cannot do without (control-flow operators, autograd.Function, checkpoints,
+modules, "is this an export?") still answer: the Python functions among their callables get doors for the time of the
+run (dynamo_lite/interpreter/datamodel/trampolines.py), those written in C are seen by a torch function mode.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.nonstrict.frames import innermost
+from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
+from dynamo_lite.tracing.calls import marked_constructors
+from dynamo_lite.tracing.higher_order import table as higher_order
+from dynamo_lite.tracing.policy import skipped_calls
+from dynamo_lite.tracing.policy.native_modules import is_trusted_module
+
+if TYPE_CHECKING:
+    from dynamo_lite.nonstrict.tracer import NativeTracer
+
+Rule = Callable[..., Any]
+_RECORDING = frozenset({"dynamo_lite.capture.recorder", "dynamo_lite.capture.graph.subgraph_calls"})
+
+
+class Machine(Interpreter):
+    """Runs the program in CPython, with the methods of an interpreter that rules and `Run` use."""
+
+    def __init__(self, tracer: NativeTracer) -> None:
+        self._boundary: FrameType | None = None
+        super().__init__()
+        self._tracer = tracer
+        self._answered = _doored(tracer._rules)
+        self.enters_by_door = self._enters
+        self.runs_natively = lambda fn: id(fn) not in self._answered  # no other function gets a door
+
+    @property
+    def frame(self) -> Any:
+        """The program's innermost frame."""
+        if self._boundary is None:
+            return None
+        with unwatched():
+            return innermost(self._boundary)
+
+    @frame.setter
+    def frame(self, value: Any) -> None:
+        """The stack is CPython's."""
+
+    def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the program. What it raises is raised as it is."""
+        with self._tracer.watching(), _Rules(self._tracer), self._doors():
+            return self._run(fn, args, kwargs)
+
+    def _run(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """In a copy of the context: what the program sets of context variables does not stay."""
+        context = copy_context()
+        before = dict(context.items())
+        self._boundary = sys._getframe()
+        try:
+            return context.run(fn, *args, **kwargs)
+        finally:
+            self._boundary = None
+            for variable, value in context.items():
+                if variable not in before or before[variable] is not value:
+                    text = f"the context variable {variable.name!r} is set; the program does not set it"
+                    self._tracer.unsound(text)
+
+    @contextmanager
+    def _doors(self) -> Iterator[None]:
+        for fn, _ in self._answered.values():
+            self.doors.arm_function(fn)
+        self.doors.open = True
+        try:
+            yield
+        finally:
+            self.doors.open = False
+            self.doors.release()
+
+    def _enters(self, fn: FunctionType) -> bool:
+        """Whether a call of a function with a door is the program's."""
+        frame: FrameType | None = sys._getframe(3)  # through the door and its trampoline
+        assert frame is not None
+        caller = str(frame.f_globals.get("__name__", ""))
+        if fn is not _CALL_MODULE and caller != marked_constructors.WRAPPERS and is_trusted_module(caller):
+            return False
+        while frame is not None and frame is not self._boundary:
+            if frame.f_globals.get("__name__") in _RECORDING:
+                return False  # an operator's own kernel
+            frame = frame.f_back
+        return True
+
+    def call(self, fn: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        """Call `fn` as the program does; a function that has a rule is answered by it."""
+        row = self._answered.get(id(fn))
+        if row is None:
+            return self._natively(fn, args, kwargs)
+        answer = row[1](self._tracer, fn, args, kwargs or {})
+        return self.interpret_function(fn, args, kwargs) if answer is NOT_HANDLED else answer
+
+    def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
+        """Run the function itself, whatever door it has."""
+        code = original_code(fn.__code__)
+        own = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        own.__kwdefaults__ = fn.__kwdefaults__
+        return self._natively(own, args, kwargs)
+
+    def _natively(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        was, self.doors.open = self.doors.open, True
+        try:
+            return fn(*args, **(kwargs or {}))
+        finally:
+            self.doors.open = was
+
+
+_C_FUNCTIONS = frozenset({BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType})
+_OPERATORS = frozenset({"torch.functional", "torch.nn.functional"})
+"""Modules of Python functions that call operators and nothing of the program's."""
+_SWAP = "torch.utils:swap_tensors"
+_CALL_MODULE: Any = nn.Module._wrapped_call_impl
+
+
+def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
+    """id → (Python function, rule) for those rules that hold natively as well; all are torch's own functions."""
+    unseen = (*skipped_calls.DISPATCH_MODES, *skipped_calls.DUAL_NUMBERS, *skipped_calls.NESTED)
+    named = (
+        *skipped_calls.TRUE_WHILE_TRACING,
+        *skipped_calls.BACKWARD,
+        *unseen,
+        "torch.utils.checkpoint:checkpoint",
+        _SWAP,
+    )
+    functions = [_CALL_MODULE, *higher_order.callables(), *map(loaded, named)]
+    return {id(fn): (fn, table[id(fn)]) for fn in functions if type(fn) is FunctionType and id(fn) in table}
+
+
+class _Rules(TorchFunctionMode):
+    """Answers torch's functions written in C by the tracer's rules: tolist(), torch.tensor() of sizes, data_ptr()."""
+
+    def __init__(self, tracer: NativeTracer) -> None:
+        super().__init__()
+        self._tracer = tracer
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        rule = self._tracer._rules.get(id(func))
+        kwargs = kwargs or {}
+        if rule is not None and type(func) is not FunctionType and self._is_the_programs():
+            answer = rule(self._tracer, func, args, kwargs)
+            if answer is not NOT_HANDLED:
+                return answer
+        if type(func) in _C_FUNCTIONS or getattr(func, "__module__", "") in _OPERATORS:
+            with unwatched():
+                result = func(*args, **kwargs)
+        else:
+            result = func(*args, **kwargs)
+        if getattr(func, "__name__", "") == "__get__" and self._is_the_programs():
+            self._attribute(func.__self__, result)
+        return result
+
+    def _attribute(self, attribute: Any, value: Any) -> None:
+        """What a stand-in answers otherwise than the tensor."""
+        if attribute is torch.Tensor._version:
+            self._tracer.unsound("Tensor._version counts the writes of the export; eager's goes on counting")
+        elif attribute is torch.Tensor.grad_fn and value is not None:
+            self._tracer.unsound("Tensor.grad_fn is read: the graph of autograd is that of the export")
+
+    @staticmethod
+    def _is_the_programs() -> bool:
+        caller = sys._getframe(2).f_globals.get("__name__", "")
+        return not str(caller).startswith("dynamo_lite.") and not is_trusted_module(str(caller))

@@ -1,0 +1,89 @@
+"""type(x) and isinstance(x, C) in the program's functions: they tell the type of what a stand-in stands for.
+
+A function looks these names up in the globals of its module before the builtins. For the time of the run they are
+there, in the modules whose functions mention them. hash(x) is among them, to see what it is asked of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls.registry import call_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
+
+if TYPE_CHECKING:
+    from dynamo_lite.nonstrict.tracer import NativeTracer
+
+
+class AskedTypes:
+    """The names, in the globals of the modules that ask."""
+
+    def __init__(self, tracer: NativeTracer) -> None:
+        self._names: dict[str, Any] = {"type": _type_for(tracer), "isinstance": _isinstance, "hash": _hash_for(tracer)}
+        self._put: list[tuple[dict[str, Any], str]] = []
+
+    def ran(self, frame: FrameType) -> None:
+        """A function is about to run for the first time."""
+        namespace = frame.f_globals
+        for name, value in self._names.items():
+            if name in frame.f_code.co_names and name not in namespace:
+                namespace[name] = value
+                self._put.append((namespace, name))
+
+    def put_back(self) -> None:
+        """Take the names away, unless the program has set them."""
+        for namespace, name in self._put:
+            if namespace.get(name) is self._names[name]:
+                del namespace[name]
+
+
+def _type_for(tracer: NativeTracer) -> type:
+    """A class that stands for `type`: called with one argument, it answers as strict mode does.
+
+    A metaclass of the program's has it for a base; what is asked of that one is its own business.
+    """
+
+    class Metaclass(type):
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if cls is not stand_in:
+                return super().__call__(*args, **kwargs)
+            answer = call_type(tracer, type, args, kwargs)
+            return type(*args, **kwargs) if answer is NOT_HANDLED else answer
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, type) if cls is stand_in else super().__instancecheck__(instance)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, type) if cls is stand_in else super().__subclasscheck__(subclass)
+
+        def __eq__(cls, other: object) -> bool:
+            return other is cls or (cls is stand_in and other is type)
+
+        __hash__ = type.__hash__
+
+    stand_in = Metaclass("type", (type,), {"__new__": type.__new__})
+    return stand_in
+
+
+def _hash_for(tracer: NativeTracer) -> Callable[[Any], int]:
+    def function(value: Any, /) -> int:
+        if getattr(type(value), "__hash__", None) in _ADDRESSES:
+            tracer.unsound("hash() gives another answer for another object; that of the export is a constant")
+        return hash(value)
+
+    return function
+
+
+_ADDRESSES = (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
+
+
+def _isinstance(instance: Any, classes: Any, /) -> bool:
+    if isinstance(instance, classes):
+        return True
+    return type(instance) in SYMBOLIC and issubclass(PYTHON_TYPE[type(instance)], classes)

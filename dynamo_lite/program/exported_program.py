@@ -1,0 +1,122 @@
+"""The exported program: torch's own class, with input checks that say what was given."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Self
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.types import FileLike
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.program.aliases import with_aliases, without_aliases
+from dynamo_lite.program.decompositions import decompose
+from dynamo_lite.program.errors import UnsupportedValue
+from dynamo_lite.program.grad_mode import restore_after_errors
+from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
+from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
+from dynamo_lite.program.unflattening import announced_to
+
+
+class Program(ExportedProgram):
+    """An ExportedProgram whose `module()` checks its inputs before torch does: shape, dtype, structure and constants.
+
+    torch checks shapes, structure and constants by assertions that name what was expected; they stay in the graph, and
+    are what a program has after `torch.export.load` (docs/capture.md).
+
+    `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
+    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at.
+    """
+
+    input_paths: list[pytree.KeyPath]
+    key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
+
+    def module(self, check_guards: bool = True) -> fx.GraphModule:
+        check = InputCheck.of(self)
+        module = super().module(check_guards=check_guards and check.is_checked_by_torch)
+        module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
+        restore_after_errors(module)
+        return module
+
+    def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:
+        wrapped = undecomposable(self)
+        if wrapped is not None:
+            raise UnsupportedValue(
+                wrapped,
+                "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
+                "signature for; as a parameter or a buffer it can be taken apart",
+            )
+        guards = self._guards_code
+        plain = copy.copy(without_aliases(self))
+        # The tensors that torch traces the program with are one for each input.
+        plain._guards_code = [guard for guard in guards if " is L[" not in guard]
+        run = partial(ExportedProgram.run_decompositions, plain, decomp_table, **options)
+        decomposed, assumed = decompose(plain, run)
+        program = type(self)._of(decomposed)
+        program.input_paths = self.input_paths
+        with_aliases(program, self)
+        program._guards_code = list(dict.fromkeys([*guards, *assumed]))
+        program.key_orders = self.key_orders
+        return program
+
+    @property
+    def graph_module(self) -> fx.GraphModule:
+        module: fx.GraphModule = ExportedProgram.graph_module.fget(self)  # type: ignore[attr-defined]
+        announced_to(self, module)
+        return module
+
+    @graph_module.setter
+    def graph_module(self, module: fx.GraphModule) -> None:
+        ExportedProgram.graph_module.fset(self, module)  # type: ignore[attr-defined]  # which says that it is read only
+
+    @classmethod
+    def _of(cls, program: ExportedProgram) -> Self:
+        own = cls.__new__(cls)
+        own.__dict__.update(program.__dict__)
+        return own
+
+
+def load(f: FileLike, **options: Any) -> ExportedProgram:
+    """`torch.export.load(f, **options)`, as a program that checks its inputs as the exported one did.
+
+    What torch.export.load returns checks the guards in `module()`, but not after `run_decompositions()` or
+    `torch.export.unflatten`; a program that this function returns does.
+    """
+    program = Program._of(torch.export.load(f, **options))
+    program.input_paths = _input_paths(program)
+    return program
+
+
+def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
+    """`Program.input_paths` of a program that was loaded: what an object's parts are may depend on their kinds."""
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    leaves = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
+    signature = program.module_call_graph[0].signature
+    assert signature is not None
+    args, kwargs = unflatten(leaves, signature.in_spec)
+    named = dict(zip(signature.forward_arg_names or [], args))
+    return [path for path, _ in leaves_with_path({**named, **kwargs})]
+
+
+def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
+    """Guards on the inputs' dtypes, and on what has to be an integer, in the form that outlives `torch.export.save`.
+
+    torch itself checks neither. expected: the values of the inputs' placeholders.
+    """
+    guards: list[str] = []
+    for path, leaf, value in zip(inputs.key_paths, inputs.leaves, expected):
+        name = "L" + pytree.keystr(path)
+        if isinstance(leaf, torch.Tensor):
+            guards.append(f"str({name}.dtype) == '{leaf.dtype}'")
+            guards += class_guards(name, leaf)
+        elif isinstance(value, torch.SymInt):
+            guards.append(f"isinstance({name}, (int, torch.SymInt))")
+    return guards

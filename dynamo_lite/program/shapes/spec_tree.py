@@ -1,0 +1,304 @@
+"""A dynamic_shapes specification laid along the inputs of a call: which part of it is about which leaf, and where.
+
+The language is torch.export's (torch/export/dynamic_shapes.py): by argument name or by position, in the structure of
+the inputs. Beyond it, None stands for a whole static subtree, and a container that is no list or dict may be described
+by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.program.trees.inputs import FlatInputs
+
+_SEQUENCES = (list, tuple, deque)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the user's specification something stands: `dynamic_shapes['x'][0]`.
+
+    `assignable`: whether an assignment to it can be executed (no tuple holds it, and the user has written it so).
+    `made`: see `Made`.
+    """
+
+    text: str = "dynamic_shapes"
+    assignable: bool = True
+    made: str = ""
+
+    def step(self, container: Any, accessor: str) -> Place:
+        """A part of the `container` that stands here."""
+        return Place(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Made(dict[str, Any]):
+    """A specification by argument name that the user has not written, but something that stands for it: `of` is
+    "collection" (the names of its Dims are the user's) or "constraints" (its Dims are ours)."""
+
+    def __init__(self, specs: Mapping[str, Any], of: str) -> None:
+        super().__init__(specs)
+        self.of = of
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A top-level argument of the call: a parameter's name, and the place in it for `*args` and `**kwargs`."""
+
+    parameter: str
+    kind: inspect._ParameterKind
+    key: int | str | None = None
+
+
+@dataclass
+class ShapeTree:
+    """What a specification says of each leaf.
+
+    Attributes:
+        given: for each leaf what the user wrote for it; None where nothing is said.
+        places: for each leaf where that stands.
+        problems: what does not fit, each with its place.
+        written: whether there is a specification at all (marks on tensors count only where there is none).
+    """
+
+    given: list[Any] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    written: bool = False
+
+
+def lay_along(inputs: FlatInputs, specs: Any) -> ShapeTree:
+    """The specification along `inputs.leaves`. Nothing is raised: what does not fit is in `problems`."""
+    return _Walk(inputs).walk(specs)
+
+
+def arguments(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
+    """The top-level arguments of a call, positional ones first; the call need not fit."""
+    slots: list[Argument] = []
+    positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = _of_kind(signature, inspect.Parameter.VAR_POSITIONAL) or "args"
+    for i in range(len(args)):
+        if i < len(positional):
+            slots.append(Argument(positional[i].name, positional[i].kind))
+        else:
+            slots.append(Argument(rest, inspect.Parameter.VAR_POSITIONAL, i - len(positional)))
+    options = _of_kind(signature, inspect.Parameter.VAR_KEYWORD)
+    named = {p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    for name in kwargs:
+        if name in named or options is None:
+            slots.append(Argument(name, inspect.Parameter.KEYWORD_ONLY))
+        else:
+            slots.append(Argument(options, inspect.Parameter.VAR_KEYWORD, name))
+    return slots
+
+
+def parameter_order(signature: inspect.Signature, slots: Sequence[Argument]) -> list[str]:
+    """The parameters that the call gives, in the order of the signature: what a specification by position follows."""
+    order = {name: i for i, name in enumerate(signature.parameters)}
+    return sorted(dict.fromkeys(s.parameter for s in slots), key=lambda name: order.get(name, len(order)))
+
+
+def _of_kind(signature: inspect.Signature, kind: inspect._ParameterKind) -> str | None:
+    return next((p.name for p in signature.parameters.values() if p.kind is kind), None)
+
+
+class _Walk:
+    """One pass over the tree of inputs, in the order of its leaves, with the specification beside it."""
+
+    def __init__(self, inputs: FlatInputs) -> None:
+        self.inputs = inputs
+        self.signature = inputs.signature
+        self.slots = arguments(self.signature, inputs.args, inputs.kwargs)
+        self.tree = ShapeTree()
+        self.paths: list[Any] = []
+        self.leaf = 0
+
+    def walk(self, specs: Any) -> ShapeTree:
+        top = self._top(specs)
+        by_name = {name: [s for s in self.slots if s.parameter == name] for name in top}
+        positional, keywords = self.inputs.spec.children()
+        self.paths = self.inputs.paths
+        for slot, tree in zip(self.slots, [*positional.children(), *keywords.children()]):
+            given, place = top.get(slot.parameter, (None, Place()))
+            if slot.key is not None:
+                given, place = self._variadic(slot, by_name.get(slot.parameter, []), given, place)
+            self._node(tree, given, place, 2)
+        return self.tree
+
+    # -- the arguments ---------------------------------------------------------------------------------------------
+    def _top(self, specs: Any) -> dict[str, tuple[Any, Place]]:
+        """What is said of each parameter that the call gives."""
+        names = parameter_order(self.signature, self.slots)
+        here = Place(made=specs.of if isinstance(specs, Made) else "")
+        if specs is None or (isinstance(specs, (dict, list, tuple)) and not specs):
+            return {}
+        self.tree.written = True
+        if isinstance(specs, dict):
+            self._check_names(specs, names)
+            return {n: (specs[n], here.step(specs, f"[{n!r}]")) for n in names if n in specs}
+        if isinstance(specs, (list, tuple)):
+            if len(specs) != len(names):
+                self._problem(here, f"describes {len(specs)} arguments by position; the call gives {len(names)} "
+                                    f"({', '.join(names)})")
+            return {n: (s, here.step(specs, f"[{i}]")) for i, (n, s) in enumerate(zip(names, specs))}
+        self._problem(here, f"is a {_kind(specs)}: give a dict by argument name, or a tuple or list by position")
+        return {}
+
+    def _check_names(self, specs: Mapping[Any, Any], names: Sequence[str]) -> None:
+        unknown = [k for k in specs if k not in names]
+        missing = [n for n in names if n not in specs]
+        if unknown and missing and len(names) == 1 and isinstance(self._values().get(names[0]), dict):
+            self._problem(Place(), f"describes the inside of the argument {names[0]!r}: enclose it in a tuple, or in "
+                                   f"{{{names[0]!r}: ...}}")
+            return
+        for key in unknown:
+            where = next((s for s in self.slots if s.key == key), None)
+            if where is not None:
+                self._problem(Place(), f"has {key!r}, which **{where.parameter} takes: say "
+                                       f"dynamic_shapes[{where.parameter!r}][{key!r}]")
+            elif key in self.signature.parameters:
+                self._problem(Place(), f"has {key!r}, which the call does not give")
+            else:
+                self._problem(Place(), f"has {key!r}: there is no such argument (the arguments: {', '.join(names)})")
+        if missing:
+            self._problem(Place(), f"says nothing of {', '.join(map(repr, missing))}: name every argument (None: all "
+                                   "its sizes are static)")
+
+    def _values(self) -> dict[str, Any]:
+        values = (*self.inputs.args, *self.inputs.kwargs.values())
+        return {slot.parameter: value for slot, value in zip(self.slots, values)}
+
+    def _variadic(self, slot: Argument, all_of_it: Sequence[Argument], given: Any, place: Place) -> tuple[Any, Place]:
+        """The part that is about one element of *args or **kwargs. The whole is checked with the first of them."""
+        keys = [s.key for s in all_of_it]
+        is_first = bool(keys) and slot.key == keys[0]
+        if given is None:
+            return None, place
+        if slot.kind is inspect.Parameter.VAR_POSITIONAL:
+            fits = isinstance(given, (list, tuple)) and len(given) == len(keys)
+            wanted = f"a tuple or list with an entry for each of the {len(keys)} arguments that *{slot.parameter} takes"
+        else:
+            fits = isinstance(given, dict) and set(given) == set(keys)
+            wanted = f"a dict with the keys that **{slot.parameter} takes ({', '.join(map(repr, keys))})"
+        if fits:
+            return given[slot.key], place.step(given, f"[{slot.key!r}]")
+        if is_first:
+            self._problem(place, f"is {_described(given)}: give {wanted}")
+        return None, place
+
+    # -- inside an argument ------------------------------------------------------------------------------------------
+    def _node(self, tree: pytree.TreeSpec, given: Any, place: Place, depth: int) -> None:
+        if tree.is_leaf():
+            self.tree.given.append(given)
+            self.tree.places.append(place)
+            self.leaf += 1
+            return
+        children = tree.children()
+        parts: list[tuple[Any, Place]] = [(None, place)] * len(children)
+        if given is not None:
+            try:
+                parts = list(self._parts(tree, given, place, depth))
+            except _Misfit as misfit:
+                self._problem(place, str(misfit))
+        for child, (part, where) in zip(children, parts):
+            self._node(child, part, where, depth + 1)
+
+    def _parts(self, tree: pytree.TreeSpec, given: Any, place: Place, depth: int) -> Iterator[tuple[Any, Place]]:
+        """What is said of each child of a container. _Misfit if the description has another structure."""
+        cls, count = tree.type, len(tree.children())
+        if cls in (dict, OrderedDict, defaultdict):
+            keys = list(tree.context[1] if cls is defaultdict else tree.context)
+            return _by_key(given, keys, place, f"{cls.__name__} with the keys {_listed(keys)}")
+        if cls in _SEQUENCES:
+            return _by_index(given, count, place, f"{cls.__name__} of {count}")
+        return self._object_parts(tree, given, place, depth)
+
+    def _object_parts(self, tree: pytree.TreeSpec, given: Any, place: Place,
+                      depth: int) -> Iterator[tuple[Any, Place]]:
+        fields = getattr(tree.context, "_fields", None)  # a named tuple: torch keeps its class in the context
+        cls = tree.type if fields is None else tree.context
+        keys = self._child_keys(tree, depth) if fields is None else [pytree.GetAttrKey(name) for name in fields]
+        names = [_key_name(key) for key in keys]
+        what = f"{getattr(cls, '__name__', cls)} whose tensors are in {_listed(names)}"
+        if isinstance(cls, type) and isinstance(given, cls) and type(given) not in (list, tuple, dict):
+            return _by_part(given, keys, place)
+        if isinstance(given, dict):
+            said = {key: spec for key, spec in given.items() if spec is not None or key in names}
+            return _by_key(said, names, place, what)
+        return _by_index(given, len(keys), place, what)
+
+    def _child_keys(self, tree: pytree.TreeSpec, depth: int) -> list[Any]:
+        """The pytree key of each child, read off the path of its first leaf; its index if it has no leaf."""
+        keys: list[Any] = []
+        leaf = self.leaf
+        for i, child in enumerate(tree.children()):
+            keys.append(self.paths[leaf][depth] if child.num_leaves else pytree.SequenceKey(i))
+            leaf += child.num_leaves
+        return keys
+
+    def _problem(self, place: Place, what: str) -> None:
+        self.tree.problems.append(f"{place} {what}")
+
+
+class _Misfit(Exception):
+    """A description has another structure than what it describes."""
+
+
+def _by_key(given: Any, keys: Sequence[Any], place: Place, what: str) -> Iterator[tuple[Any, Place]]:
+    if not isinstance(given, dict):
+        raise _Misfit(f"is {_described(given)}, and the input there is a {what}")
+    missing, unknown = [k for k in keys if k not in given], [k for k in given if k not in keys]
+    if missing or unknown:
+        parts = [f"lacks {_listed(missing)}"] if missing else []
+        parts += [f"has {_listed(unknown)} beyond it"] if unknown else []
+        raise _Misfit(f"{' and '.join(parts)}; the input there is a {what}")
+    return iter([(given[k], place.step(given, f"[{k!r}]")) for k in keys])
+
+
+def _by_index(given: Any, count: int, place: Place, what: str) -> Iterator[tuple[Any, Place]]:
+    if not isinstance(given, _SEQUENCES):
+        raise _Misfit(f"is {_described(given)}, and the input there is a {what}")
+    if len(given) != count:
+        raise _Misfit(f"has {len(given)} entries, and the input there is a {what}")
+    return iter([(part, place.step(given, f"[{i}]")) for i, part in enumerate(given)])
+
+
+def _by_part(given: Any, keys: Sequence[Any], place: Place) -> Iterator[tuple[Any, Place]]:
+    """The parts of an object of the same class as the input."""
+    parts = []
+    for key in keys:
+        try:
+            part = key.get(given)
+        except (AttributeError, KeyError, IndexError, TypeError):
+            raise _Misfit(f"is {_described(given)} without {_key_name(key)!r}, which the input has") from None
+        parts.append((part, place.step(given, pytree.keystr((key,)))))
+    return iter(parts)
+
+
+def _key_name(key: Any) -> Any:
+    return next((getattr(key, a) for a in ("key", "name", "idx") if hasattr(key, a)), key)
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(repr, names)) if names else "nothing"
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _described(value: Any) -> str:
+    """What stands there, short: `the tuple (None, 3)`."""
+    text = repr(value)
+    return f"the {_kind(value)} {text if len(text) < 60 else text[:57] + '...'}"
+
+
+__all__ = ["Argument", "Made", "Place", "ShapeTree", "arguments", "lay_along", "parameter_order"]

@@ -1,0 +1,1 @@
+"""Arguments and results as trees: flattening, containers, paths to leaves, and saving their structure."""

@@ -1,0 +1,94 @@
+"""From what the program returned to the outputs of the graph."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export.graph_signature import (
+    ConstantArgument,
+    OutputKind,
+    OutputSpec,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+)
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.capture import Recorder
+from dynamo_lite.program.trees.container_context import ObjectContext
+from dynamo_lite.program.trees.containers import check_leaf, path_string
+from dynamo_lite.program.trees.paths import Flat
+
+
+@dataclass
+class FlatOutputs:
+    """What the program returned, flattened: `values[i]` is a graph node or a constant; `spec` is the tree.
+
+    `leaves[i]` is what the program returned there (a FakeTensor for a tensor).
+    """
+
+    values: list[Any]
+    leaves: list[Any]
+    spec: pytree.TreeSpec
+
+    def output_specs(self) -> list[OutputSpec]:
+        """The signature's entries, to be made when the nodes have their final names."""
+        return [OutputSpec(OutputKind.USER_OUTPUT, _argument(value), None) for value in self.values]
+
+
+def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
+    """What the program returned, taken apart: a parameter, a constant or an input is an output like any other.
+
+    Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
+    """
+    values: list[Any] = []
+    for path, leaf in flat.leaves:
+        if isinstance(leaf, torch.Tensor):
+            recorder.layout.matters(leaf)
+            values.append(recorder.node_of(leaf))
+            continue
+        if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            values.append(recorder.lower_symbolic(leaf))
+            continue
+        check_leaf((pytree.MappingKey("output"), *path), leaf)
+        values.append(leaf)
+    return FlatOutputs(values, [leaf for _, leaf in flat.leaves], flat.spec)
+
+
+def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:
+    """Tell the results' containers which of their constants the program has made: each call makes its own."""
+    todo = [spec]
+    while todo:
+        spec = todo.pop()
+        if isinstance(spec.context, ObjectContext):
+            spec.context.mark_made(is_made)
+        todo += spec.children()
+
+
+def constants_of(flat: Flat) -> Iterator[tuple[str, Any]]:
+    """(path, value) of what the containers of a result hold beside their children: constants of the program, keys."""
+    output: Any = pytree.MappingKey("output")
+    for path, kind, context in flat.contexts:
+        if isinstance(context, ObjectContext):
+            for key, part in context.rest.items():
+                yield path_string((output, *path, key.path_entry())), part
+            yield from ((path_string((output, *path)), key.name) for key in context.order)
+        elif kind is not namedtuple:
+            yield path_string((output, *path)), context
+
+
+def _argument(value: Any) -> Any:
+    if not isinstance(value, fx.Node):
+        return ConstantArgument(name="", value=value)
+    if isinstance(value.meta["val"], torch.Tensor):
+        return TensorArgument(name=value.name)
+    if isinstance(value.meta["val"], torch.SymFloat):
+        return SymFloatArgument(name=value.name)
+    # Bools as well: torch cannot save a program with a SymBoolArgument (torch/_export/serde/serialize.py,
+    # serialize_argument_spec: `AssertionError("TODO")`).
+    return SymIntArgument(name=value.name)

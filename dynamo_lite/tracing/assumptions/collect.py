@@ -1,0 +1,133 @@
+"""The guard set of a trace: what the program read, the form of its arguments, torch's switches, conditions on sizes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
+from dynamo_lite.tracing.assumptions.walk import Walk, module_name
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from guards import Guard, GuardSet, Source, State, root
+from symbolic_shapes.size_guards import codegen
+
+
+def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
+    """The guards of a run, which is over: the heap is as it was before.
+
+    The program is right whether or not its conditions can be written down. Where they cannot (an error of ours), there
+    is one guard, which never holds and says why.
+    """
+    try:
+        return _guards_of(mod, run, inputs, program)
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+        run.tracer.note(f"the guards could not be made ({error!r}): no check of this trace will pass")
+        return GuardSet([Guard("unknown", None, f"guards that could be made; please report this program\n{text}")])
+
+
+def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
+    walk = Walk(run.tracer.reads, {id(lifted.tensor) for lifted in run.recorder.lifted})
+    arguments = guard_arguments(walk, inputs, _open_sizes(program))
+    walk.guards.extend(_state(run.tracer.reads.switches))
+    reasons = run.settled.reasons() if run.settled is not None else {}
+    walk.guards.extend(Guard("python", None, text, reasons.get(text)) for text in _conditions(program))
+    _start(walk, mod)
+    walk.run()
+    walk.strays()
+    walk.of_classes()
+    walk.of_tensors()
+    walk.identities()
+    walk.apart(run.tracer.journal.touched)
+    walk.caches(run.tracer.lru_caches.hits)
+    return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})
+
+
+def _start(walk: Walk, mod: Any) -> None:
+    """The names that paths begin at: the callable, the modules' globals."""
+    reads = walk.reads
+    own = _own_globals(mod)
+    walk.place(mod, root("module" if isinstance(mod, nn.Module) else "function"), None)
+    for module in reads.modules.values():
+        walk.visit(module, walk.constant(module), None)
+    for namespace in reads.namespaces.values():
+        walk.visit(namespace, _globals(walk, namespace, namespace is own), None)
+
+
+def _own_globals(mod: Any) -> Any:
+    """The globals that `G` stands for: those of the callable, or of its class's module."""
+    function = mod.__func__ if type(mod) is MethodType else mod
+    if type(function) is FunctionType:
+        return function.__globals__
+    module = sys.modules.get(type(mod).__module__)
+    return None if module is None else module.__dict__
+
+
+def _globals(walk: Walk, namespace: dict[str, Any], is_own: bool) -> Source:
+    if namespace is sys.modules:
+        return walk.constant(namespace, "sys.modules")
+    name = module_name(namespace)
+    shown = "G" if is_own else f"G[{name or namespace.get('__name__')!r}]"
+    return walk.constant(namespace, shown)
+
+
+def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
+    """torch's switches; `asked` are functions of no arguments whose answer the program saw, with where it did."""
+    for read, site in asked.items():
+        yield Guard("state", None, State(f"{read.__name__}()", read, read()), site)
+    for switch in SWITCHES:
+        if switch.name in _NO_CONDITION:
+            continue
+        yield Guard("state", None, State(switch.name, switch.read, switch.read()))
+    for state in (
+        State("inference mode", torch.is_inference_mode_enabled, torch.is_inference_mode_enabled()),
+        State("the default device", torch.get_default_device, torch.get_default_device()),
+        State("hooks on all modules", _global_hooks, _global_hooks()),
+        State("function modes", torch._C._len_torch_function_stack, 0),
+        State("dispatch modes", torch._C._len_torch_dispatch_stack, 0),
+        State("vmap or grad transforms", torch._C._functorch.maybe_current_level, None),
+    ):
+        yield Guard("state", None, state)
+
+
+_NO_CONDITION = frozenset({"the number of threads"})
+"""Switches that change how operators run, not what they mean."""
+
+
+def _global_hooks() -> bool:
+    everywhere: Any = nn.modules.module
+    return bool(
+        everywhere._global_backward_pre_hooks
+        or everywhere._global_backward_hooks
+        or everywhere._global_forward_hooks
+        or everywhere._global_forward_pre_hooks
+    )
+
+
+def _open_sizes(program: ExportedProgram) -> dict[int, Any]:
+    """For each flat input, by number: the dimensions whose size is symbolic, or OPEN for a number."""
+    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
+    specs = program.graph_signature.input_specs
+    users = [node for node, spec in zip(nodes, specs) if spec.kind is InputKind.USER_INPUT]
+    found: dict[int, Any] = {}
+    for number, node in enumerate(users):
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor):
+            found[number] = tuple(i for i, size in enumerate(value.shape) if isinstance(size, torch.SymInt))
+        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            found[number] = OPEN
+    return found
+
+
+def _conditions(program: ExportedProgram) -> list[str]:
+    """Conditions on the inputs as Python; the tensors' dtypes are guards of their own."""
+    return [text for text in program._guards_code if not text.startswith("str(L")]

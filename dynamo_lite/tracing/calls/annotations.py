@@ -1,0 +1,81 @@
+"""Functions that the user has said something about (c_objects.py), and those that torch.compiler's decorators mark."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from dynamo_lite.opaque import SAID, Said, Treatment
+from dynamo_lite.tracing.calls import substitutes
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_TORCHS_MARK = "_dynamo_marked_constant"
+"""What torch.compiler.assume_constant_result sets on a function (torch 2.13, torch/_dynamo/decorators.py)."""
+
+
+def table() -> dict[int, Any]:
+    """id(callable) → rule, for all that something was said about; what was said here counts before what torch knows."""
+    rows = {id(said.fn): said for said in substitutes.registered()} | SAID
+    return {key: _RULES[said.treatment](said) for key, said in rows.items()}
+
+
+def is_marked_constant(fn: FunctionType) -> bool:
+    """Whether torch.compiler.assume_constant_result marks `fn`."""
+    return getattr(fn, _TORCHS_MARK, False) is True
+
+
+def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
+    if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
+        tracer.refuse("data-dependent-value", what=f"{name}(), whose result is assumed to be constant,")
+    tracer.note(f"the result of {name}() was assumed to be constant")
+    with tracer.outside(), torch.no_grad():
+        return fn(*args, **kwargs)
+
+
+def _real(tracer: Tracer, tensor: torch.Tensor) -> torch.Tensor:
+    """A copy of the example's tensor for the stand-in of an input, if the program has changed no tensor so far."""
+    number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
+    if number is None or tracer.recorder.has_changed_something():
+        return tensor
+    with tracer.outside(), torch.no_grad():
+        return tracer.inputs.leaves[number].clone()
+
+
+def _allowed(said: Said) -> Any:
+    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        doors = tracer.vm.doors
+        if type(fn) is not FunctionType:
+            return doors.call(fn, args, kwargs)
+        was, doors.open = doors.open, False
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            doors.open = was
+
+    return rule
+
+
+def _constant(said: Said) -> Any:
+    return call_constant
+
+
+def _substituted(said: Said) -> Any:
+    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = getattr(said.fn, "__qualname__", None) or type(said.fn).__qualname__
+        tracer.note(f"{getattr(said.instead, '__qualname__', 'a substitute')}() was traced in the place of {name}()")
+        return tracer.vm.call(said.instead, args, kwargs)
+
+    return rule
+
+
+_RULES = {Treatment.ALLOWED: _allowed, Treatment.CONSTANT: _constant, Treatment.SUBSTITUTED: _substituted}

@@ -1,0 +1,98 @@
+"""functools.lru_cache during a trace: read the program's caches, never fill them.
+
+What a call would put into a cache that is from outside belongs to the trace (it may hold FakeTensors), so results are
+kept in a table of the trace's own. What such a cache already holds is what eager would return, so it is looked up,
+through the collector's view of the wrapper: a lookup through the wrapper itself would count a hit.
+
+Checked against CPython 3.11, 3.12 and 3.13 (Modules/_functoolsmodule.c, lru_cache_tp_traverse and lru_cache_make_key).
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import holds_size
+
+LruCacheWrapper = type(functools.lru_cache(lambda: None))
+MISS = object()
+
+
+class LruCaches:
+    """The results of cached functions in one trace."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[int, Any], Any] = {}
+        self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
+        self._alive: list[Any] = []
+        self.hits: list[tuple[Any, Any, Any]] = []  # wrapper, key, result: what the cache held before the run
+
+    def call(
+        self, wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[[Any, tuple, dict], Any]
+    ) -> Any:
+        """The cached result, else `run(function, args, kwargs)`, remembered for the rest of the trace.
+
+        Raises what hashing the arguments or the function raises.
+        """
+        parts = gc.get_referents(wrapper)
+        cache, function, mark = parts[-6], parts[-5], parts[-4]
+        key = _key(args, kwargs, mark, bool(wrapper.cache_parameters()["typed"]))
+        if holds_size(key):
+            return self._call_with_sizes(wrapper, function, key, args, kwargs, run)
+        found = self._results.get((id(wrapper), key), MISS)
+        if found is MISS and key in cache:
+            found = _held(wrapper, parts, cache, key)
+            self.hits.append((wrapper, key, found))
+        if found is MISS:
+            found = run(function, args, kwargs)
+            self._results[id(wrapper), key] = found
+            self._alive.append(wrapper)
+        return found
+
+    def _call_with_sizes(
+        self, wrapper: Any, function: Any, key: Any, args: tuple, kwargs: dict, run: Callable[[Any, tuple, dict], Any]
+    ) -> Any:
+        """The same for arguments that are sizes, which stay symbolic.
+
+        Sizes have no hash: the key is compared with those of the trace's earlier calls, one by one, as the cache would
+        compare keys of one hash. What the cache itself holds for other sizes is what the function returns.
+        """
+        for of, other, found in self._by_size:
+            if of is wrapper and type(other) is type(key) and other == key:
+                return found
+        found = run(function, args, kwargs)
+        self._by_size.append((wrapper, key, found))
+        return found
+
+
+def _key(args: tuple[Any, ...], kwargs: dict[str, Any], mark: object, typed: bool) -> Any:
+    """The wrapper's own key for a call (lru_cache_make_key)."""
+    if not kwargs and not typed and len(args) == 1 and type(args[0]) in (int, str):
+        return args[0]
+    key = args
+    if kwargs:
+        key += (mark,)
+        for item in kwargs.items():
+            key += item
+    if typed:
+        key += tuple(type(v) for v in args) + tuple(type(v) for v in kwargs.values())
+    return key
+
+
+def still_holds(wrapper: Any, key: Any, value: Any) -> bool:
+    """Whether the cache has this very result under a key."""
+    parts = gc.get_referents(wrapper)
+    return key in parts[-6] and _held(wrapper, parts, parts[-6], key) is value
+
+
+def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> Any:
+    if wrapper.cache_parameters()["maxsize"] is None:
+        return cache[key]
+    # A bounded cache visits each link as key, result, link type; the wrapper's own type comes first (a heap type).
+    links = parts[1:-6] if parts[0] is LruCacheWrapper else parts[:-6]
+    for i in range(0, len(links) - 2, 3):
+        if links[i] == key:
+            return links[i + 1]
+    return MISS

@@ -1,0 +1,182 @@
+"""What the tracer does before the program calls something written in C: the verdict of the tables, carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodDescriptorType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
+from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_MISSING = object()
+Action = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
+
+
+def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Journal what the call changes, or refuse it. NOT_HANDLED to go on, else what stands for the call's result."""
+    verdict = verdict_of(fn)
+    if verdict is PYTHON:
+        return NOT_HANDLED
+    action = _ACTIONS.get(verdict.kind)
+    if action is not None and (answer := action(tracer, fn, args, kwargs, verdict)) is not NOT_HANDLED:
+        return answer
+    if verdict.kind is not Kind.OPERATOR:
+        for position, arg in enumerate(args):
+            if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
+                tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
+    out = kwargs.get("out") if kwargs else None
+    if out is not None and out is not ... and not is_tensor(out):  # numpy's `out=` (`...`: an array, also of no dims)
+        for part in out if isinstance(out, tuple) else (out,):
+            shared_buffers.touch(tracer, part)
+    return NOT_HANDLED
+
+
+def journal(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Journal what a call changes that a rule has let pass (it has judged the rest). Raises what ends the trace."""
+    verdict = verdict_of(fn)
+    if verdict.kind in (Kind.MUTATES, Kind.OPAQUE, Kind.LOCK):
+        _ACTIONS[verdict.kind](tracer, fn, args, kwargs, verdict)
+
+
+_ONLY_LOOK = frozenset(map(id, (type, isinstance, id, callable, hasattr, getattr, setattr, iter, repr, print)))
+_STORES = frozenset(
+    {
+        *("append", "appendleft", "insert", "add", "discard", "remove", "setdefault", "get", "pop", "index", "count"),
+        *("__setitem__", "__contains__", "__getitem__", "__setattr__", "__set__", "__new__"),
+    }
+)
+"""Methods that keep or compare an argument, and do not iterate over it."""
+
+
+def _consumes(fn: Any, position: int) -> bool:
+    """Whether a call of `fn` may move on an iterator that is its argument number `position`."""
+    name = getattr(fn, "__name__", "")
+    return id(fn) not in _ONLY_LOOK and name != "close" and (position == 0 or name not in _STORES)
+
+
+def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:
+    found = []
+    for position, name in where:
+        value = args[position] if position < len(args) else kwargs.get(name, _MISSING) if name else _MISSING
+        if value is not _MISSING:
+            found.append(value)
+    return found
+
+
+def _mutates(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    for owner in _arguments(args, kwargs, verdict.where):
+        if is_tensor(owner):
+            continue
+        if verdict.part == "memory":
+            shared_buffers.touch(tracer, owner)
+        elif verdict.part == "members":
+            tracer.writes.touch_member(owner, args[0].__name__)
+        else:
+            tracer.writes.touch(owner, verdict.part)
+            if verdict.part == "attributes" and len(args) > 1:
+                tracer.written(owner, verdict.part, args[1])
+    return NOT_HANDLED
+
+
+def _arrays(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    """Outputs may be passed by position; a ufunc says where they begin, and a method does not write into its own."""
+    first = getattr(fn, "nin", 1 if type(fn) is MethodDescriptorType else 0)
+    shared_buffers.touch_arrays(tracer, (*args[first:], *kwargs.values()))
+    return NOT_HANDLED
+
+
+def _opaque(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    for owner in _arguments(args, kwargs, verdict.where):
+        if tracer.writes.is_old(owner):
+            name = getattr(fn, "__name__", None) or name_of(fn)
+            tracer.refuse("outside-object", what=f"{name}() of a {type(owner).__name__}")
+    return NOT_HANDLED
+
+
+def _unrecordable(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    if tracer.in_library():
+        return NOT_HANDLED
+    name = str(name_of(fn)).replace(":", ".")
+    return tracer.unrecordable(name)
+
+
+def _refusal(id: str) -> Action:
+    def refuse(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+        name = str(name_of(fn)).replace(":", ".").removeprefix("builtins.")
+        tracer.refuse(id, function=name)
+
+    return refuse
+
+
+def _effect(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    tracer.note(f"{str(name_of(fn)).replace(':', '.')} was skipped")
+    return None
+
+
+def _lock(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    tracer.writes.locks.before_call(fn.__name__, args, kwargs)
+    return NOT_HANDLED
+
+
+_ACTIONS: dict[Kind, Action] = {
+    Kind.MUTATES: _mutates,
+    Kind.ARRAYS: _arrays,
+    Kind.OPAQUE: _opaque,
+    Kind.LOCK: _lock,
+    Kind.EFFECT: _effect,
+    Kind.UNRECORDABLE: _unrecordable,
+    Kind.RNG: _refusal("global-rng"),
+    Kind.PROCESS: _refusal("process-state"),
+    Kind.WORLD: _refusal("outside-world"),
+    Kind.UNKNOWN: _refusal("opaque-call"),
+}
+
+
+def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
+    """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
+    if issubclass(type(fn), type):
+        return True
+    if any(result is arg for arg in args):
+        return False
+    if fn is iter or fn is reversed:  # what a class's own `__iter__` returns, its own calls have made
+        return not is_changeable(type(args[0]))
+    name = name_of(fn)
+    if name is None:
+        return str(getattr(fn, "__module__", "")).startswith("numpy")
+    if classify(fn).kind is Kind.OPERATOR:
+        return False
+    module, _, path = name.partition(":")
+    return path.endswith(("__new__", "__iter__", "__reversed__")) or module not in _LOOK_THINGS_UP
+
+
+def is_numpys(fn: Any) -> bool:
+    """Whether `fn` is a function of numpy, or a method of its arrays."""
+    return (name_of(fn) or str(getattr(fn, "__module__", ""))).startswith("numpy")
+
+
+_LOOK_THINGS_UP = frozenset(
+    [
+        "builtins",
+        "_operator",
+        "_collections",
+        "collections",
+        "_functools",
+        "functools",
+        "itertools",
+        "_contextvars",
+        "_weakref",
+        "_heapq",
+        "_bisect",
+        "_thread",
+        "types",
+    ]
+)

@@ -1,0 +1,463 @@
+"""Calls that the tracer answers itself: callable → rule.
+
+A rule is `(tracer, fn, args, kwargs) -> value or NOT_HANDLED`. The table is keyed by id(callable), since a callable of
+the program may have a `__hash__` of its own; the callables in it live as long as the process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import copy
+import gc
+import importlib
+import io
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls import annotations as marked
+from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
+from dynamo_lite.tracing.calls.distributed import table as of_distributed
+from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
+from dynamo_lite.tracing.heap import lifetimes
+from dynamo_lite.tracing.heap.snapshots import MISSING
+from dynamo_lite.tracing.higher_order import table as higher_order
+from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
+from dynamo_lite.tracing.policy.native_modules import is_trusted_module
+from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
+from dynamo_lite.tracing.strings import log_calls
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
+from dynamo_lite.tracing.tensors import (
+    autograd_nodes,
+    constructors,
+    numpy_arrays,
+    numpy_rules,
+    shared_memory,
+    type_queries,
+)
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+
+
+def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
+    rows = {}
+    for name in names:
+        module, _, path = name.partition(":")
+        found: Any = sys.modules.get(module)
+        for part in path.split(".") if found is not None else ():
+            found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)
+        if isinstance(found, (staticmethod, classmethod)) and hasattr(found, "__func__"):
+            found = found.__func__
+        if found is not None:
+            rows[id(found)] = rows[id(_unbound(found))] = rule(f"{module}.{path}")
+    return rows
+
+
+def _unbound(fn: Any) -> Any:
+    """The method of the type behind a bound built-in method (numpy.random.rand): what the interpreter reports."""
+    owner = getattr(fn, "__self__", None)
+    if owner is None or isinstance(owner, (type, ModuleType)):
+        return fn
+    for cls in type(owner).__mro__:
+        if fn.__name__ in cls.__dict__:
+            return cls.__dict__[fn.__name__]
+    return fn
+
+
+def run_native(fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Call `fn` as CPython does; what it raises is the program's (Tracer._stop_if_ours knows this function)."""
+    return fn(*args, **kwargs)
+
+
+def _skip(name: str) -> Rule:
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        tracer.note(f"{name} was skipped")
+        return None
+
+    return rule
+
+
+def skipped_always() -> set[int]:
+    """The ids of the callables that are skipped whatever they are given."""
+    return set(_from_table((*skipped_calls.SKIPPED, *skipped_calls.LOGGING), _skip))
+
+
+def _unrecordable(name: str) -> Rule:
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if tracer.in_library():
+            return NOT_HANDLED
+        return tracer.unrecordable(name)
+
+    return rule
+
+
+def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
+    """Refuse the call; one that a library makes for its own ends only if `libraries`."""
+
+    def for_name(name: str) -> Rule:
+        def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+            if tracer.in_library() and not libraries:
+                return NOT_HANDLED
+            tracer.refuse(id, function=name, name=name, what=f"{name}()")
+
+        return rule
+
+    return for_name
+
+
+def _of_generator(name: str) -> Rule:
+    """A method of a torch.Generator. One that this run has made is nobody else's; operators refuse to be given it."""
+
+    of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        is_own = bool(args) and not tracer.writes.is_old(args[0])
+        return run_native(fn, args, kwargs) if is_own else of_others(tracer, fn, args, kwargs)
+
+    return rule
+
+
+_TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
+
+
+def _true(name: str) -> Rule:
+    """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
+    note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if not tracer.sees_python and marked_constructors.is_asking():
+            return False
+        if tracer.in_library():
+            return compiling_flags.compiling(tracer)
+        tracer.note(note)
+        return True
+
+    return rule
+
+
+def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
+    if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
+        type_queries.type_of(tracer, args[0])
+        return real_type(args[0])
+    if len(args) == 1 and numpy_arrays.is_array(args[0]):
+        return args[0].__class__
+    return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
+
+
+def call_id(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """id(x) in the program's own code; libraries use it as a key, which is harmless."""
+    if tracer.in_library():
+        return NOT_HANDLED
+    tracer.refuse("unrecordable-id", function="id")
+
+
+def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """hash(x), when the hash is the address."""
+    if len(args) == 1 and not tracer.in_library():
+        hasher = getattr(type(args[0]), "__hash__", None)
+        if hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__):
+            tracer.refuse("unrecordable-id", function="hash")
+    return NOT_HANDLED
+
+
+def call_text_reader(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
+    if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
+        return NOT_HANDLED
+    return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
+
+
+def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """nn.Module.__call__: keeps the module stack; without hooks a call is `forward` (saves some 60 instructions)."""
+    module, vm = args[0], tracer.vm
+
+    def run() -> Any:
+        if _has_hooks(module):
+            return vm.call(nn.Module._call_impl, args, kwargs)
+        tracer.reads.read("hooks", module)
+        return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
+
+    with tracer.modules.entered(module):
+        return run() if tracer.calls is None else tracer.calls.call(module, args[1:], kwargs, run)
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    everywhere = nn.modules.module
+    return bool(
+        module._backward_hooks
+        or module._backward_pre_hooks
+        or module._forward_hooks
+        or module._forward_pre_hooks
+        or everywhere._global_backward_pre_hooks
+        or everywhere._global_backward_hooks
+        or everywhere._global_forward_hooks
+        or everywhere._global_forward_pre_hooks
+    )
+
+
+def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
+    if not args:
+        return NOT_HANDLED
+    own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    others = {k: v for k, v in kwargs.items() if k not in own}
+    tracer.note("torch.utils.checkpoint was captured as a plain call")
+    tensors = [arg for arg in args[1:] if is_tensor(arg)]
+    # The reentrant one is an autograd.Function, whose results require grad only if a tensor that it is given does.
+    if kwargs.get("use_reentrant") is False or not torch.is_grad_enabled():
+        return tracer.vm.call(args[0], args[1:], others)
+    if others:
+        return NOT_HANDLED  # an error in eager
+    if any(autograd_nodes.requires_grad(tracer, tensor) for tensor in tensors):
+        return tracer.vm.call(args[0], args[1:], {})
+    with torch.no_grad():
+        return tracer.vm.call(args[0], args[1:], {})
+
+
+def call_lru_cache(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A function cached by functools.lru_cache: see lru_cache.py."""
+    return tracer.lru_caches.call(fn, args, kwargs, tracer.vm.call)
+
+
+def call_cache_statistics(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
+    if id(args[0]) in tracer.made_caches:
+        return NOT_HANDLED
+    tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
+
+
+def call_import(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """An import runs natively and outside of the trace: what a module makes at import outlives it."""
+    if _is_loaded(*args, **kwargs):
+        return run_native(fn, args, kwargs)
+    if args and not tracer.in_library():
+        tracer.note(f"the module {args[0]} is imported; the import stays")
+    with tracer.outside():
+        return run_native(fn, args, kwargs)
+
+
+def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: Any = 0) -> bool:
+    """Whether an import only looks up what is there. (`globals` is the package name for import_module.)"""
+    module = sys.modules.get(name)
+    if module is None or level or isinstance(globals, str):
+        return False
+    return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
+
+
+def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """ContextVar.set: undone at the end of the trace, which must find the variable as it was."""
+    variable = args[0]
+    if tracer.writes.is_old(variable):
+        tracer.context_values.setdefault(variable, variable.get(MISSING))
+    token = run_native(fn, args, kwargs)
+
+    def undo() -> None:
+        try:
+            variable.reset(token)
+        except (RuntimeError, ValueError):
+            return  # the program used the token itself, or set the variable in a context of its own
+
+    tracer.journal.on_rollback(undo)
+    return token
+
+
+def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
+    tensor = args[0]
+    wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+    if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
+        if not is_fake(tensor) or tracer.recorder.is_input(tensor):
+            tracer.refuse("tensor-attribute", name="requires_grad")
+        tracer.made_leaf = tracer.made_leaf or tracer.mark()
+    return NOT_HANDLED
+
+
+def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor._is_view: autograd does not know that a result from memory is one (capture/fakes/static_cache.py)."""
+    if not is_tensor(args[0]) or tracer.in_library():
+        return NOT_HANDLED
+    number = tracer.recorder.input_number(args[0])
+    if number is not None:
+        return autograd_nodes.is_view(tracer, number)
+    return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+
+
+def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.as_subclass: a stand-in is of a subclass already."""
+    cls = args[1] if len(args) > 1 else kwargs.get("cls")
+    tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
+
+
+def call_new_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
+    if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
+        tracer.refuse("tensor-subclass", name=args[0].__qualname__)
+    if tracer.uses_arrays:
+        numpy_rules.refuse_unknown(tracer, fn, args)
+    return native_calls.before_call(tracer, fn, args, kwargs)
+
+
+def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes
+    (capture/fakes/wrapper_subclasses.py)."""
+    made = run_native(fn, args, kwargs)
+    if not wrapper_subclasses.is_wrapper(made):
+        tracer.refuse("tensor-subclass", name=type(made).__qualname__)
+    tracer.made_wrappers[id(made)] = made
+    return made
+
+
+def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
+    if not args or not is_tensor(args[0]):
+        return NOT_HANDLED
+    return args[0].detach().requires_grad_(args[0].requires_grad)
+
+
+def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
+    found = run_native(fn, args, kwargs)
+    if tracer.in_library():
+        return found
+    tracer.heap.mark()
+    if any(map(tracer.heap.is_young, found)) and not tracer.heap.is_young(args[0]):
+        tracer.refuse("unrecordable-value", function="type.__subclasses__")
+    tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
+    return found
+
+
+def call_collect(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """gc.collect(): how many objects it finds depends on the rest of the process."""
+    found = run_native(fn, args, kwargs)
+    return found if tracer.in_library() else tracer.unrecordable("gc.collect")
+
+
+def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """The program's pytree functions meet a class that only an export has registered, as a container."""
+    tracer.refuse("registered-container", name=type(args[0]).__qualname__)
+
+
+def dynamo_wrapper_globals() -> Any:
+    """The globals of the functions that torch.compile and torch.compiler.disable wrap others in; None if not loaded."""
+    module = sys.modules.get("torch._dynamo.eval_frame")
+    return None if module is None else module.__dict__
+
+
+def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A function that torch.compile wrapped: the program is the function's own. torch.compiler.disable: refused."""
+    original = fn.__dict__.get("_torchdynamo_orig_callable")
+    if original is None:
+        return NOT_HANDLED
+    if fn.__dict__.get("_torchdynamo_disable") and is_trusted_module(str(getattr(original, "__module__", ""))):
+        return tracer.vm.call(original, args, kwargs)  # torch's own: disabled for TorchDynamo, which is not here
+    name = getattr(original, "__qualname__", str(original))
+    if fn.__dict__.get("_torchdynamo_disable") and fn.__dict__.get("_torchdynamo_disable_recursive", True):
+        tracer.refuse("compiler-disabled", function=name)
+    tracer.note(f"torch.compile or torch.compiler.disable around {name} was ignored")
+    return tracer.vm.call(original, args, kwargs)
+
+
+def call_compiled(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """A module that torch.compile wrapped: the module itself is what is exported."""
+    return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
+
+
+def _functions() -> dict[int, Rule]:
+    rows: dict[int, Rule] = {
+        id(type): call_type,
+        id(builtins.id): call_id,
+        id(builtins.hash): call_hash,
+        id(builtins.print): call_print,
+        id(traceback.print_exception): call_print_exception,
+        id(warnings.catch_warnings.__enter__): call_catch_warnings,
+        id(gc.collect): call_collect,
+        id(str.join): call_text_reader,
+        id(io.StringIO.writelines): call_text_reader,
+        id(builtins.__import__): call_import,
+        id(importlib.import_module): call_import,
+        id(copy.copy): call_copy,
+        id(torch._C.TensorBase.as_subclass): call_as_subclass,
+        id(torch.Tensor._make_wrapper_subclass): call_make_wrapper,
+        id(torch.Tensor._make_subclass): call_new_subclass,
+        id(torch.Tensor.__new__): call_new_subclass,
+        id(nn.Module._wrapped_call_impl): call_module,
+        id(contextvars.ContextVar.__dict__["set"]): call_context_var,
+        id(torch._C.TensorBase.requires_grad_): call_requires_grad,
+        id(torch._C.TensorBase._is_view): call_is_view,
+        id(type.__dict__["__subclasses__"]): call_subclasses,
+        id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
+    }
+    for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
+        rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
+    for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
+        rows[id(getattr(torch._C, name))] = type_queries.call_has_torch_function
+    rows |= {id(fn): lifetimes.call_weak_reference for fn in lifetimes.callables()}
+    for name in ("cache_info", "cache_clear"):
+        rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
+    checkpoint = sys.modules.get("torch.utils.checkpoint")
+    if checkpoint is not None:
+        rows[id(checkpoint.checkpoint)] = call_checkpoint
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    if frames is not None:
+        rows[id(frames.OptimizedModule.__call__)] = call_compiled
+    return rows
+
+
+def table() -> dict[int, Rule]:
+    """id(callable) → rule, for everything that is loaded now."""
+    rows = _from_table(skipped_calls.SKIPPED, _skip)
+    rows |= _from_table(skipped_calls.LOGGING, log_calls.rule)
+    rows |= _from_table(skipped_calls.WARNINGS, lambda name: call_warn)
+    rows |= _from_table(skipped_calls.UNRECORDABLE, _unrecordable)
+    rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal("global-rng"))
+    rows |= _from_table(skipped_calls.OF_GENERATORS, _of_generator)
+    rows |= _from_table(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True))
+    rows |= _from_table(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True))
+    rows |= _from_table(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world"))
+    rows |= _from_table(skipped_calls.READS_DATA, _refusal("data-dependent-value"))
+    rows |= _from_table(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True))
+    rows |= _from_table(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange)
+    rows |= _from_table(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows |= _from_table(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container)
+    rows |= _from_table(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor"))
+    rows |= _from_table(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode"))
+    rows |= _from_table(skipped_calls.BACKWARD, _refusal("backward-in-forward"))
+    rows |= _from_table(skipped_calls.TRUE_WHILE_TRACING, _true)
+    rows |= _functions()
+    rows |= of_distributed()
+    for part in (
+        autocast,
+        marked,
+        shared_memory,
+        higher_order,
+        builtin_calls,
+        native_arguments,
+        dict_keys,
+        runtime_values,
+    ):
+        rows |= part.table()
+    rows |= constructors.table(rows)
+    return rows | numpy_rules.table(rows)
+
+
+def in_library(module_name: str) -> bool:
+    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
+    package = module_name.partition(".")[0]
+    return package in ("torch", "numpy") or package in sys.stdlib_module_names or is_trusted_module(module_name)

@@ -1,0 +1,117 @@
+"""What a tracer says: where the program is, what was noted, and why a trace stops."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UserFrame
+from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.interpreter.observer import Observer
+from dynamo_lite.tracing.calls import registry
+from dynamo_lite.tracing.vocabulary.display_names import spelled
+from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from symbolic_shapes import Origin
+
+_TORCH = str(Path(torch.__file__).parent)
+
+
+class Abort(BaseException):
+    """Carries a GraphBreak through the program: not an Exception, so that its handlers let it pass."""
+
+    def __init__(self, error: DynamoLiteError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class Refusing(Observer):
+    """The part of a tracer that rules and capture call when the program cannot be recorded as it stands.
+
+    Attributes:
+        vm: the interpreter that runs the program.
+        broken: the first error that stopped the trace, which counts even if the program swallows what was raised.
+    """
+
+    def __init__(self) -> None:
+        self._notes: dict[str, Mark] = {}
+        self.broken: DynamoLiteError | None = None
+        self.vm = Interpreter(self)
+
+    # ---- where the program is
+
+    def where(self) -> tuple[UserFrame, ...]:
+        """The program's stack, outermost first."""
+        return frames_at(self.mark())
+
+    def mark(self) -> Mark:
+        """Where the program is: cheap enough for each write, made into frames (`frames_at`) when somebody asks."""
+        marks = []
+        frame = self.vm.frame
+        while frame is not None:
+            marks.append((frame.code, frame.info, frame.pc))
+            frame = frame.back
+        return tuple(marks)
+
+    def origin(self) -> Origin:
+        """The program's line for a fact about sizes: the innermost one that is not torch's own."""
+        return self.origin_of(self.mark())
+
+    def origin_of(self, mark: Mark) -> Origin:
+        """The same for another place of the program."""
+        frames = frames_at(mark)
+        if not frames:
+            return Origin("user line", note="outside of the program")
+        at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
+        return Origin("user line", at.filename, at.lineno, at.source, stack=frames)
+
+    def in_library(self) -> bool:
+        """Whether the innermost frame is the standard library's or trusted code."""
+        frame = self.vm.frame
+        return frame is not None and registry.in_library(str(frame.globals.get("__name__", "")))
+
+    @property
+    def notes(self) -> dict[str, tuple[UserFrame, ...]]:
+        """What the report tells: text → where it first happened."""
+        return {text: frames_at(mark) for text, mark in self._notes.items()}
+
+    # ---- refusing and noting
+
+    def note(self, text: str) -> None:
+        """Remember something that the report tells (once a text, with the line of the first time)."""
+        if text not in self._notes:
+            self._notes[text] = self.mark()
+
+    def refuse(self, id: str, **names: Any) -> NoReturn:
+        """Stop the trace with the refusal `id` at the program's line."""
+        self.abort(self.refusal(id, **names))
+
+    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak:
+        """The error of refusal `id`, at `mark` or where the program is."""
+        row = REFUSALS[id]
+        where = frames_at(self.mark() if mark is None else mark)
+        return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
+
+    def lets_pass(self, text: str) -> bool:
+        """Whether the trace goes on though `text` is true, which a strict one refuses."""
+        return False
+
+    def refuse_text(self) -> None:
+        """Somebody reads the text of a tensor: the program, or the user the message of its error when all is over."""
+        if not self.vm.retired:
+            self.refuse("tensor-repr")
+
+    def abort(self, error: DynamoLiteError) -> NoReturn:
+        """Stop the trace. The first error counts, even if the program swallows what is raised here."""
+        if self.broken is None:
+            self.broken = error
+        raise Abort(self.broken)
+
+    def internal(self, error: Exception) -> DynamoLiteError:
+        if self.broken is None:
+            text = "".join(traceback.format_exception(error))
+            self.broken = InternalError(f"the tracer itself failed; please report this program\n{text}")
+        return self.broken

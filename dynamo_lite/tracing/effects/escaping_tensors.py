@@ -1,0 +1,65 @@
+"""Tensors and sizes of the run where flattening a result does not find them: in a closure, a set, a key, an iterator.
+
+What a program returns besides its tensors are constants. One that holds a stand-in would give it to the caller.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def first_holder(tracer: Tracer, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
+    """The first of (path, constant) from which a tensor or a size of this run can be reached, or that is an iterator
+    of the run, which the first caller would use up.
+
+    Followed are objects that the run made. What was there before holds none of them at the end: the journal knows each
+    such write.
+    """
+    asked = [(path, constant) for path, constant in constants if type(constant) not in _PLAIN]
+    if asked:
+        tracer.heap.mark()
+    return next(((path, constant) for path, constant in asked if _holds(tracer, constant)), None)
+
+
+def _holds(tracer: Tracer, constant: Any) -> bool:
+    heap = tracer.heap
+    if hasattr(type(constant), "__next__") and heap.is_young(constant):
+        return True
+    seen: set[int] = set()
+    todo = [constant]
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, weakref.ReferenceType):
+            value = value()
+        if _is_of_run(value) or (isinstance(value, torch.Tensor) and heap.is_young(value)):
+            return True
+        if heap.is_young(value):
+            todo.extend(_parts(value))
+    return False
+
+
+def _is_of_run(value: Any) -> bool:
+    return type(value) in SYMBOLIC or is_fake(value)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, BaseException):
+        return [value.args, vars(value)]  # its traceback leads to every frame that it passed
+    return gc.get_referents(value)

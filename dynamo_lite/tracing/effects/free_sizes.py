@@ -1,0 +1,206 @@
+"""Sizes that the first call leaves in Python state, as the second trace finds them: any number at all.
+
+`if self.n != x.shape[0]: self.n = x.shape[0]` keeps the size of the call before. The second trace begins with a new
+symbol in its place. Each answer that depends on such a symbol is a branch; the trace is made again for the other one,
+until every case is covered (`Cases`). If all of them record the program of the first trace and leave sizes in the same
+places only, it is right whatever sizes the calls before had. Where that fails, the size becomes a constant
+(persisted_sizes.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from symbolic_shapes.expressions.evaluation import evaluate
+from symbolic_shapes.expressions.expr import Symbol, symbols_of
+from symbolic_shapes.expressions.relations import Bool, not_
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_MOST_CASES = 6
+_PREFIX = "s_kept"
+
+
+def symbolic(changes: Sequence[Change]) -> list[Any]:
+    """The sizes of the run that the changes leave: SymInts (SymFloats, SymBools), and tensors of symbolic shape."""
+    return [value for change in changes for value in _symbolic(change.new, 8)]
+
+
+def _symbolic(value: Any, depth: int) -> Iterator[Any]:
+    if type(value) in SYMBOLIC:
+        yield value
+    elif is_fake(value):
+        if value._has_symbolic_sizes_strides:
+            yield value
+    elif depth and not isinstance(value, (str, bytes, type)):
+        for part in _parts(value):
+            yield from _symbolic(part, depth - 1)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(value)
+    namespace = getattr(value, "__dict__", None)
+    return [*namespace.values()] if type(namespace) is dict and not isinstance(value, torch.nn.Module) else []
+
+
+class FreeSizes:
+    """The places of one trace's sizes. `fits` is False if there is one that no symbol can stand for.
+
+    To be made once the trace is over; `place` then puts symbols of the next trace there, as often as it is begun.
+    """
+
+    def __init__(self, tracer: Tracer, changes: Sequence[Change]) -> None:
+        self._env = tracer.recorder.env
+        self.sizes: list[torch.SymInt] = []  # each place's, in order
+        self.fits = True
+        self._setters: list[Callable[[Any], None]] = []
+        self.symbols: list[Symbol] = []
+        self._symbol_set: frozenset[Symbol] = frozenset()
+        for change in changes:
+            self._find(change.new, self._setter(change))
+
+    def __bool__(self) -> bool:
+        return bool(self.sizes)
+
+    def _setter(self, change: Change) -> Callable[[Any], None] | None:
+        owner, key = change.owner, change.key
+        if change.part == "attributes" and type(getattr(owner, "__dict__", None)) is dict:
+            return lambda value: owner.__dict__.__setitem__(key, value)
+        if change.part == "items" and type(owner) is dict:
+            return lambda value: owner.__setitem__(key, value)
+        if change.part == "items" and type(owner) is list and key is None:
+            return lambda value: owner.__setitem__(slice(None), value)
+        if change.part == "cell":
+            return lambda value: setattr(owner, "cell_contents", value)
+        return None
+
+    def _find(self, value: Any, setter: Callable[[Any], None] | None) -> None:
+        """Note the sizes in the value of one place: a size, or a list, tuple or dict with sizes in it."""
+        if not list(_symbolic(value, 8)):
+            return
+        before = len(self.sizes)
+        if setter is None or not self._collect(value):
+            self.fits = False
+            return
+        count = len(self.sizes) - before
+        self._setters.append(lambda numbers: setter(_rebuilt(value, iter(numbers[before : before + count]))))
+
+    def _collect(self, value: Any) -> bool:
+        if type(value) is torch.SymInt:
+            self.sizes.append(value)
+            return value.node.hint is not None
+        if type(value) in (tuple, list, torch.Size):
+            return all(self._collect(item) for item in value)
+        if type(value) is dict:
+            return all(self._collect(item) for item in value.values())
+        return not list(_symbolic(value, 8))
+
+    def place(self, env: TorchShapeEnv, hints: Sequence[int]) -> None:
+        """Put a new symbol of `env` in each place, with these numbers as examples."""
+        assert self._env is not None
+        numbers = []
+        self.symbols = []
+        for index, (size, hint) in enumerate(zip(self.sizes, hints)):
+            lo, hi = self._env.core.bounds(self._env.unwrap(size))
+            made = env.core.backed(hint, name=f"{_PREFIX}{index}", lo=lo, hi=hi)
+            self.symbols.extend(symbols_of(made))
+            numbers.append(env.wrap(made))
+        self._symbol_set = frozenset(self.symbols)
+        for setter in self._setters:
+            setter(numbers)
+
+    def hints(self) -> list[int]:
+        """The numbers of the example."""
+        return [int(size.node.hint) for size in self.sizes]
+
+    def about(self, relation: Bool) -> bool:
+        """Whether a relation is about a size that an earlier call left."""
+        return not self._symbol_set.isdisjoint(symbols_of(relation))
+
+    def leaves_alike(self, change: Change, env: TorchShapeEnv) -> bool:
+        """Whether a change of the second trace leaves another size where there was one, and nothing else."""
+        return self._alike(change.old, change.new, env)
+
+    def _alike(self, old: Any, new: Any, env: TorchShapeEnv) -> bool:
+        if type(old) is torch.SymInt:
+            free = env.unwrap(old).as_atom()
+            if free not in self._symbol_set or type(new) not in (int, torch.SymInt):
+                return False
+            lo, hi = env.core.bounds(env.unwrap(new))
+            return bool(free.lo <= lo and hi <= free.hi)
+        if type(old) in (tuple, list, torch.Size) and type(new) is type(old):
+            return len(old) == len(new) and all(self._alike(a, b, env) for a, b in zip(old, new))
+        if type(old) is dict and type(new) is dict:
+            return [*old] == [*new] and all(self._alike(a, b, env) for a, b in zip(old.values(), new.values()))
+        return old is new or (type(old) is type(new) and isinstance(old, (int, float, str, bool)) and old == new)
+
+
+def _rebuilt(value: Any, numbers: Iterator[Any]) -> Any:
+    """The value with the next of `numbers` for each size. Lists and dicts of the run are changed as they stand."""
+    if type(value) is torch.SymInt:
+        return next(numbers)
+    if type(value) in (tuple, torch.Size):
+        items = [_rebuilt(item, numbers) for item in value]
+        return torch.Size(items) if type(value) is torch.Size else tuple(items)
+    if type(value) is list:
+        value[:] = [_rebuilt(item, numbers) for item in value]
+    elif type(value) is dict:
+        value.update({key: _rebuilt(item, numbers) for key, item in value.items()})
+    return value
+
+
+class Cases:
+    """The cases that second traces have to cover. A case is a row of example numbers for the free sizes."""
+
+    def __init__(self, first: Sequence[int]) -> None:
+        self._open: list[tuple[int, ...]] = [tuple(first)]
+        self._seen: set[tuple[str, ...]] = set()  # answers in words: each trace has symbols of its own
+        self._count = 0
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        while self._open:
+            yield self._open.pop()
+
+    def covered(self, answers: Sequence[Bool], values: Mapping[Symbol, int], free: Sequence[Symbol]) -> bool:
+        """Take in the answers of one trace, whose symbols had these values. False if a case was not found."""
+        self._count += 1
+        if self._count > _MOST_CASES:
+            return False
+        for end in range(len(answers)):
+            self._seen.add(_words(answers[: end + 1]))
+        for end, answer in enumerate(answers):
+            other = (*answers[:end], not_(answer))
+            if _words(other) in self._seen:
+                continue
+            found = _example(other, values, free)
+            if found is None:
+                return False
+            self._seen.add(_words(other))
+            self._open.append(found)
+        return True
+
+
+def _words(answers: Sequence[Bool]) -> tuple[str, ...]:
+    return tuple(map(str, answers))
+
+
+def _example(relations: Sequence[Bool], values: Mapping[Symbol, int], free: Sequence[Symbol]) -> tuple[int, ...] | None:
+    """Numbers for the free sizes that make the relations true, if a few near ones do."""
+    near = {number + step for number in (0, *values.values()) for step in (-1, 0, 1)}
+    for symbol in free:
+        for number in sorted(near):
+            changed = {**values, symbol: number}
+            if symbol.lo <= number <= symbol.hi and all(evaluate(relation, changed) for relation in relations):
+                return tuple(changed[s] for s in free)
+    return None

@@ -1,0 +1,246 @@
+"""Arguments in containers that functions of a library or the user take apart and make (`ContainerFunctions`).
+
+The run gets containers that the registered function makes of stand-ins. It may compute what it puts in there (a copy, a
+view, a concatenation with nothing), and leave out what the user's own object holds:
+
+- a tensor that flatten gives back for a leaf, with the value of that leaf in the example, *is* that input;
+- any other tensor is what recorded operators make of the inputs, and may not be changed in place: eager would change
+  the user's;
+- what the user's object has and the made one lacks, or has otherwise, may not be read by the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensor
+
+from dynamo_lite.capture import Recorder
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.errors import GraphBreak
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.trees.container_context import Key
+from dynamo_lite.program.trees.containers import state_of
+from dynamo_lite.program.trees.paths import flatten
+from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.snapshots import MISSING
+from dynamo_lite.tracing.tracer import Tracer
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
+_OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
+ANEW: Final = object()
+"""Stands for a leaf that the registered flatten function computes each time."""
+_WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A part of the user's object that is not in the container that the run gets: `key` of what `path` leads to."""
+
+    path: tuple[Key, ...]
+    key: Key
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        keys = (*self.path, self.key)[2:]
+        return "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in keys)
+
+
+@dataclass
+class RoundTrip:
+    """What becomes of the example's own arguments, taken apart and made again.
+
+    kept: the leaves that come back with the value that they had; made: those that flatten makes anew each time.
+    """
+
+    kept: set[int] = field(default_factory=set)
+    made: set[int] = field(default_factory=set)
+    lost: list[Lost] = field(default_factory=list)
+
+    def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
+        """(id of the user's object, name) of what is lost."""
+        call = inputs.args, inputs.kwargs
+        return frozenset((id(_owner(call, part)), part.key.name) for part in self.lost)
+
+
+def round_trip(inputs: FlatInputs, calls: ContainerFunctions) -> RoundTrip:
+    """Tries the registered functions on the example. Raises GraphBreak where they do not fit each other."""
+    found = RoundTrip()
+    again = [leaf for _, leaf in flatten((inputs.args, inputs.kwargs), calls).leaves]
+    if len(again) == len(inputs.leaves):
+        pairs = enumerate(zip(inputs.leaves, again))
+        found.made = {i for i, (one, other) in pairs if isinstance(one, torch.Tensor) and not _shares(one, other)}
+    tensors = [leaf for leaf in inputs.leaves if isinstance(leaf, torch.Tensor)]
+    if any(isinstance(leaf, FakeTensor) or type(leaf) not in (torch.Tensor, nn.Parameter) for leaf in tensors):
+        found.kept = set(range(len(inputs.leaves)))  # there is no data to compare
+        return found
+    copies = [_copy(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs.leaves]
+    made = inputs.unflatten(copies, calls)
+    back = [leaf for _, leaf in flatten(made, calls).leaves]
+    found.kept = {i for i, (old, new) in enumerate(zip(inputs.leaves, back)) if _same_leaf(old, new)}
+    found.lost = list(_differences((inputs.args, inputs.kwargs), made, (), set()))
+    return found
+
+
+def _shares(one: torch.Tensor, other: Any) -> bool:
+    if one is other:
+        return True
+    return isinstance(other, torch.Tensor) and one.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def _copy(leaf: torch.Tensor) -> torch.Tensor:
+    return leaf.detach().clone().requires_grad_(leaf.requires_grad)
+
+
+def _same_leaf(old: Any, new: Any) -> bool:
+    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+        return old is new
+    if old.shape != new.shape or old.dtype is not new.dtype or old.device != new.device:
+        return False
+    return bool(old.is_meta or ((old == new) | ((old != old) & (new != new))).all())
+
+
+def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[Lost]:
+    """Where two objects of one structure hold what is not the same."""
+    if old is new or (id(old), id(new)) in seen:
+        return
+    seen.add((id(old), id(new)))
+    before, after = dict(state_of(old)), dict(state_of(new))
+    for key in [*before, *(key for key in after if key not in before)]:
+        one, other = before.get(key, MISSING), after.get(key, MISSING)
+        if one is other or (isinstance(one, torch.Tensor) and _same_leaf(one, other)):
+            continue
+        if type(one) is type(other) and _has_parts(one):
+            yield from _differences(one, other, (*path, key), seen)
+        elif not _same_constant(one, other):
+            yield Lost(path, key, _text(one), _text(other))
+
+
+def _has_parts(value: Any) -> bool:
+    if isinstance(value, (torch.Tensor, *_ATOMS, *_OPAQUE)):
+        return False
+    return isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
+
+
+def _same_constant(one: Any, other: Any) -> bool:
+    if type(one) is not type(other) or isinstance(one, torch.Tensor):
+        return False
+    if isinstance(one, _ATOMS):
+        return bool(one == other or one != one)
+    if isinstance(one, FunctionType):
+        return one.__code__ is other.__code__
+    if isinstance(one, MethodType):
+        return one.__func__ is other.__func__
+    return isinstance(one, (set, frozenset)) and one == other
+
+
+def _text(value: Any) -> str:
+    if value is MISSING:
+        return "nothing"
+    return repr(value) if isinstance(value, _ATOMS) else f"a {type(value).__qualname__}"
+
+
+def rebuild(
+    inputs: FlatInputs, tracer: Tracer, leaves: list[Any], trip: RoundTrip
+) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], list[Any]]:
+    """The arguments of the run, made of stand-ins while operators are recorded, and what stands for each leaf now."""
+    calls, recorder = ContainerFunctions(tracer), tracer.recorder
+    call = inputs.unflatten(leaves, calls)
+    back = [leaf for _, leaf in flatten(call, calls).leaves]
+    again = [leaf for _, leaf in flatten(call, calls).leaves]
+    if len(back) != len(leaves):
+        what = f"gives {len(back)} parts of what was made of {len(leaves)}"
+        tracer.refuse("container-function", name="the registered flatten function", what=what)
+    now = list(leaves)
+    for index, (leaf, given, same) in enumerate(zip(leaves, back, again)):
+        if given is leaf or not isinstance(leaf, torch.Tensor):
+            continue
+        if given is not same:
+            now[index] = ANEW
+        elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
+            what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
+            tracer.refuse("container-function", name="the flatten function of a container", what=what)
+        else:
+            now[index] = given
+            if index in trip.kept:
+                recorder.rebind_input(index, leaf, given)
+    _protect(recorder, call, leaves, trip)
+    return call, now
+
+
+def _protect(recorder: Recorder, call: Any, leaves: list[Any], trip: RoundTrip) -> None:
+    """Refuse in-place changes of what is no tensor of the user's: the user's own would not change."""
+    stand_ins = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    inputs = {storage_key(leaf) for leaf in stand_ins}
+    recorder.computed_storages |= {storage_key(leaf) for i, leaf in enumerate(leaves) if i in trip.made}
+    for tensor in tensors_in(call):
+        if isinstance(tensor, FakeTensor) and storage_key(tensor) not in inputs:
+            recorder.computed_storages.add(storage_key(tensor))
+
+
+def tensors_in(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in an object, through containers and attributes."""
+    todo, seen = [value], set()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif id(value) not in seen and _has_parts(value):
+            seen.add(id(value))
+            todo += [part for _, part in state_of(value)]
+
+
+def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
+    """The refusal for the first part that the program has read though the run's container does not have the user's."""
+    places = tracer.reads.places
+    for part in lost:
+        owner = _owner(call, part)
+        hows = [part.key.kind, *_WHOLE]
+        row = next((row for how in hows if (row := _row(how, owner, part.key)) in places), None)
+        if row is not None:
+            site = places[row]
+            named = {"what": str(part), "old": part.old, "new": part.new}
+            return tracer.refusal("container-state", (site,) if site is not None else None, **named)
+    return None
+
+
+def _owner(call: Any, part: Lost) -> Any:
+    owner = call
+    for key in part.path:
+        owner = dict(state_of(owner)).get(key, MISSING)
+    return owner
+
+
+def _row(how: str, owner: Any, key: Key) -> tuple[str, int, Any]:
+    return how, id(owner), None if how in _WHOLE else key.name
+
+
+def changed_arguments(
+    tracer: Tracer, inputs: FlatInputs, leaves: list[Any], call: tuple[tuple[Any, ...], dict[str, Any]]
+) -> list[str]:
+    """The names of the arguments whose containers no longer hold what they held before the run.
+
+    `leaves` are those of the containers `call` that the run got; ANEW for one that cannot be compared: whether the
+    program has written into that container is asked instead.
+    """
+    calls, (args, kwargs) = ContainerFunctions(tracer), call
+    specs = [spec for arguments in inputs.spec.children() for spec in arguments.children()]
+    names = [*inputs.arg_names[: len(args)], *kwargs]
+    changed, first = [], 0
+    for name, spec, value in zip(names, specs, [*args, *kwargs.values()]):
+        flat = flatten(value, calls)
+        before, first = leaves[first : first + spec.num_leaves], first + spec.num_leaves
+        if flat.spec != spec or any(a is not b and a is not ANEW for a, (_, b) in zip(before, flat.leaves)):
+            changed.append(name)
+        elif any(a is ANEW for a in before):
+            own = {id(part) for part in classify.containers(value)}
+            if any(id(change.owner) in own for change in tracer.journal.changes()):
+                changed.append(name)
+    return changed

@@ -1,0 +1,45 @@
+"""Containers that a program makes anew in each call, with the same things in them: `self.tables = [*self.tables]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.heap.snapshots import MISSING
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_ATOMS = (int, float, complex, str, bytes, bool, type(None))
+
+
+def is_made_alike(change: Change, tracer: Tracer) -> bool:
+    """Whether a change puts a container in the place of another of the same type that holds the same objects.
+
+    Such a change is none only from the second call on: before, others may hold the first container too. The program may
+    not have asked which container it is.
+    """
+    compared = (ids for how, *ids in tracer.reads.places if how == "is")
+    if any(id(container) in ids for ids in compared for container in (change.old, change.new)):
+        return False
+    return change.old is not MISSING and change.new is not MISSING and _alike(change.old, change.new)
+
+
+def _alike(old: Any, new: Any, depth: int = 8) -> bool:
+    kind = type(old)
+    if kind is not type(new) or not depth:
+        return False
+    if kind in (list, tuple):
+        return len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))
+    if kind is dict:
+        keys = len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))  # in the same order
+        return keys and all(_same(a, b, depth) for a, b in zip(old.values(), new.values()))
+    return False
+
+
+def _same(old: Any, new: Any, depth: int) -> bool:
+    if old is new:
+        return True
+    if type(old) in _ATOMS:
+        return type(old) is type(new) and repr(old) == repr(new)
+    return _alike(old, new, depth - 1)

@@ -1,0 +1,121 @@
+"""Gradients that flow in eager and not in the program, found in the graph when the run is over.
+
+- The program itself has made a leaf that requires grad (`y.requires_grad_()` on a result, `torch.zeros(3,
+  requires_grad=True)`, `nn.Parameter(...)` in forward): no operator does that, so the graph has nothing of it. Within
+  the program that is as in eager (torch.autograd.grad is recorded as operators); a tensor that it returns is another
+  one: no `requires_grad`, and a backward() stops there.
+- A constant that was computed from tensors that require grad before the call: the program holds it detached.
+- Operators in a region of torch.autograd.graph.saved_tensors_hooks that have something to save for the backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture import Recorder
+    from dynamo_lite.program.trees.outputs import FlatOutputs
+    from dynamo_lite.tracing.higher_order.autograd import SavedHooks
+
+_STOPS = frozenset({torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default})
+
+
+def lost(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs) -> list[int]:
+    """The numbers of the outputs that learn in eager though nothing that the program is given makes them.
+
+    leaves: the values of the flat inputs.
+    """
+    learning = [
+        (index, value)
+        for index, (leaf, value) in enumerate(zip(outputs.leaves, outputs.values))
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad and isinstance(value, fx.Node)
+    ]
+    if not learning:
+        return []
+    learns = _learning_nodes(recorder, leaves)
+    return [index for index, node in learning if node not in learns]
+
+
+def requires_grad_without_inputs(recorder: Recorder, tensor: torch.Tensor) -> bool:
+    """Whether a result requires grad because of parameters, whatever the inputs are."""
+    return recorder.node_of(tensor) in _learning_nodes(recorder, [])
+
+
+def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
+    """A constant that is no leaf of the autograd graph, and through which a gradient flows from an output in eager."""
+    constants = [
+        lifted
+        for lifted in recorder.lifted
+        if lifted.kind is LiftedKind.CONSTANT and lifted.tensor.requires_grad and not lifted.tensor.is_leaf
+    ]
+    for lifted in constants:
+        reached = _reached(recorder, {lifted.node})
+        if any(isinstance(value, fx.Node) and value in reached for value in outputs.values):
+            return lifted
+    return None
+
+
+def saved_in(recorder: Recorder, leaves: list[Any], regions: Iterable[SavedHooks]) -> SavedHooks | None:
+    """The first region of saved_tensors_hooks in which autograd has something to save."""
+    reached = _learning_nodes(recorder, leaves)
+    for region in regions:
+        inside = region.first is None
+        for node in recorder.graph.nodes:
+            if inside and node.op == "call_function" and node in reached:
+                return region
+            inside = (inside or node is region.first) and node is not region.last
+    return None
+
+
+def retained(outputs: FlatOutputs) -> int | None:
+    """The number of an output that keeps its gradient (`Tensor.retain_grad`): the program's output does not."""
+    for index, leaf in enumerate(outputs.leaves):
+        if isinstance(leaf, torch.Tensor) and leaf.retains_grad:
+            return index
+    return None
+
+
+def _learning_nodes(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
+    """The nodes whose value has `requires_grad` when the program runs, by autograd's rule."""
+    learns = {node for node, leaf in zip(recorder.input_nodes, leaves) if getattr(leaf, "requires_grad", False)}
+    learns |= {lifted.node for lifted in recorder.lifted if lifted.tensor.requires_grad}
+    return _reached(recorder, learns)
+
+
+def _reached(recorder: Recorder, learns: set[fx.Node]) -> set[fx.Node]:
+    """The nodes that a gradient flows through to one of the placeholders `learns`, these included."""
+    enabled = recorder.grad_enabled
+    memory: dict[fx.Node, fx.Node] = {}  # a view → what it is a view of
+    for node in recorder.graph.nodes:
+        if node.op != "call_function":
+            continue
+        if node.target is torch._C._set_grad_enabled:
+            enabled = bool(node.args[0])
+            continue
+        sources = node.all_input_nodes
+        schema = getattr(node.target, "_schema", None)
+        if node.target in _STOPS:
+            continue
+        if sources and schema is not None and any(argument.alias_info is not None for argument in schema.arguments):
+            memory[node] = memory.get(sources[0], sources[0])
+        if any(source in learns or memory.get(source) in learns for source in sources):
+            if _passes_on(node, enabled):
+                learns.add(node)
+                if schema is not None and schema.is_mutable:
+                    learns.add(memory[node])  # a write through a view makes what it is a view of learn
+            elif schema is not None and schema.is_mutable and sources[0] in learns:
+                learns.add(node)  # as it did before
+    return learns | {node for node, base in memory.items() if base in learns}
+
+
+def _passes_on(node: fx.Node, enabled: bool) -> bool:
+    if not enabled:
+        return False
+    value: Any = node.meta.get("val")
+    return not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex()

@@ -1,0 +1,54 @@
+"""Containers from outside that nothing holds any more when the run is over: what they came to hold nobody can see.
+
+torch.nn.utils.parametrize.cached() fills its dict and then puts an empty one in its place.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.heap.object_paths import path_of
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_KINDS = (dict, list, set)
+
+
+def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
+    """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
+    owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
+    # Most are held by the program itself, which is seen without a walk over the whole heap.
+    owners = {key: owner for key, owner in owners.items() if path_of(owner, tracer.root) is None}
+    if not owners:
+        return set()
+    tracer.heap.end()  # get_referrers does not look at frozen objects
+    asked = tuple(owners.values())
+    referrers = gc.get_referrers(*asked)
+    held: set[int] = set()
+    for holder in referrers:
+        if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
+            held.update(id(value) for value in gc.get_referents(holder))
+    owned = {key for key, owner in owners.items() if tracer.owned_dicts.owner_of(owner) is not None}
+    return set(owners) - held - owned
+
+
+def _is_of_the_run(tracer: Tracer, holder: Any) -> bool:
+    if type(holder) is Change:
+        return True
+    return tracer.heap.is_young(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
+
+
+def _is_dict_of_old(tracer: Tracer, namespace: dict[str, Any]) -> bool:
+    """Whether this is the `__dict__` of an object from before the run, made when somebody asked for it first."""
+    found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
+    return any(tracer.heap.is_young(owner) is not True for owner in found)
+
+
+def _dict_of(owner: Any) -> Any:
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None

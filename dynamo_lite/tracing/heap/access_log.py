@@ -1,0 +1,466 @@
+"""What the program read from outside, written down as it happens: cheap, by identity, nothing resolved.
+
+A row says *how* an object was looked at, *which* (its id) and with what *key*, and where the program was the first
+time. Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the rows of
+objects that the run made belong to no object afterwards. What the program wrote before it read it is no assumption. The
+values are looked up after the run, when the heap is again as it was before (walk.py).
+
+=============  ==============================================  ========================
+how            the program learned                             key
+=============  ==============================================  ========================
+"attr"         an attribute, or that it is not there           its name
+"item"         an item, or that it is not there                its key
+"entry"        an item whose key is no atom, or that it is not there
+"key"          whether a key is there                          the key
+"cell"         the contents of a closure's cell
+"length"       the number of items
+"truth"        whether it is empty
+"items"        the items, in order
+"keys"         the keys of a dict, in order; the items of another container
+"parts"        everything in it, through built-in containers
+"state"        everything in it, through attributes as well
+"hooks"        that a module has no hooks
+"is"           whether it is another object                    the other's id
+"context"      the value of a ContextVar
+"referent"     what a weak reference refers to
+"own"          what the class's own namespace has under    the name
+               a name, or that it is not there
+"class"        everything that a class and its
+               bases have
+"names"        the names of all attributes (`dir`)
+"registry"     what was registered with an abstract class
+"subclasses"   the direct subclasses of a class
+=============  ==============================================  ========================
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import sys
+import types
+import typing
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar
+from decimal import Decimal
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from dynamo_lite.errors import UserFrame
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
+from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
+from dynamo_lite.tracing.policy.native_reads import (
+    FORMATS,
+    KEY,
+    LOOKS,
+    LOOKS_INTO_CLASSES,
+    NAMES,
+    NOTHING,
+    PARTS,
+    PROTOCOL,
+    REFERENT,
+    SHOWING,
+    STATE,
+    SWITCH_OF,
+    SWITCHES,
+    decimal_context,
+)
+from dynamo_lite.tracing.vocabulary import mro as classes
+from guards.classes import behind
+
+_UNKNOWN: Any = object()
+_KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+_CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+_WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
+"""Looks at an object that can tell any of its attributes or items."""
+_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", NAMES, "registry", "subclasses", REFERENT})
+_PROTOCOL_META: type = type(typing.Protocol)
+_BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
+_DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
+VIEWS: frozenset[type] = frozenset(
+    {types.MappingProxyType, *(type(view) for d in _DICTS for view in (d.keys(), d.values(), d.items()))}
+)
+"""Types whose instances show a mapping: a look at one is a look at the mapping."""
+_QUIET: tuple[type, ...] = (
+    int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
+    torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
+    torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.CodeType,
+)  # fmt: skip
+"""Instances tell nothing beyond their value, their type or their own rules."""
+
+
+class Site(NamedTuple):
+    """Where the program was: code object, its decoded form, index of the instruction after the one at work."""
+
+    code: Any
+    info: Any
+    pc: int
+
+    def frame(self) -> UserFrame:
+        at = self.info.positions_at(self.code, max(self.pc - 1, 0))
+        line = at.lineno or self.code.co_firstlineno
+        return UserFrame(
+            self.code.co_filename, line, self.code.co_name, at.end_lineno, at.col_offset, at.end_col_offset
+        )
+
+    def __str__(self) -> str:
+        return self.frame().format()
+
+
+Place = tuple[str, int, Any]
+
+
+class AskedInstances(NamedTuple):
+    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
+    has), the ids of the instances."""
+
+    site: Site | None
+    base: int
+    owners: set[int]
+
+
+class _Quiet(dict[type, bool]):
+    """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
+
+    def __missing__(self, kind: type) -> bool:
+        answer = self[kind] = issubclass(kind, _QUIET)
+        return answer
+
+
+class Reads:
+    """The rows of one run. `vm` is the interpreter that runs the program."""
+
+    def __init__(self, vm: Any) -> None:
+        self.vm = vm
+        self._trusted: dict[int, bool | None] = {}
+        self.places: dict[Place, Site | None] = {}
+        self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
+        self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
+        self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
+        self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
+        self.called: dict[int, Site | None] = {}
+        self.functions: list[weakref.ref[FunctionType]] = []
+        self.namespaces: dict[int, dict[str, Any]] = {}
+        self.modules: dict[int, ModuleType] = {}
+        self.key_orders: KeyOrders | None = None  # None: no argument has a dict with an order
+        self.of_class: dict[
+            tuple[int, str], AskedInstances
+        ] = {}  # (id of a class, name) → its instances that were asked
+        self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
+        self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
+        self.quiet = _Quiet()
+        self._last: Site | None = None
+        self._library: dict[Any, bool] = {}
+
+    # ---- the tracer's hooks
+
+    def read(self, how: str, owner: Any, key: Any = None) -> None:
+        """One row, unless the program wrote that place before. `key` is an atom."""
+        if type(owner) in VIEWS:
+            owner = behind(owner)
+        place = (how, id(owner), key)
+        if how in _WHOLE:
+            self.shown.setdefault(id(owner), len(self.written))
+            if self.key_orders is not None and issubclass(type(owner), dict):
+                self.key_orders.look(owner)
+        if place not in self.places and place not in self.written:
+            self.places[place] = self._site()
+            if shared_buffers.KINDS[type(owner)]:
+                self.memory_of(owner)
+
+    def memory_of(self, owner: Any) -> None:
+        """The program looked at, or writes to, the memory that `owner` shows; a tensor may show it too."""
+        where = shared_buffers.extent(owner)
+        if where is not None:
+            self.memory.setdefault(where, self._site())
+
+    def value(self, kind: str, owner: Any, key: Any) -> None:
+        """Observer.on_read."""
+        if kind == "attr":
+            place = ("attr", id(owner), key)
+            if place not in self.places and place not in self.written:
+                if type(owner) is ModuleType:
+                    self.modules[id(owner)] = owner
+                self.places[place] = self._site()
+            if place not in self.written:
+                known = self.of_class.get((id(type(owner)), key))
+                if known is None or id(owner) not in known.owners:
+                    self._of_class(owner, key)
+        elif kind == "item":
+            self._item(owner, key)
+        elif kind == "cell":
+            self.read("cell", owner)
+        elif type(owner) is dict:
+            place = ("item", id(owner), key)
+            if place in self.places:
+                return
+            self.namespaces[id(owner)] = owner
+            self.read("item", owner, key)
+            if kind == "builtin":  # it is there because the module has no such global
+                namespace = self.vm.frame.globals
+                self.namespaces[id(namespace)] = namespace
+                self.read("item", namespace, key)
+
+    def _of_class(self, owner: Any, key: str) -> None:
+        """An attribute that the instance itself may not have: its class has it. The instance may be the run's own."""
+        kind = type(owner)
+        if kind is super:
+            self._above(owner, key)
+        elif kind is types.MethodType:
+            if classes.entry(kind, key) is None:
+                self.value("attr", owner.__func__, key)
+        elif issubclass(kind, type):
+            found = classes.entry(owner, key)
+            if found is not None and found.cls is not owner and is_changeable(found.cls):
+                self.of_class.setdefault((id(owner), key), AskedInstances(self._site(), id(found.cls), {0}))
+        elif is_changeable(kind):
+            known = self.of_class.get((id(kind), key))
+            if known is None:
+                found = classes.entry(kind, key)
+                base = id(found.cls) if found is not None else 0
+                known = self.of_class[id(kind), key] = AskedInstances(self._site(), base, set())
+            known.owners.add(id(owner))
+
+    def _above(self, owner: Any, key: str) -> None:
+        """`super().key`: the namespaces of the classes above the one that it is in, up to that which has it."""
+        start = super.__dict__["__self_class__"].__get__(owner)
+        below = super.__dict__["__thisclass__"].__get__(owner)
+        order = classes.mro(start) if start is not None else ()
+        for base in order[order.index(below) + 1 :] if below in order else ():
+            self.read("own", base, key)
+            if key in classes.namespace(base):
+                break
+
+    def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
+        """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
+        if key not in self.of_tensors:
+            self.of_tensors[key] = self._site()
+        if key in _namespace_of(owner):
+            self._ask_tensor(owner, key)
+
+    def _ask_tensor(self, owner: torch.Tensor, key: str) -> None:
+        if type(owner) is FakeTensor:
+            self.asked_of_stand_ins.setdefault(key, self._site())
+        else:
+            self.read("attr", owner, key)
+
+    def _item(self, owner: Any, key: Any) -> None:
+        if self.quiet[type(owner)]:
+            return
+        if type(owner) in VIEWS:
+            owner = behind(owner)
+        if type(key) in _KEYS:
+            self.read("item", owner, key)
+        else:
+            self.read("entry", owner)
+
+    def look(self, how: str, owner: Any, key: Any) -> None:
+        """Observer.on_look."""
+        kind = type(owner)
+        if self.quiet[kind]:
+            if how == "attr":
+                self._no_attribute(owner, key)
+            return
+        if kind in VIEWS:
+            owner = behind(owner)
+            kind = type(owner)
+        if how == "is":
+            if not self.quiet[type(key)]:
+                self.read(how, owner, id(key))
+        elif how == "key":
+            if type(key) in _KEYS and issubclass(kind, dict):
+                self.read(how, owner, key)
+            elif kind is dict and is_known_by_identity(key):
+                self.read("entry", owner)
+            else:
+                self.parts(owner)
+        elif how == "parts":
+            self.parts(owner)
+        elif how == "arguments":  # the order of keyword arguments is seen by who goes through them
+            orders, self.key_orders = self.key_orders, None
+            self.read("items", owner)
+            self.key_orders = orders
+        elif how == "global":
+            for namespace in (owner, self.vm.frame.builtins):
+                self.namespaces[id(namespace)] = namespace
+                self.read("item", namespace, key)
+        else:
+            self.read(how, owner, key)
+            if how == "attr":
+                self._of_class(owner, key)
+
+    def _no_attribute(self, owner: Any, key: str) -> None:
+        """A tensor or a module does not have this attribute."""
+        if issubclass(type(owner), torch.Tensor):
+            self._ask_tensor(owner, key)
+        elif type(owner) is ModuleType:
+            self.modules[id(owner)] = owner
+            self.read("attr", owner, key)
+
+    def write(self, kind: str, owner: Any, key: Any, deletes: bool) -> None:
+        """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
+        how = kind if kind in ("attr", "cell") else "item"
+        key = None if how == "cell" else key
+        if how == "item" and type(key) not in _KEYS:
+            self.read("entry", owner)
+            return
+        if deletes or (how == "item" and issubclass(type(owner), (list, collections.deque))):
+            self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
+        place = (how, id(owner), key)
+        if place not in self.places:
+            self.written.setdefault(place, len(self.written))
+
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Observer.before_call: a Python function's identity matters; native code looks into its arguments."""
+        if type(fn) is FunctionType:
+            if id(fn) not in self.called:
+                self.called[id(fn)] = self._site()
+                self.functions.append(weakref.ref(fn))
+            module = id(fn.__globals__)  # which decides for most (native_modules.py), and outlives the function
+            trusted = self._trusted.get(module, _UNKNOWN)
+            if trusted is _UNKNOWN:
+                trusted = self._trusted[module] = is_trusted_as_a_whole(fn)
+            if trusted or (trusted is None and is_trusted(fn)):
+                self._of_trusted(fn, args, kwargs)
+            return
+        how = LOOKS.get(id(fn))
+        if fn is builtins.__import__ and args and type(args[0]) is str and args[4:5] in ((), (0,)):
+            self.namespaces[id(sys.modules)] = sys.modules
+            self.read("item", sys.modules, args[0])
+        if how is None:
+            if issubclass(type(fn), weakref.ref):
+                self.read("referent", fn)
+            if issubclass(type(fn), type) and is_changeable(fn):
+                return  # its __new__ and __init__ are calls of their own
+            if type(datamodel.type_lookup(type(fn), "__call__")) is FunctionType:
+                return  # and so is an object's __call__
+            known = self.memory
+            if id(fn) in SHOWING:
+                self.memory = {}  # shared_memory.py looks at what the function does with it
+            self._deep(args, kwargs, STATE if id(fn) in FORMATS else PARTS)
+            self.memory = known
+        elif how is SWITCHES:
+            self.switches.setdefault(SWITCH_OF.get(id(fn), fn), self._site())
+        elif how is PROTOCOL:
+            wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
+            if any(type(kind) is _PROTOCOL_META for kind in wanted):
+                self._of_protocol(args[0])
+        elif how is NOTHING or not args:
+            return
+        elif how in _ONE_OBJECT:
+            self._one(how, args)
+        else:
+            for arg in args:
+                if not self.quiet[type(arg)]:
+                    self.read(how, arg)
+
+    def _of_protocol(self, value: Any) -> None:
+        """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
+        kind = value if isinstance(value, type) else type(value)
+        self.read("class", kind)
+        if kind is not value and not self.quiet[kind]:
+            self.read(NAMES, value)
+
+    def _of_trusted(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
+        own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
+        known = own in self.shown
+        self._deep(args, kwargs, STATE)
+        if fn.__globals__.get("__name__") in LOOKS_INTO_CLASSES:
+            for arg in (*args, *kwargs.values()):
+                if is_changeable(kind := arg if isinstance(arg, type) else type(arg)):
+                    self.read("class", kind)
+        elif LOOKS.get(id(fn)) is SWITCHES:
+            self.switches.setdefault(SWITCH_OF[id(fn)], self._site())
+        if own is not None and not known:
+            self.shown.pop(own, None)
+
+    def _one(self, how: str, args: tuple[Any, ...]) -> None:
+        if how is KEY and len(args) > 1:
+            self._item(args[0], args[1])
+        elif not self.quiet[type(args[0])] or how is NAMES:
+            if type(args[0]) is ModuleType:
+                self.modules[id(args[0])] = args[0]
+            self.read(how, args[0])
+            for of_what in args[1:2] if how == "registry" else ():
+                self.read("registry", of_what if isinstance(of_what, type) else type(of_what))
+
+    def _deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            if not self.quiet[type(arg)]:
+                self.parts(arg, how)
+            elif type(arg) in _BOUND_IN_C and type(arg.__self__) is not ModuleType:
+                self.parts(arg.__self__, how)  # `map(xs.index, ...)` reads xs
+
+    def parts(self, value: Any, how: str = PARTS) -> None:
+        """All that native code may find in `value`, and in the containers that it holds now."""
+        todo, seen, quiet = [value], set(), self.quiet
+        while todo:
+            value = todo.pop()
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if type(value) in VIEWS:
+                value = behind(value)
+            if issubclass(type(value), _CONTAINERS):
+                loud = [item for item in items_of(value) if not quiet[type(item)]]
+                if not loud and type(value) is tuple:
+                    continue  # known as a whole wherever it was read
+                todo += loud
+                self.read(how, value)
+            elif type(value) is ContextVar:
+                self.read("context", value)
+            elif issubclass(type(value), Decimal):
+                self.switches.setdefault(decimal_context, self._site())
+            elif (how is STATE and not quiet[type(value)]) or issubclass(type(value), types.SimpleNamespace):
+                self.read(STATE, value)
+            elif not quiet[type(value)]:
+                self.shown.setdefault(id(value), len(self.written))
+                if shared_buffers.KINDS[type(value)]:
+                    self.memory_of(value)
+
+    # ---- helpers
+
+    def _site(self) -> Site | None:
+        """The innermost frame that is not a library's; None before the program's first."""
+        frame = self.vm.frame
+        while frame is not None:
+            name = frame.globals.get("__name__")
+            library = self._library.get(name)
+            if library is None:
+                library = self._library[name] = str(name).partition(".")[0] == "torch"
+            if not library:
+                last = self._last
+                if last is None or last.pc != frame.pc or last.code is not frame.code:
+                    last = self._last = Site(frame.code, frame.info, frame.pc)
+                return last
+            frame = frame.back
+        return None
+
+
+_namespace_of: Any = vars(torch.Tensor)["__dict__"].__get__
+
+
+def is_known_by_identity(key: Any) -> bool:
+    """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
+    kind = type(key() if type(key) is weakref.ref else key)
+    return all(datamodel.type_lookup(kind, name) is object.__dict__[name] for name in ("__eq__", "__hash__"))
+
+
+def items_of(value: Any) -> list[Any]:
+    """What a built-in container (or a subclass of one) holds, keys too, past any override."""
+    if isinstance(value, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
+    for base in kinds:
+        if isinstance(value, base):
+            return list(base.__iter__(value))
+    raise TypeError(type(value))

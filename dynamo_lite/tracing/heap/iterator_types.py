@@ -1,0 +1,57 @@
+"""The types of iterators written in C (and the generator): their position is in no snapshot.
+
+Advancing one that lives on from call to call cannot be undone, and the program would replay what it gave at export. The
+tracer refuses one from outside where the program reads it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from types import FunctionType, GeneratorType
+from typing import Any
+
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+
+_ITERABLES: tuple[Any, ...] = (
+    [],
+    (),
+    range(0),
+    range(1 << 70),
+    {},
+    {}.values(),
+    {}.items(),
+    set(),
+    "",
+    "é",
+    b"",
+    bytearray(),
+)
+_REVERSIBLE: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items())
+
+ITERATORS: frozenset[type] = frozenset(
+    [
+        GeneratorType,
+        map,
+        filter,
+        zip,
+        enumerate,
+        type(iter(int, 0)),
+        *(type(iter(sample)) for sample in _ITERABLES),
+        *(type(reversed(sample)) for sample in _REVERSIBLE),
+        *(kind for kind in vars(itertools).values() if isinstance(kind, type)),
+    ]
+)
+
+_known: dict[type, bool] = dict.fromkeys(ITERATORS, True)
+
+
+def is_c_iterator(kind: type) -> bool:
+    """Whether instances are iterators whose `__next__` is written in C (the position is in no attribute)."""
+    answer = _known.get(kind)
+    if answer is None:
+        mro = type.__dict__["__mro__"].__get__(kind) or ()
+        step = next((vars(base)["__next__"] for base in mro if "__next__" in vars(base)), None)
+        answer = step is not None and type(step) is not FunctionType
+        if not is_changeable(kind):  # the classes of the program are not kept alive
+            _known[kind] = answer
+    return answer

@@ -1,0 +1,186 @@
+"""The journal: what each object held before the program first changed it.
+
+Writes happen for real, so that opaque code sees them. Before the first change of an object the journal keeps a
+shallow snapshot of it; afterwards the snapshots give the net effects (old against new) and put the heap back.
+"""
+
+from __future__ import annotations
+
+import gc
+import operator
+from collections.abc import Callable, Container, Iterator
+from types import CellType
+from typing import Any, NamedTuple
+
+from dynamo_lite.tracing.heap import snapshots
+from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
+
+
+class Change(NamedTuple):
+    """One net effect: `owner` held `old` under `key` and now holds `new` (MISSING where there is nothing).
+
+    `mark` is what the journal was told of the place of the first write.
+    """
+
+    owner: Any
+    part: str
+    key: Any
+    old: Any
+    new: Any
+    mark: Any
+
+
+class Order(tuple[Any, ...]):
+    """The keys of a dict, in order: the old and the new value of a change that only their order shows."""
+
+    def __str__(self) -> str:
+        names = (repr(key) if isinstance(key, (str, int)) else type(key).__name__ for key in self)
+        return f"the order {', '.join(names)}"
+
+
+class Journal:
+    """Snapshots by object, in the order of first change."""
+
+    def __init__(self, where: Callable[[], Any]) -> None:
+        self._where = where
+        self._snapshots: dict[tuple[int, str], tuple[Snapshot, Any]] = {}
+        self.untracked: set[int] = set()  # ids of owners that the garbage collector did not track when first touched
+        self._sites: dict[tuple[int, str, Any], Any] = {}
+        self.touched: set[int] = set()  # ids of all owners, kept when the journal is rolled back
+        self._undo: list[Callable[[], None]] = []
+        self._is_young: Callable[[Any], bool] | None = None
+
+    def let_go_of_young(self, is_young: Callable[[Any], bool]) -> None:
+        """Keep no snapshot of an object that the run has made, from now on: the program sees when objects die.
+
+        A snapshot keeps its owner alive, and what the owner held. (It is taken of every object otherwise, since it is
+        costly to tell at each write which objects the run has made.)
+        """
+        self._is_young = is_young
+        for key, (snapshot, _) in [*self._snapshots.items()]:
+            if is_young(snapshot.owner):
+                del self._snapshots[key]
+
+    def __bool__(self) -> bool:
+        return bool(self._snapshots)
+
+    def touch(self, owner: Any, part: str) -> bool:
+        """`part` ("items", "attributes" or "cell") of `owner` is about to change. False: no snapshot can be taken."""
+        key = (id(owner), part)
+        if key in self._snapshots:
+            return True
+        if part == "cell" and type(owner) is CellType:
+            snapshot: Snapshot | None = snapshots.cell(owner)
+        elif part == "items":
+            snapshot = snapshots.container(owner)
+        else:
+            snapshot = snapshots.attributes(owner)
+        if snapshot is None:
+            return False
+        self._keep(snapshot)
+        return True
+
+    def touch_member(self, owner: Any, name: str, descriptor: Any) -> None:
+        """What the C data descriptor `descriptor` sets on `owner` under `name` is about to change."""
+        if (id(owner), f"member {name}") not in self._snapshots:
+            self._keep(snapshots.member(owner, name, descriptor))
+
+    def _keep(self, snapshot: Snapshot) -> None:
+        owner = snapshot.owner
+        if self._is_young is not None and self._is_young(owner):
+            return
+        self.touched.add(id(owner))
+        if not gc.is_tracked(owner):
+            self.untracked.add(id(owner))
+        self._snapshots[id(owner), snapshot.part] = (snapshot, self._where())
+
+    def site(self, owner: Any, part: str, key: Any) -> None:
+        """Remember the line that first writes `key`, where the key is a name or an index."""
+        if type(key) is str or type(key) is int:
+            row = (id(owner), part, key)
+            if row not in self._sites and (id(owner), part) in self._snapshots:
+                self._sites[row] = self._where()
+
+    def on_rollback(self, undo: Callable[[], None]) -> None:
+        """A change that no snapshot shows (a context variable, a file-wide switch) and how to undo it."""
+        self._undo.append(undo)
+
+    def absorb(self, inner: Journal) -> None:
+        """Take over what a journal of a part of the run kept, so that a rollback undoes that part as well."""
+        for key, entry in inner._snapshots.items():
+            self._snapshots.setdefault(key, entry)
+        for row, mark in inner._sites.items():
+            self._sites.setdefault(row, mark)
+        self.untracked |= inner.untracked
+        self.touched |= inner.touched
+        self._undo += inner._undo
+
+    def owners(self) -> list[Any]:
+        """The objects that were touched, in order."""
+        return [snapshot.owner for snapshot, _ in self._snapshots.values()]
+
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots, in order."""
+        return [snapshot for snapshot, _ in self._snapshots.values()]
+
+    def held_before(self, owners: set[int], ids: set[int]) -> set[int]:
+        """Which of the objects with these ids some touched object, of those with the ids `owners`, held at first."""
+        found: set[int] = set()
+        for snapshot, _ in self._snapshots.values():
+            if id(snapshot.owner) not in owners:
+                continue
+            contents = snapshot.contents
+            values = contents.values() if isinstance(contents, dict) else contents
+            if not isinstance(values, bytes):
+                found.update(id(v) for v in values if id(v) in ids)
+        return found
+
+    def changes(self) -> Iterator[Change]:
+        """The net effects, by identity: an entry whose value is the same object as before is none."""
+        for snapshot, mark in self._snapshots.values():
+            old, new = snapshot.contents, snapshot.current()
+            if isinstance(old, dict):
+                for key, before, after in _entry_changes(old, new):
+                    at = self._sites.get((id(snapshot.owner), snapshot.part, key)) if type(key) in (str, int) else None
+                    yield Change(snapshot.owner, snapshot.part, key, before, after, at or mark)
+                if snapshot.part == "items" and (orders := _orders(old, new)) is not None:
+                    yield Change(snapshot.owner, snapshot.part, None, *orders, mark)
+            elif not _same_items(old, new):
+                yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
+
+    def rollback(self, keep: Container[int] = ()) -> None:
+        """Put everything back, last touched first, but for the objects whose ids are in `keep`."""
+        while self._undo:
+            self._undo.pop()()
+        for snapshot, _ in reversed(self._snapshots.values()):
+            if id(snapshot.owner) not in keep and not _is_as_before(snapshot.contents, snapshot.current()):
+                snapshot.restore(snapshot.contents)
+        self._snapshots.clear()
+        self._sites.clear()
+
+
+def _entry_changes(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for key in [*old, *(k for k in new if k not in old)]:
+        before, after = old.get(key, MISSING), new.get(key, MISSING)
+        if before is not after:
+            yield key, before, after
+
+
+def _orders(old: dict[Any, Any], new: dict[Any, Any]) -> tuple[Order, Order] | None:
+    """The order of the keys that a dict had and has, if it is another one (`move_to_end`, `pop` and set again)."""
+    before, after = [k for k in old if k in new], [k for k in new if k in old]
+    return None if all(map(operator.is_, before, after)) else (Order(before), Order(after))
+
+
+def _same_items(old: Any, new: Any) -> bool:
+    if isinstance(old, list):
+        return len(old) == len(new) and all(a is b for a, b in zip(old, new))
+    if isinstance(old, set):
+        return {id(x) for x in old} == {id(x) for x in new}
+    return bool(old == new)
+
+
+def _is_as_before(old: Any, new: Any) -> bool:
+    if isinstance(old, dict):
+        return len(old) == len(new) and all(a is b and old[a] is new[b] for a, b in zip(old, new))
+    return _same_items(old, new)

@@ -1,0 +1,187 @@
+"""Memory that several objects show: numpy arrays and their views, memoryviews, bytearrays, arrays.
+
+Writing through one changes what the others hold. The journal takes its snapshot of the object that owns the memory.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+PARTS = frozenset({"flat", "flags"})
+"""Attributes of a numpy array that give a new object each time, through which the array can be changed."""
+_DATA = frozenset({"flat", "real", "imag"})
+"""Attributes of a numpy array whose assignment writes into its memory."""
+
+
+def writes_data(owner: Any, key: Any) -> bool:
+    """Whether `owner.key = ...` writes into the memory of an array."""
+    return key in _DATA and is_ndarray(owner)
+
+
+def owners(value: Any) -> Iterator[Any]:
+    """`value` and the objects whose memory it shows."""
+    seen: set[int] = set()
+    while value is not None and id(value) not in seen:
+        seen.add(id(value))
+        yield value
+        if type(value) is memoryview:
+            value = value.obj
+        else:
+            value = value.base if _is_numpys(value) else None
+
+
+def root(value: Any) -> Any:
+    """The object that owns the memory which `value` shows: itself, unless it is a view."""
+    return [*owners(value)][-1]
+
+
+def touch(tracer: Tracer, value: Any) -> None:
+    """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
+    tracer.reads.memory_of(value)
+    for owner in owners(value):
+        if id(owner) in tracer.writes.shown:
+            tracer.refuse("constant-mutated", target=f"a {type(owner).__name__} whose memory a tensor shows")
+        if type(owner) is memoryview or (_is_numpys(owner) and not is_ndarray(owner)):
+            continue  # it has no memory of its own
+        tracer.writes.touch(owner, "items")
+
+
+def is_ndarray(value: Any) -> bool:
+    """Whether `value` is a numpy array (False while numpy is not loaded)."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), getattr(numpy, "ndarray", ()))
+
+
+def is_new_array(result: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether `result` of numpy's operator, or subscript, of `operands` is a numpy array with memory of its own.
+
+    Not so a view, what an array of objects held, and the result of a Python class's own operator.
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(result) is not numpy.ndarray or result.base is not None:
+        return False
+    arrays = [operand for operand in operands if issubclass(type(operand), (numpy.ndarray, numpy.generic))]
+    if any(array is result or array.dtype.hasobject for array in arrays):
+        return False
+    numbers = sum(type(operand) in (int, float, bool, complex) for operand in operands)
+    return bool(arrays) and len(arrays) + numbers == len(operands)
+
+
+def is_of_its_own(owner: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the array `owner`, which a function of numpy returned a view of, is no memory that its arguments show.
+
+    Asked only of arrays and numbers, and lists of them: False for other arguments, which may hold arrays.
+    """
+    parts = [part for arg in args for part in (arg if type(arg) in (list, tuple) else (arg,))]
+    arrays = [part for part in parts if is_ndarray(part)]
+    if any(type(part) not in ATOMS and not _is_numpys(part) for part in parts):
+        return False
+    return is_ndarray(owner) and not any(root(array) is owner or array.dtype.hasobject for array in arrays)
+
+
+def _is_numpys(value: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), (numpy.ndarray, numpy.flatiter))
+
+
+def is_memory(value: Any) -> bool:
+    """Whether writing an item of `value` writes into memory that others may show."""
+    return type(value) in (bytearray, memoryview, array.array) or _is_numpys(value)
+
+
+class _Kinds(dict[type, bool]):
+    """Whether instances of a class show memory that a tensor may show as well (`is_memory`)."""
+
+    def __missing__(self, kind: type) -> bool:
+        numpy = sys.modules.get("numpy")
+        shows = kind in (bytearray, memoryview, array.array) or (
+            numpy is not None and issubclass(kind, (numpy.ndarray, numpy.flatiter))
+        )
+        if kind.__module__ != "numpy" or numpy is not None:
+            self[kind] = shows
+        return shows
+
+
+KINDS = _Kinds()
+
+
+def extent(value: Any) -> tuple[int, int] | None:
+    """The addresses of the first byte that `value` shows and of the end of the last; None if it shows none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.flatiter):
+        value = value.base
+    if type(value) is memoryview and not value.c_contiguous:
+        return extent(value.obj)
+    if is_ndarray(value):
+        interface = value.__array_interface__
+        start, used = interface["data"][0], value.itemsize
+        steps = [(n - 1) * s for n, s in zip(value.shape, value.strides)]
+        low, high = sum(s for s in steps if s < 0), sum(s for s in steps if s > 0)
+        return (start + low, start + high + used) if value.size else None
+    with memoryview(value) as shown:
+        size = shown.nbytes
+        if not size:
+            return None
+        if not shown.readonly:
+            start = ctypes.addressof(ctypes.c_char.from_buffer(shown.cast("B")))
+        elif numpy is not None:
+            start = numpy.frombuffer(shown, dtype=numpy.uint8).__array_interface__["data"][0]
+        else:
+            return None
+    return start, start + size
+
+
+def read_array(owner: array.array[Any]) -> bytes:
+    return owner.tobytes()
+
+
+def restore_array(owner: array.array[Any], contents: bytes) -> None:
+    """Put the bytes back; in place, where the length is the same (somebody may hold a view)."""
+    if len(owner) * owner.itemsize == len(contents):
+        if contents:
+            memoryview(owner).cast("B")[:] = contents
+        return
+    del owner[:]
+    owner.frombytes(contents)
+
+
+def touch_arrays(tracer: Tracer, args: Iterable[Any]) -> None:
+    """A function of numpy is given `args`, and may write into the arrays among them."""
+    for arg in args:
+        for part in arg if type(arg) in (tuple, list) else (arg,):
+            if is_ndarray(part):
+                for owner in owners(part):
+                    if is_ndarray(owner):
+                        tracer.writes.touch(owner, "items")
+
+
+def read_ndarray(owner: Any) -> Any:
+    """The items: bytes, or a list of objects."""
+    import numpy
+
+    array: Any = numpy.ndarray  # past the overrides of subclasses (numpy.ma's tobytes() fills in what is masked)
+    return list(array.flat.__get__(owner)) if owner.dtype.hasobject else array.tobytes(owner)
+
+
+def restore_ndarray(owner: Any, contents: Any) -> None:
+    import numpy
+
+    if isinstance(contents, list):
+        flat = numpy.empty(len(contents), dtype=object)
+        flat[:] = contents
+    else:
+        flat = numpy.frombuffer(contents, dtype=owner.dtype)
+    array: Any = numpy.ndarray
+    if not array.flags.__get__(owner).writeable:
+        return  # nobody can have written
+    array.__setitem__(owner, ..., flat.reshape(owner.shape))

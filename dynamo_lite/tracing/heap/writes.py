@@ -1,0 +1,193 @@
+"""Every write of the program, told to the journal before it happens; what no snapshot can show is refused.
+
+A write into an object that the run has made is nobody's business. Which objects those are is known only at the end, so
+the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
+"""
+
+from __future__ import annotations
+
+from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.tracing.calls import native_calls
+from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.heap.locks import Locks
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_PART = {"attr": "attributes", "cell": "cell"}
+_HAVE_GC = 1 << 14
+_RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
+IN_PLACE = "inplace"
+"""The kind of write that an augmented assignment is."""
+
+
+class Writes:
+    """The writes of one run, and what it takes to judge them."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
+        tracer.journal.on_rollback(self._undo)
+        self.shown: dict[int, Any] = {}
+        """Memory that tensors of the program show (shared_memory.py), by the id of its owner."""
+        self.made: dict[int, Any] = {}
+        """Objects that a native call made and that the collector does not track, by id (and so kept alive)."""
+        self._flags: dict[int, tuple[Any, Any]] = {}  # id of an array's `flags` → it and the array
+
+    # ---- old or young
+
+    def is_old(self, obj: Any) -> bool:
+        """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
+        heap = self._tracer.heap
+        young = heap.is_young(obj)
+        if young is False:  # it may be younger than the last look
+            if heap.is_newest(obj):
+                return False
+            heap.mark()
+            young = heap.is_young(obj)
+        return id(obj) not in self.made if young is None else not young
+
+    def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
+        """Remember an untracked object that the call has made."""
+        kind = type(result)
+        if kind in ATOMS or kind.__flags__ & _HAVE_GC:
+            return
+        if native_calls.made(self._tracer, fn, args, result):
+            self.made[id(result)] = result
+            owner = shared_buffers.root(result) if shared_buffers.is_ndarray(result) else result
+            if owner is not result and shared_buffers.is_of_its_own(owner, args) and native_calls.is_numpys(fn):
+                self.made[id(owner)] = owner
+
+    def after_operator(self, operands: tuple[Any, ...], result: Any) -> None:
+        """Remember an array that an operator, or a subscript, of arrays and numbers has made."""
+        kind = type(result)
+        if kind in ATOMS or kind.__flags__ & _HAVE_GC or not shared_buffers.is_new_array(result, operands):
+            return
+        self.made[id(result)] = result
+
+    def note_part(self, owner: Any, part: Any) -> None:
+        """The program has read `part`, an attribute of the array `owner` that is made anew for each who asks."""
+        if shared_buffers.is_ndarray(owner):
+            self.made[id(part)] = part
+            if type(part).__name__ == "flagsobj":
+                self._flags[id(part)] = part, owner
+
+    # ---- writes
+
+    def before_write(self, kind: str, owner: Any, key: Any) -> None:
+        """The program is about to store into `owner`, which is no tensor. Raises what ends the trace."""
+        if kind == IN_PLACE:
+            self._before_in_place(owner)
+            return
+        part = _PART.get(kind, "items")
+        if kind == "attr" and type(owner) is CellType and key == "cell_contents":
+            part, key = "cell", "contents"
+        if (part == "items" and shared_buffers.is_memory(owner)) or (
+            kind == "attr" and shared_buffers.writes_data(owner, key)
+        ):
+            shared_buffers.touch(self._tracer, owner)
+            if part == "attributes":
+                return
+        elif not self._tracer.journal.touch(owner, part) and self._writes_out_of_sight(owner, part, key):
+            self._refuse_old(owner)
+        if kind == "attr" and id(owner) in self._flags:
+            self._refuse_old(self._flags[id(owner)][1])
+        if part == "attributes":
+            self._touch_descriptor(owner, key)
+        self._tracer.written(owner, part, key)
+
+    def touch(self, owner: Any, part: str) -> None:
+        """`part` of `owner` is about to change by a call. Refuses an object from outside without a snapshot."""
+        if not self._tracer.journal.touch(owner, part) and not is_tensor(owner) and not _is_plain(owner):
+            self._refuse_old(owner)
+
+    def touch_member(self, owner: Any, name: str) -> None:
+        """What a C descriptor of the type of `owner` sets under `name` is about to change."""
+        descriptor = datamodel.type_lookup(type(owner), name)
+        if _is_c_data_descriptor(descriptor):
+            self._tracer.journal.touch_member(owner, name, descriptor)
+
+    def before_raise(self, error: BaseException) -> None:
+        """`raise error`: an exception from outside gets a traceback and a context, which lead into the trace."""
+        if self.is_old(error):
+            for name in _RAISING:
+                self.touch_member(error, name)
+
+    def _before_in_place(self, owner: Any) -> None:
+        if is_tensor(owner):
+            return
+        if shared_buffers.is_memory(owner):
+            shared_buffers.touch(self._tracer, owner)
+        else:
+            self._tracer.journal.touch(owner, "items")  # what is no container has no in-place operators in C
+
+    def _touch_descriptor(self, owner: Any, key: Any) -> None:
+        if type(key) is not str or key == "__class__":
+            return
+        descriptor = datamodel.type_lookup(type(owner), key)
+        if _is_c_data_descriptor(descriptor) and not _is_slot(descriptor):
+            if issubclass(type(owner), BaseException) and key in _RAISING:
+                self.before_raise(owner)
+            self._tracer.journal.touch_member(owner, key, descriptor)
+
+    def _writes_out_of_sight(self, owner: Any, part: str, key: Any) -> bool:
+        """Whether the write ends in C code that changes what no snapshot shows."""
+        if is_tensor(owner) or _is_plain(owner):
+            return False
+        cls = type(owner)
+        if part == "attributes":
+            return not _is_c_data_descriptor(datamodel.type_lookup(cls, str(key)))
+        setter = datamodel.type_lookup(cls, "__setitem__")
+        return setter is not datamodel.MISSING and type(setter) is not FunctionType
+
+    def _refuse_old(self, owner: Any) -> None:
+        if self.is_old(owner):
+            self._tracer.refuse("outside-object", what=f"and changes a {type(owner).__qualname__}")
+
+    # ---- the end of the run
+
+    def is_from_outside(self, owner: Any) -> bool:
+        """Whether a numpy array shows memory that was there before: the collector knows nothing of arrays."""
+        return shared_buffers.is_ndarray(owner) and id(shared_buffers.root(owner)) not in self.made
+
+    def _undo(self) -> None:
+        """Put back what the journal does not."""
+        self.locks.restore()
+        self.made.clear()
+        self._flags.clear()
+
+
+def _is_slot(descriptor: Any) -> bool:
+    """A slot of a class of the program (its values are among the attributes)."""
+    if type(descriptor) is not MemberDescriptorType:
+        return False
+    return is_changeable(descriptor.__objclass__)
+
+
+def _is_c_data_descriptor(descriptor: Any) -> bool:
+    """Whether setting the attribute ends in C: a getset, a member, a ctypes field, a property over C functions."""
+    kind = type(descriptor)
+    if kind in (GetSetDescriptorType, MemberDescriptorType):
+        return True
+    if descriptor is datamodel.MISSING or kind is FunctionType:
+        return False
+    if issubclass(kind, property):
+        return FunctionType not in (type(descriptor.fget), type(descriptor.fset)) and descriptor.fset is not None
+    setter = datamodel.type_lookup(kind, "__set__")
+    return setter is not datamodel.MISSING and type(setter) is not FunctionType
+
+
+def _is_plain(owner: Any) -> bool:
+    """What cannot be changed: writing into it raises what eager raises."""
+    return type(owner) in ATOMS and not shared_buffers.is_memory(owner)
+
+
+def is_invisible(part: str) -> bool:
+    """What raising an exception leaves on it: put back, and no effect of the program's."""
+    return part in ("member __traceback__", "member __context__")

@@ -1,0 +1,117 @@
+"""What a node's metadata says about the program, answered from the interpreter's stack when the operator runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+
+from dynamo_lite.errors import UserFrame
+from dynamo_lite.tracing import operator_sources
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture import CaptureError
+    from dynamo_lite.capture.fakes.static_cache import Inexact
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+class TraceContext:
+    """capture.NodeContext on a tracer."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._texts: dict[tuple[int, int], str] = {}
+        self._codes: list[Any] = []  # the texts are keyed by the code's id
+        self._names: dict[tuple[str, int], str] = {}
+        self._counts: dict[str, int] = {}
+        self._operators = 0
+
+    def stack_trace(self) -> str | None:
+        """The program's stack in the format of `traceback`, outermost first, with carets."""
+        texts = []
+        frame = self._tracer.vm.frame
+        while frame is not None:
+            text = self._texts.get((id(frame.code), frame.pc))
+            texts.append(self._frame_text(frame) if text is None else text)
+            frame = frame.back
+        return "".join(reversed(texts))
+
+    def _frame_text(self, frame: Any) -> str:
+        at = frame.positions
+        text = ""
+        if not str(frame.globals.get("__name__")).startswith(_UNSHOWN):
+            text = UserFrame(
+                frame.code.co_filename,
+                at.lineno or frame.code.co_firstlineno,
+                frame.code.co_name,
+                at.end_lineno,
+                at.col_offset,
+                at.end_col_offset,
+            ).format()
+        self._codes.append(frame.code)
+        self._texts[id(frame.code), frame.pc] = text
+        return text
+
+    def module_stack(self) -> dict[str, tuple[str, str]]:
+        """nn_module_stack in torch.export's final form."""
+        return dict(self._tracer.modules.current)
+
+    def source_fn_stack(self) -> list[tuple[str, Any]]:
+        """[(name, what was called)]: a module of torch.nn, else the torch function. The name is one per call."""
+        leaf = self._tracer.modules.leaf
+        if leaf is not None:
+            return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
+        fn = self._tracer.torch_function
+        if fn is None and self._tracer.sees_python:
+            used = operator_sources.at_work(self._tracer.vm.frame)
+            if used is not None:  # an operator is one node nearly always; those of a slice count as several
+                self._operators += 1
+                return [(self._name(used.__name__.strip("_"), -(1 << 40) - self._operators), used)]
+        name = getattr(fn, "__name__", None)
+        if name is None:
+            return []
+        source = name if type(fn) in _METHODS else fn  # TorchDynamo names a tensor's method by its name
+        return [(self._name(name, -self._tracer.call_serial), source)]
+
+    def _name(self, base: str, serial: int) -> str:
+        known = self._names.get((base, serial))
+        if known is None:
+            count = self._counts.get(base, 0)
+            self._counts[base] = count + 1
+            known = self._names[base, serial] = f"{base}_{count}" if count else base
+        return known
+
+    def mark(self) -> Mark:
+        return self._tracer.mark()
+
+    def torch_fn(self) -> tuple[str, str] | None:
+        """None: the recorder sees the torch function itself."""
+        return None
+
+    @contextmanager
+    def natively(self) -> Iterator[None]:
+        """Nothing in here is interpreted."""
+        doors = self._tracer.vm.doors
+        was, doors.open = doors.open, False
+        try:
+            with torch._C.DisableTorchFunction():
+                yield
+        finally:
+            doors.open = was
+
+    def refuse(self, error: CaptureError) -> NoReturn:
+        """What capture cannot record becomes a GraphBreak that the program cannot catch."""
+        self._tracer.abort(self._tracer.refused(error))
+
+    def restart(self, error: Inexact) -> NoReturn:
+        """Stop the trace; the exporter makes it again."""
+        self._tracer.abort(error)
+
+
+_UNSHOWN = "torch._higher_order_ops"
+"""torch.cond and friends in Python: the line that counts is the one that calls them."""
+_METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

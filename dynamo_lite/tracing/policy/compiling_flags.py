@@ -1,0 +1,181 @@
+"""torch's own branches on "is this being compiled or exported?", and what each is told during a trace.
+
+The program is what eager does, so that torch's own code gets eager's answer wherever the recording can hold what eager
+then does. Elsewhere it gets the exporting answer; `differs` says what eager does instead, and `note` goes into the
+report if the branch was reached with one of the arguments `given`. A question of the user's own code is answered yes,
+with a note (registry.py). torch.jit's questions (`is_scripting`, `is_tracing`, `_get_tracing_state`) are never true
+here.
+
+tests/hostile/test_compiling_flags.py holds the table against the installed torch. Not in it is torch's code below the
+operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order_ops, torch.fx, ...). Checked with torch
+2.13.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import torch
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+EAGER: Final = False
+EXPORTING: Final = True
+
+
+class Branch(NamedTuple):
+    """What the questions of one function of torch are answered.
+
+    `module` and `function` (its qualified name) say who asks; `differs` what the answer decides. `note` goes into the
+    report where eager would take its fast path: gradients are off or nothing learns, and one of the local variables
+    `given` is there. `needs` is an attribute without which eager has no fast path: the exporting answer then.
+    """
+
+    module: str
+    function: str
+    answer: bool
+    differs: str
+    note: str | None = None
+    given: tuple[str, ...] = ()
+    needs: str | None = None
+
+
+_NN = "torch.nn.modules"
+_COLLECTIVES = "the functional collective, which is what a recording has (capture/kernels/collectives.py)"
+_NESTED = (
+    "torch.nn.TransformerEncoder: without gradients, eager computes only what src_key_padding_mask leaves and gives "
+    "zeros for the rest; the program computes the padded positions as well, as eager does with gradients"
+)
+_MASKED_ROWS = (
+    "torch.nn's fused attention: without gradients, eager may give NaN where a mask leaves nothing of a row; the "
+    "program has plain operators, which give what eager gives with gradients"
+)
+
+BRANCHES: tuple[Branch, ...] = (
+    Branch(f"{_NN}.module", "Module._call_impl", EAGER, "hooks with always_call=True run after an exception too"),
+    Branch(
+        f"{_NN}.activation",
+        "_is_make_fx_tracing",
+        EXPORTING,
+        "plain operators with the fused kernel's layout; only rows that are masked as a whole may differ",
+    ),
+    Branch(
+        f"{_NN}.transformer",
+        "TransformerEncoder.forward",
+        EXPORTING,
+        "eager makes a NestedTensor if the mask is aligned to the left, which depends on data",
+    ),
+    Branch("torch.autograd.graph", "region_activation_memory_budget", EAGER, "eager raises"),
+    Branch("torch.nn.attention.flex_attention", "_warn_once", EXPORTING, "a warning, which a trace skips"),
+    Branch(
+        "torch.nn.attention.flex_attention",
+        "_extract_callable_pytree",
+        EXPORTING,
+        "how tensors of closures become operands; tracing/higher_order/flex_attention.py lifts them",
+    ),
+    Branch(
+        "torch.nn.attention.flex_attention",
+        "flex_attention",
+        EXPORTING,
+        "the operator itself, where eager compiles or interprets it",
+    ),
+    Branch(
+        "torch.nn.parallel.distributed",
+        "DistributedDataParallel._pre_forward",
+        EXPORTING,
+        "eager sets up its communication on the first call",
+    ),
+    Branch("torch.nn.functional", "linear_cross_entropy", EXPORTING, "how gradients are kept; equal values"),
+    Branch("torch.nn.functional", "pad", EXPORTING, "a decomposition on CUDA with deterministic algorithms; equal"),
+    Branch("torch._utils", "is_compiling", EXPORTING, "torch.compiler.is_compiling under another name"),
+    Branch("torch", "compile", EXPORTING, "the function itself instead of a compiled one; equal values"),
+    *(
+        Branch("torch.distributed.nn.functional", name, EXPORTING, _COLLECTIVES)
+        for name in (
+            *("broadcast", "gather", "scatter", "reduce", "reduce_scatter", "all_gather", "_all_gather_base"),
+            *("all_to_all", "all_to_all_single", "all_reduce"),
+        )
+    ),
+    Branch("torch.distributed.device_mesh", "_get_pg_from_name", EXPORTING, "the process group by its name; the same"),
+    *(
+        Branch("torch.distributed._functional_collectives", name, EXPORTING, "a deprecation warning")
+        for name in (
+            *("all_gather_tensor", "all_gather_tensor_autograd", "all_gather_into_tensor_coalesced"),
+            *("reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "reduce_scatter_tensor_coalesced"),
+        )
+    ),
+)
+
+FUSED: tuple[Branch, ...] = (
+    Branch(
+        f"{_NN}.activation",
+        "MultiheadAttention.forward",
+        EAGER,
+        "eager's way up to _is_make_fx_tracing",
+        _MASKED_ROWS,
+        ("attn_mask", "key_padding_mask"),
+        "in_proj_bias",
+    ),
+    Branch(
+        f"{_NN}.transformer",
+        "TransformerEncoder.forward",
+        EXPORTING,
+        "eager makes a NestedTensor, which no stand-in is",
+        _NESTED,
+        ("src_key_padding_mask",),
+    ),
+    Branch(
+        f"{_NN}.transformer",
+        "TransformerEncoderLayer.forward",
+        EXPORTING,
+        "eager runs the layer as one operator, which has no gradient and no decomposition",
+        _MASKED_ROWS,
+        ("src_mask", "src_key_padding_mask"),
+    ),
+)
+"""Who asks `torch.overrides.has_torch_function` before a fused kernel; true would be a trace's own function mode."""
+
+_NOTES = {(row.module, row.function): row for row in FUSED}
+_COMPILING = {(row.module, row.function): row for row in BRANCHES}
+
+
+def compiling(tracer: Tracer) -> bool:
+    """The answer to the innermost frame, which is a library's."""
+    row = _asker(tracer, _COMPILING)
+    if row is not None and (fused := _NOTES.get((row.module, row.function))) is not None:
+        _note(tracer, fused)
+    return True if row is None else row.answer
+
+
+def has_torch_function(tracer: Tracer, ask: Callable[[], Any]) -> Any:
+    """The answer to a library's frame; None if it is no question about a fused kernel. `ask` is eager's."""
+    row = _asker(tracer, _NOTES)
+    if row is None:
+        return None
+    if row.needs is not None and getattr(_variables(tracer)["self"], row.needs) is None:
+        return True
+    _note(tracer, row)
+    return True if row.answer is EXPORTING else ask()
+
+
+def _asker(tracer: Tracer, rows: dict[tuple[str, str], Branch]) -> Branch | None:
+    frame = tracer.vm.frame
+    return None if frame is None else rows.get((str(frame.globals.get("__name__")), frame.code.co_qualname))
+
+
+def _note(tracer: Tracer, row: Branch) -> None:
+    variables = _variables(tracer)
+    masked = any(variables.get(name) is not None for name in row.given)
+    if row.note is not None and masked and not variables["self"].training and _is_fast(variables["self"]):
+        tracer.note(row.note)
+
+
+def _variables(tracer: Tracer) -> dict[str, Any]:
+    frame = tracer.vm.frame
+    return {} if frame is None else frame.f_locals()
+
+
+def _is_fast(module: torch.nn.Module) -> bool:
+    return not (torch.is_grad_enabled() and any(p.requires_grad for p in module.parameters()))

@@ -1,0 +1,141 @@
+"""Which Python functions CPython may evaluate itself during a trace.
+
+Trusted is code that neither calls back into the program nor keeps state that the program can see; everything else is
+interpreted. `trust_table.py` says so by module. In the modules that are trusted as stateless, inspection has the last
+word, once per function: one that assigns a global or an attribute, a closure, and every method of a class one of whose
+methods assigns an attribute, is interpreted. A function is judged by the module that its *globals* belong to, so that a
+decorator's wrapper is judged by where the decorator is defined, not by the name that functools.wraps gave it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import opcode
+import traceback
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
+
+_by_module: dict[str, Trust] = {}
+_by_code: dict[int, tuple[CodeType, bool]] = {}
+"""id of a code object → (the code, so that the id stays its own, whether its function is trusted)."""
+
+
+def trust_of(module: str) -> Trust:
+    """The row of the table for the functions whose globals are those of `module`."""
+    known = _by_module.get(module)
+    if known is None:
+        known = TABLE.get(f"{module}:")
+        prefix = module
+        while known is None and prefix:
+            known = TABLE.get(prefix)
+            prefix = prefix.rpartition(".")[0]
+        _by_module[module] = known = known or UNKNOWN
+    return known
+
+
+def is_trusted_module(name: str) -> bool:
+    """Whether a module is of a library that looks into the program for its own ends: no code of the program's.
+
+    Its functions need not run natively (see `is_trusted`).
+    """
+    return trust_of(name).level is not Level.CALLS
+
+
+def is_below(name: str) -> bool:
+    """Whether a module is part of what runs operators, or of this tracer."""
+    return trust_of(name).level is Level.BELOW
+
+
+def is_trusted(fn: FunctionType) -> bool:
+    """Whether CPython may evaluate `fn` during a trace."""
+    whole = is_trusted_as_a_whole(fn)
+    if whole is not None:
+        return whole
+    code = original_code(fn.__code__)
+    known = _by_code.get(id(code))
+    if known is None:
+        known = _by_code[id(code)] = code, not keeps_state(fn, code)
+    return known[1]
+
+
+def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
+    """The answer for every function with the globals of `fn`; None where each is inspected."""
+    name = fn.__globals__.get("__name__")
+    level = trust_of(name).level if isinstance(name, str) else Level.CALLS
+    return None if level is Level.STATELESS else level is Level.BELOW
+
+
+# -- inspection ------------------------------------------------------------------------------------------------------
+
+_ASSIGNS = frozenset(opcode.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
+_ASSIGNS_GLOBALS = frozenset(opcode.opmap[name] for name in ("STORE_GLOBAL", "DELETE_GLOBAL"))
+
+
+def keeps_state(fn: FunctionType, code: CodeType) -> bool:
+    """Whether a function changes what outlives its call, belongs to a class whose objects change, or is a closure.
+
+    (A closure may be a decorator's wrapper, which calls the function that it was given.)
+    """
+    if code.co_freevars or assigns(code, _ASSIGNS | _ASSIGNS_GLOBALS):
+        return True
+    owner = code.co_qualname.rpartition(".")[0]
+    if not owner or "<locals>" in owner:
+        return False
+    cls: Any = fn.__globals__
+    for part in owner.split("."):
+        cls = cls.get(part) if isinstance(cls, dict) else vars(cls).get(part)
+        if not isinstance(cls, type):
+            return False
+    return has_state(cls)
+
+
+def has_state(cls: type) -> bool:
+    """Whether a method of a class assigns an attribute."""
+    return any(assigns(original_code(fn.__code__), _ASSIGNS) for fn in _functions_of(cls))
+
+
+def assigns(code: CodeType, opcodes: frozenset[int]) -> bool:
+    """Whether one of these instructions is in the code, or in that of a function inside of it."""
+    if not opcodes.isdisjoint(code.co_code[::2]):
+        return True
+    return any(type(const) is CodeType and assigns(const, opcodes) for const in code.co_consts)
+
+
+def _functions_of(cls: type) -> Iterator[FunctionType]:
+    for value in vars(cls).values():
+        parts = (value.fget, value.fset, value.fdel) if isinstance(value, property) else (value,)
+        for part in parts:
+            function = inspect.unwrap(getattr(part, "__func__", part)) if callable(part) else None
+            if isinstance(function, FunctionType):
+                yield function
+
+
+_FRAME_ASKERS = frozenset(
+    fn.__code__
+    for fn in (
+        *(inspect.currentframe, inspect.stack, inspect.trace),
+        *(traceback.extract_stack, traceback.format_stack, traceback.print_stack, traceback.walk_stack),
+    )
+)
+
+
+def asks_for_frames(fn: FunctionType) -> bool:
+    """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
+    return fn.__code__ in _FRAME_ASKERS
+
+
+def report() -> str:
+    """The table in words: each row, how it is trusted, and why."""
+    lines = []
+    for level in Level:
+        lines.append(f"{level.name}: {level.value}")
+        lines += [f"  {name:36} {trust.reason}" for name, trust in sorted(TABLE.items()) if trust.level is level]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(report())

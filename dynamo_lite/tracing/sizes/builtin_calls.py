@@ -1,0 +1,318 @@
+"""Rules for sizes in Python code: what stays symbolic, and what takes the number.
+
+Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in number_methods.py. Here are
+the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
+a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable
+from types import (
+    FunctionType,
+)
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.policy.native_modules import is_trusted
+from dynamo_lite.tracing.tensors import type_queries
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+
+
+def attach(tracer: Tracer, env: TorchShapeEnv) -> None:
+    """`tracer.specializations` gets what the program fixes in `env`."""
+
+    def specialized(expression: Any, value: Any) -> None:
+        origin = env.where()
+        tracer.specializations.append(Specialization(str(expression), value, origin, _needs_number(tracer)))
+
+    env.specialized = specialized
+
+
+def asks(tracer: Tracer) -> str | None:
+    """The name of what asks for a number, if it is a call that runs natively."""
+    fn = tracer.torch_function
+    native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
+    return tracer.number_for or native
+
+
+def _needs_number(tracer: Tracer) -> str:
+    name = asks(tracer)
+    return f"{name}() needs the number" if name else "this needs the number"
+
+
+# -- what a stand-in is --------------------------------------------------------------------------------------------
+
+
+def call_isinstance(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
+    if len(args) == 2 and type(args[0]) in SYMBOLIC:
+        return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
+    if tracer.recorder.subclasses and len(args) == 2:
+        type_queries.instance(tracer, *args)
+    return NOT_HANDLED
+
+
+def identical(left: Any, right: Any) -> bool:
+    """`left is right` where one of two different objects stands for a number.
+
+    CPython has one object for each int from -5 to 256, and one for each bool; other numbers that come from different
+    operations are different objects.
+    """
+    if real_type(left) is not real_type(right) or real_type(left) is float:
+        return False
+    if real_type(left) is bool:
+        return bool(left) is bool(right)
+    return bool(left >= -5) and bool(left <= 256) and bool(left == right)
+
+
+# -- conversions ---------------------------------------------------------------------------------------------------
+
+
+def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """int(n), int(n / 2), int(tensor): symbolic."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_tensor(value):
+        value = tracer.vm.call(torch.Tensor.item, (value,))
+    elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__int__",))) is not NOT_HANDLED:
+        return own if type(own) is torch.SymInt else int(_Returns(own))
+    if type(value) is torch.SymInt:
+        return value
+    if type(value) is torch.SymFloat:
+        return torch.sym_int(value)
+    if type(value) is torch.SymBool:
+        return torch.sym_ite(value, 1, 0)
+    return int(value) if value is not args[0] else NOT_HANDLED
+
+
+def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """float(n), float(tensor): symbolic."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_tensor(value):
+        value = tracer.vm.call(torch.Tensor.item, (value,))
+    elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__float__",))) is not NOT_HANDLED:
+        return own if type(own) is torch.SymFloat else float(_Returns(own))
+    if type(value) is torch.SymBool:
+        value = torch.sym_ite(value, 1, 0)
+    if type(value) in SYMBOLIC:
+        return torch.sym_float(value)
+    return float(value) if value is not args[0] else NOT_HANDLED
+
+
+def _own_conversion(tracer: Tracer, value: Any, names: tuple[str, ...]) -> Any:
+    """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
+    for name in names:
+        method = datamodel.type_lookup(type(value), name)
+        if method is not datamodel.MISSING:
+            return tracer.vm.call(method, (value,)) if type(method) is FunctionType else NOT_HANDLED
+    return NOT_HANDLED
+
+
+class _Returns:
+    """int() and float() of it say what a conversion may return, in C's own words."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __int__(self) -> Any:
+        return self.value
+
+    def __float__(self) -> Any:
+        return self.value
+
+
+def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """operator.index(n): itself; operator.index(tensor): its value, of an integer."""
+    if len(args) == 1 and type(args[0]) is torch.SymInt:
+        return args[0]
+    if len(args) == 1 and is_tensor(args[0]) and not (args[0].is_floating_point() or args[0].is_complex()):
+        return call_int(tracer, fn, args, kwargs)
+    return NOT_HANDLED
+
+
+# -- min, max, len, range ------------------------------------------------------------------------------------------
+
+
+def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
+        values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
+        env = tracer.recorder.env
+        if len(args) == 1 and not kwargs and hasattr(type(args[0]), "__next__") and env is not None and env.has_symbols:
+            return tracer.vm.call(fn, (tracer.vm.call(list, args),))
+        if kwargs or len(values) < 2 or not any(type(v) in SYMBOLIC for v in values):
+            return NOT_HANDLED
+        if {real_type(v) for v in values} not in ({int}, {float}):
+            return NOT_HANDLED
+        return functools.reduce(fold, values)
+
+    return rule
+
+
+def call_len(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """len(x) of a tensor, or of an object whose own __len__ returns a size: symbolic, where C would take the number."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_fake(value):
+        return value.shape[0] if value.dim() else NOT_HANDLED
+    method = datamodel.type_lookup(type(value), "__len__")
+    if type(method) is not FunctionType:
+        return NOT_HANDLED
+    length = tracer.vm.call(method, (value,))
+    if type(length) is torch.SymInt:
+        if length < 0:
+            raise ValueError("__len__() should return >= 0")
+        return length
+    return len(_Sized(length))
+
+
+class _Sized:
+    """len() of it says what `__len__` may return, in C's own words."""
+
+    def __init__(self, length: Any) -> None:
+        self.length = length
+
+    def __len__(self) -> Any:
+        return self.length
+
+
+def call_range(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """range(start, stop, step): a loop over it is unrolled, so how many numbers it has is fixed; `stop` need not be."""
+    if kwargs or not 1 <= len(args) <= 3 or not any(type(a) in SYMBOLIC for a in args):
+        return NOT_HANDLED
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
+    with needs_number(tracer, "range"):
+        start, step = concrete(start), concrete(step)
+        symbolic = type(stop) is torch.SymInt and stop.node.has_hint()
+        if not symbolic or type(start) is not int or type(step) is not int or step == 0:
+            return range(start, concrete(stop), step)  # CPython's own errors
+        if step > 0:
+            count = (stop - start + step - 1) // step
+        else:
+            count = (start - stop - step - 1) // -step
+        length = concrete(torch.sym_max(count, 0))
+    result = range(start, start + length * step, step)
+    tracer.ranges[id(result)] = (result, stop)
+    return result
+
+
+class needs_number:
+    """Within, a number that is taken is for `name`: see `Specialization.why`."""
+
+    def __init__(self, tracer: Tracer, name: str) -> None:
+        self.tracer, self.name = tracer, name
+
+    def __enter__(self) -> None:
+        self.before, self.tracer.number_for = self.tracer.number_for, self.name
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.tracer.number_for = self.before
+
+
+# -- math ----------------------------------------------------------------------------------------------------------
+
+_UNBOUNDED: tuple[Any, Any] = (None, None)
+_MATH: dict[str, tuple[Any, Any]] = {
+    "sqrt": (0, None),
+    "cos": _UNBOUNDED,
+    "cosh": _UNBOUNDED,
+    "sin": _UNBOUNDED,
+    "sinh": _UNBOUNDED,
+    "tan": _UNBOUNDED,
+    "tanh": _UNBOUNDED,
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "atan": _UNBOUNDED,
+}
+"""Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
+
+
+def _math(name: str, low: Any, high: Any) -> Rule:
+    symbolic = getattr(torch, f"_sym_{name}")
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) != 1 or kwargs:
+            return NOT_HANDLED
+        value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
+        if type(value) not in (torch.SymInt, torch.SymFloat):
+            return NOT_HANDLED
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError("math domain error")
+        return symbolic(value)
+
+    return rule
+
+
+def _rounded(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.floor(tensor), math.ceil(tensor): of its value."""
+    if len(args) != 1 or kwargs or not is_tensor(args[0]):
+        return NOT_HANDLED
+    return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
+
+
+def call_math_pow(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken."""
+    if len(args) == 2 and not kwargs and any(type(a) in SYMBOLIC for a in args) and args[0] > 0:
+        return torch.sym_float(args[0]) ** torch.sym_float(args[1])
+    return NOT_HANDLED
+
+
+def call_numel(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.Size.numel(): the product."""
+    if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
+        return math.prod(args[0])
+    return NOT_HANDLED
+
+
+# -- torch's functions of sizes ---------------------------------------------------------------------------------------
+
+
+def call_ite(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.sym_ite(condition, n, 1): torch's own insists on two SymInts or two ints."""
+    if len(args) != 3 or kwargs or type(args[0]) is not torch.SymBool or type(args[1]) is type(args[2]):
+        return NOT_HANDLED
+    if real_type(args[1]) is not real_type(args[2]):
+        return NOT_HANDLED  # torch's error
+    node = args[0].node
+    env = node.shape_env
+    return env.wrap(node.sym_ite(env.node_of(args[1]), env.node_of(args[2])).core)
+
+
+def table() -> dict[int, Rule]:
+    """id(callable) → rule."""
+    rows: dict[int, Rule] = {
+        id(isinstance): call_isinstance,
+        id(int): call_int,
+        id(float): call_float,
+        id(operator.index): call_index,
+        id(min): _extreme(torch.sym_min),
+        id(max): _extreme(torch.sym_max),
+        id(len): call_len,
+        id(builtins.range): call_range,
+        id(math.pow): call_math_pow,
+        id(math.floor): _rounded,
+        id(math.ceil): _rounded,
+        id(torch.Size.numel): call_numel,
+        id(torch.sym_ite): call_ite,
+    }
+    rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
+    return rows

@@ -1,0 +1,234 @@
+"""Errors of questions that only run time can answer, and the `torch._check` that settles each.
+
+The question is about symbols (`u0 >= 4`); its author knows variables. The innermost function of the user's in which
+every symbol has a name (a variable, a size of a tensor, `t.item()`) is where a check can stand: before the statement
+that asked, in terms of these names.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing.sizes.builtin_calls import asks
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
+from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
+from symbolic_shapes.expressions.floats import Float, float_symbols_of
+from symbolic_shapes.expressions.printer import to_python
+from symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
+from symbolic_shapes.expressions.substitution import substitute
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Names = dict[Node, str]
+
+
+class Unnamed(Exception):
+    """A symbol that no variable of a function stands for."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """`code`, a statement that settles a question if it stands before line `line` of `file`, in `function`."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+
+def explain(tracer: Tracer, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+    """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
+    asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
+    named = _named(tracer, asked)
+    names = named[1] if named is not None else {}
+    shown = condition(asked, names) if named is not None else str(asked)
+    checks = _checks(question, *named) if named is not None else []
+    known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
+    known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
+    row = REFUSALS[id]
+    if not checks and _is_truth(question):
+        return row.error(id, row.what, row.instead, tracer.where())
+    error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, row.instead, question),
+                      tracer.where())  # fmt: skip
+    error.checks = tuple(checks)  # type: ignore[attr-defined]
+    error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
+    return error
+
+
+def _is_truth(question: Any) -> bool:
+    """Whether Python asked for the truth of a tensor: its symbol, 0 or 1, has no name in the program."""
+    return isinstance(question, DataDependentQuestion) and [*question.ranges.values()] == [(0, 1)]
+
+
+def _what(tracer: Tracer, question: Any, shown: str) -> str:
+    if isinstance(question, DataDependentQuestion):
+        return f"Whether {shown} holds depends on the data of a tensor, which is not known during export."
+    name = asks(tracer)
+    needs = f"{name}() needs" if name else "this line needs"
+    return f"The number {shown} depends on the data of a tensor, which is not known during export, and {needs} it."
+
+
+def _floats(asked: Node) -> list[Float]:
+    return sorted(float_symbols_of(asked), key=lambda symbol: symbol.id)
+
+
+def _describe(symbol: Symbol, known: Any, names: Names) -> str:
+    name = names.get(symbol.as_int())
+    text = describe_symbol(symbol, known)
+    return f"  {name} is {text}" if name is not None else f"  {text}"
+
+
+def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
+    if checks:
+        at = checks[0]
+        said = "the number that it always is" if isinstance(question, UnknownValue) else "which one always holds"
+        lines = [f'say {said}, before line {at.line} of "{at.file}" (in {at.function}):']
+        lines += [f"    {check.code}" for check in checks]
+        return "\n".join([*lines, f"If neither always holds: {otherwise}"])
+    return f"assign the value to a variable and say with torch._check what always holds of it; or {otherwise}"
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def _named(tracer: Tracer, asked: Node) -> tuple[Any, Names] | None:
+    """(frame, names) of the innermost user's function in which `asked` can be written down."""
+    frame = tracer.vm.frame
+    while frame is not None:
+        name = str(frame.globals.get("__name__", ""))
+        library = name.partition(".")[0] == "torch"
+        if not library and not frame.code.co_name.startswith("<"):  # a comprehension has no statements
+            names = _with_solved(dict(_variables(frame.f_locals())))
+            try:
+                condition(asked, names)
+                return frame, names
+            except Unnamed:
+                pass
+        frame = frame.back
+    return None
+
+
+def _variables(variables: dict[str, Any]) -> Iterator[tuple[Node, str]]:
+    """(expression, how the function can write it); of several ways the last counts, so the plainest comes last."""
+    found = [*_within(variables)]
+    for text, value in found:
+        if is_fake(value):
+            yield from _of_tensor(value, text)
+    for text, value in reversed(found):
+        if type(value) in SYMBOLIC:
+            yield value.node.core, text
+
+
+def _with_solved(names: Names) -> Names:
+    """The names, and those of symbols that a variable holds in a linear expression: n is 2*u0 + 1."""
+    solved: Names = {}
+    for core, text in names.items():
+        if isinstance(core, Int) and core.as_atom() is None and len(core.terms) == 1:
+            ((mono, scale),) = core.terms.items()
+            if len(mono) == 1 and scale > 0:
+                rest = f"({text} - {core.const})" if core.const > 0 else f"({text} + {-core.const})"
+                rest = rest if core.const else text
+                solved[mono[0].as_int()] = f"({rest} // {scale})" if scale > 1 else rest
+    return {**solved, **names}
+
+
+def _within(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The variables, and one level of what is in them."""
+    for name, value in variables.items():
+        yield name, value
+        if type(value) in (list, tuple, torch.Size):
+            yield from ((f"{name}[{i}]", item) for i, item in enumerate(value))
+        elif type(value) is dict:
+            yield from ((f"{name}[{key!r}]", item) for key, item in value.items() if type(key) in (str, int))
+        elif not is_fake(value) and isinstance(getattr(value, "__dict__", None), dict) and not isinstance(value, type):
+            yield from ((f"{name}.{key}", item) for key, item in vars(value).items() if key.isidentifier())
+
+
+def _of_tensor(tensor: Any, text: str) -> Iterator[tuple[Node, str]]:
+    for dim, size in enumerate(tensor.shape):
+        if type(size) is torch.SymInt:
+            yield size.node.core, f"{text}.shape[{dim}]"
+    value = tensor.item_memo
+    if type(value) in SYMBOLIC:
+        yield value.node.core, f"{text}.item()"
+
+
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def _key(symbol: Node) -> Node:
+    return symbol.as_int() if isinstance(symbol, Symbol) else symbol
+
+
+def _operator_of(core: Node) -> Apply | None:
+    """The operator that an integer is the result of, if it is one's: trunc(f), n // 2, max(n, m)."""
+    atom = core.as_atom() if isinstance(core, Int) else None
+    return atom if isinstance(atom, Apply) else None
+
+
+def condition(asked: Node, names: Names) -> str:
+    """`asked` as an argument of torch._check, where `and`, `or` and `not` would ask for the truth of a size.
+
+    Raises Unnamed if a symbol in it has no name.
+    """
+    if asked in names:
+        return names[asked]
+    if isinstance(asked, Bool) and not_(asked) in names:
+        return f"torch.sym_not({names[not_(asked)]})"
+    if isinstance(asked, Junction):
+        symbol = " & " if asked.kind == "and" else " | "
+        return symbol.join(f"({condition(part, names)})" for part in asked.args)
+    if isinstance(asked, Opaque) and not asked.positive:
+        return f"torch.sym_not({condition(not_(asked), names)})"
+    stands_for = {atom: Symbol(text) for core, text in names.items() if (atom := _operator_of(core)) is not None}
+    names = {**names, **{symbol.as_int(): symbol.name for symbol in stands_for.values()}}
+    asked = substitute(asked, {atom: symbol.as_int() for atom, symbol in stands_for.items()})
+
+    def name(symbol: Node) -> str:
+        text = names.get(_key(symbol))
+        if text is None:
+            raise Unnamed(str(symbol))
+        return text
+
+    return to_python(asked, name)
+
+
+def _checks(question: Any, frame: Any, names: Names) -> list[Check]:
+    file, function = frame.code.co_filename, frame.code.co_name
+    line = statement_line(file, frame.lineno)
+    if isinstance(question, UnknownValue):
+        conditions = [f"{condition(question.node, names)} == N"]
+    else:
+        conditions = [condition(relation, names) for relation in (question.relation, not_(question.relation))]
+    return [Check(file, line, function, f"torch._check({text})") for text in conditions]
+
+
+def statement_line(file: str, line: int) -> int:
+    """The line before which a statement can be put so that it runs just before line `line`."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return line
+    found = line
+    for parent in ast.walk(tree):
+        for body in (getattr(parent, name, None) for name in ("body", "orelse", "finalbody")):
+            for statement in body if isinstance(body, list) else ():
+                if statement.lineno <= line <= (statement.end_lineno or line) and not _is_elif(statement, file):
+                    found = statement.lineno  # parents are walked before what is in them
+    return found
+
+
+def _is_elif(statement: ast.stmt, file: str) -> bool:
+    text = linecache.getline(file, statement.lineno)[statement.col_offset :]
+    return isinstance(statement, ast.If) and text.startswith("elif")

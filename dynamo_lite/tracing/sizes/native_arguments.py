@@ -1,0 +1,143 @@
+"""Sizes in C code: what it calls back, what it is given, what it gets from the program's methods.
+
+The rules of builtin_calls.py see the calls of the program. C code that makes such a call itself (`map(int, shape)`),
+that knows
+nothing of stand-ins (numpy, json), or that insists on a number (`__index__`) is dealt with here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.policy.native_modules import is_trusted
+from dynamo_lite.tracing.sizes.builtin_calls import Rule, needs_number
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
+"""Methods whose result C code takes for a number."""
+
+
+def converted(tracer: Tracer, name: str, size: Any) -> Any:
+    """The number that C code gets from a method that returned a size."""
+    with needs_number(tracer, name):
+        return number(size)
+
+
+# -- C code that calls one of these itself --------------------------------------------------------------------------
+
+
+def _mapped(position: int, keyword: str) -> Rule:
+    """map(int, shape), sorted(xs, key=len), groupby(xs, type): C calls the function, and no rule would see it."""
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        given = args[position] if 0 <= position < len(args) else kwargs.get(keyword)
+        env = tracer.recorder.env
+        if id(given) not in _CALLED_BY_C or env is None or not env.has_symbols:
+            return NOT_HANDLED
+        observed = _observed(tracer, given)
+        if keyword in kwargs:
+            return tracer.vm.call(fn, args, {**kwargs, keyword: observed})
+        return tracer.vm.call(fn, (*args[:position], observed, *args[position + 1 :]), kwargs)
+
+    return rule
+
+
+_CALLED_BY_C = frozenset(id(fn) for fn in (type, int, float, len, min, max, operator.index))
+"""Ids of the callables whose rules matter where C calls them."""
+
+
+def _observed(tracer: Tracer, fn: Any) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        return tracer.vm.doors.enter(fn, args, None)
+
+    return call
+
+
+# -- C code that is given sizes --------------------------------------------------------------------------------------
+
+_CARRIES = frozenset(
+    {
+        *("builtins", "math", "operator", "_operator", "itertools", "functools", "_functools", "collections"),
+        *("_collections", "_collections_abc", "_heapq", "_bisect", "_abc", "types", "weakref", "_weakref"),
+        *("_contextvars", "copyreg", "copy", "typing", "_typing", "contextlib", "dataclasses", "enum", "inspect"),
+        *("torch", "abc", "_thread", "threading", "warnings", "_warnings", "logging", "gc", "sys"),
+    }
+)
+"""Modules whose C functions do to a number what its type's methods say, or pass it on. Others are given numbers."""
+
+_C_CALLABLES = frozenset(
+    {
+        BuiltinFunctionType,
+        MethodDescriptorType,
+        WrapperDescriptorType,
+        ClassMethodDescriptorType,
+        MethodWrapperType,
+    }
+)
+_NUMBER_TYPES = frozenset({int, float, bool, complex})
+
+
+def wants_numbers(fn: Any) -> bool:
+    """Whether `fn` is native code that knows nothing of sizes: numpy, json, decimal, methods of int, ..."""
+    kind = type(fn)
+    if kind is FunctionType:
+        wraps = "__wrapped__" in fn.__dict__  # a decorator passes its arguments on
+        module = fn.__globals__.get("__name__") if is_trusted(fn) and not wraps else None
+    elif kind in _C_CALLABLES:
+        owner = getattr(fn, "__objclass__", None)
+        if owner in _NUMBER_TYPES:
+            return True
+        module = getattr(fn, "__module__", None) if owner is None else owner.__module__
+    elif issubclass(kind, type):
+        is_native = not is_changeable(fn)
+        module = fn.__module__ if is_native else None
+    else:
+        is_native = type(datamodel.type_lookup(kind, "__call__")) is WrapperDescriptorType
+        module = kind.__module__ if is_native else None
+    if not isinstance(module, str):
+        return False
+    package = module.partition(".")[0]
+    return package not in _CARRIES and package != "dynamo_lite"
+
+
+def _may_hold(value: Any) -> bool:
+    kind = type(value)
+    return kind in SYMBOLIC or issubclass(kind, (list, tuple, dict))
+
+
+def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
+    env = tracer.recorder.env
+    if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not wants_numbers(fn):
+        return NOT_HANDLED
+    if not any(map(holds_size, args)) and not any(map(holds_size, kwargs.values())):
+        return NOT_HANDLED
+    with needs_number(tracer, getattr(fn, "__name__", type(fn).__name__)):
+        args = tuple(map(concrete, args))
+        kwargs = {name: concrete(value) for name, value in kwargs.items()}
+    return tracer.vm.call(fn, args, kwargs)
+
+
+def table() -> dict[int, Rule]:
+    """id(callable) → rule."""
+    rows = {id(fn): _mapped(0, "") for fn in (map, filter, itertools.starmap)}
+    rows[id(itertools.groupby)] = _mapped(1, "key")
+    rows[id(sorted)] = _mapped(-1, "key")
+    return rows

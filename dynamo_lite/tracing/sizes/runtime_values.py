@@ -1,0 +1,128 @@
+"""Rules for values that only run time knows: tensor.tolist(), and what an `assert` asks of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def call_tolist(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
+    if len(args) != 1 or kwargs or not is_tensor(args[0]):
+        return NOT_HANDLED
+    tracer.number_for = "tolist"
+    try:
+        return _values(args[0])
+    finally:
+        tracer.number_for = None
+
+
+def _values(tensor: torch.Tensor) -> Any:
+    if tensor.dim() == 0:
+        return tensor.item()
+    return [_values(row) for row in tensor.unbind(0)]
+
+
+# -- assert ----------------------------------------------------------------------------------------------------------
+
+_JUMPS = {HANDLERS["POP_JUMP_IF_TRUE"]: True, HANDLERS["POP_JUMP_IF_FALSE"]: False}
+_FAILS, _TRUTH = HANDLERS["LOAD_ASSERTION_ERROR"], HANDLERS["TO_BOOL"]
+_CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
+
+
+def assert_truth(tracer: Tracer, value: Any) -> Any:
+    """The truth of a condition on data that the program asserts (`assert`, or a branch that only raises): what does not
+    fail, which becomes an assertion of the exported program. NOT_HANDLED for other values, and elsewhere."""
+    if type(value) not in SYMBOLIC and not is_tensor(value):
+        return NOT_HANDLED
+    frame = tracer.vm.frame
+    asserted = _asserted(frame)
+    if asserted is None and (is_tensor(value) or not value.node.has_hint()):
+        asserted = _raised(frame)
+    if asserted is None or asserted_branches.may_be_caught(frame):
+        return NOT_HANDLED
+    wanted, message = asserted
+    if is_tensor(value):
+        return _assert_tensor(value, wanted, message)
+    condition = value if type(value) is torch.SymBool else value != 0
+    if type(condition) is not torch.SymBool:
+        return condition
+    holds = condition if wanted else torch.sym_not(condition)
+    return wanted if holds.node.expect_true("", 0) else not wanted
+
+
+def _asserted(frame: Any) -> tuple[bool, str] | None:
+    """(the truth that does not fail, the message), if the instruction at work decides a jump of an `assert`."""
+    ops = frame.info.ops
+    jump = _jump(frame)
+    if jump is None:
+        return None
+    jumps_if, following, target = jump
+    wanted, at = jumps_if, _failure(ops, following)
+    if at is None:
+        wanted, at = not jumps_if, _failure(ops, target)
+        if at is None:
+            return None
+    after = ops[at + 1] if at + 1 < len(ops) else (None, None)
+    text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
+    return wanted, text or f"assertion failed in {frame.code.co_name}"
+
+
+def _raised(frame: Any) -> tuple[bool, str] | None:
+    """(the truth that does not raise, the message), if one way of the jump at work does nothing but raise."""
+    jump = _jump(frame)
+    if jump is None:
+        return None
+    jumps_if, following, target = jump
+    here, there = asserted_branches.raised_at(frame, following), asserted_branches.raised_at(frame, target)
+    if (here is None) is (there is None):
+        return None
+    return (jumps_if, here[1]) if here is not None else (not jumps_if, there[1])  # type: ignore[index]
+
+
+def _jump(frame: Any) -> tuple[bool, int, int] | None:
+    """(the truth that jumps, what follows if it does not, where to), if the instruction at work decides a jump."""
+    ops, following = frame.info.ops, frame.pc
+    if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
+        following += 1
+    handler, target = ops[following - 1]
+    jumps_if = _JUMPS.get(handler)
+    return None if jumps_if is None else (jumps_if, following, target)
+
+
+def _failure(ops: Any, at: int) -> int | None:
+    """Where AssertionError is loaded, if nothing else happens from `at` on. (A chained comparison drops its middle.)"""
+    for _ in range(4):
+        if at >= len(ops):
+            return None
+        handler, arg = ops[at]
+        if handler is _FAILS:
+            return at
+        if handler is not _DROPS and handler is not _GOES_ON:
+            return None
+        at = arg if handler is _GOES_ON else at + 1
+    return None
+
+
+def _assert_tensor(value: torch.Tensor, wanted: bool, message: str) -> Any:
+    if value.numel() != 1:
+        return NOT_HANDLED  # the truth of several values is an error of torch's
+    condition = value.reshape(()) if value.dtype is torch.bool else value.reshape(()) != 0
+    torch._assert_async(condition if wanted else torch.logical_not(condition), message)
+    return wanted
+
+
+def table() -> dict[int, Callable[..., Any]]:
+    """id(callable) → rule."""
+    return {id(torch._C.TensorBase.tolist): call_tolist}

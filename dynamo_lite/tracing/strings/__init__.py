@@ -1,0 +1,1 @@
+"""Rules for text: made of sizes and tensors, discarded, printed, or different from call to call."""

@@ -1,0 +1,136 @@
+"""Texts that rest on what the program has not asked yet: a tensor's data, the number that a size is.
+
+Most such texts are messages of checks that hold: made, handed on and dropped. So an f-string with a tensor or a size in
+it costs nothing until somebody reads it. Then a tensor's is refused, and a size's fixes the size
+(`formatting.py`). Python code reads a text by its methods; C code may look at the characters at once, so the tracer
+looks at what C code is given (`check_call`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from inspect import getattr_static
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from dynamo_lite.tracing.policy.native_modules import is_trusted
+
+_LOOKS = frozenset(
+    map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert))
+)
+"""The ids of functions that do not ask what a text says. (Where print() and warnings.warn() do, output.py reads.)"""
+
+_CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
+
+
+class UnreadText(str):
+    """A text as it is in the example. Any use but `is` and `isinstance` calls `read()` first.
+
+    `read()` raises, or records what the text rests on: from then on it is right as it stands.
+    """
+
+    __slots__ = ("read",)
+    read: Callable[[], None]
+
+    def __format__(self, spec: str) -> str:
+        return self if not spec else unread(str.__format__(self, spec), self.read)
+
+    def __add__(self, other: Any) -> Any:
+        return joined((self, other)) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return joined((other, self)) if isinstance(other, str) else NotImplemented
+
+    def __bool__(self) -> bool:
+        return bool(plain(self))
+
+
+def _reading(name: str) -> Callable[..., Any]:
+    method = getattr(str, name)
+
+    def read_first(self: UnreadText, *args: Any, **kwargs: Any) -> Any:
+        read_all((self, *args, *kwargs.values()))
+        return method(self, *args, **kwargs)
+
+    return read_first
+
+
+_OWN = {*vars(UnreadText), "__new__", "__doc__", "__getattribute__", "__init__", "__init_subclass__"}
+for _name in vars(str).keys() - _OWN:
+    setattr(UnreadText, _name, _reading(_name))
+
+
+def unread(text: str, read: Callable[[], None]) -> UnreadText:
+    """`text`, which calls `read` when somebody looks at it."""
+    made = str.__new__(UnreadText, str.__str__(text))  # str.__format__ may give the unread text itself
+    made.read = read
+    return made
+
+
+def plain(text: str) -> str:
+    """The text as an ordinary one: it is read."""
+    return str.__str__(text) if type(text) is not UnreadText else UnreadText.__str__(text)
+
+
+def joined(parts: Sequence[str]) -> str:
+    """The parts in a row, none of them read."""
+    waiting = [part for part in parts if type(part) is UnreadText]
+    text = "".join([str.__str__(part) for part in parts])
+
+    def read() -> None:
+        for part in waiting:
+            part.read()
+
+    return unread(text, read) if waiting else text
+
+
+def texts_in(values: Iterable[Any]) -> list[UnreadText]:
+    """The texts among the values and in containers among them."""
+    found: list[UnreadText] = []
+    todo, seen = [*values], set()
+    while todo:
+        value = todo.pop()
+        if type(value) is UnreadText:
+            found.append(value)
+        elif issubclass(type(value), _CONTAINERS) and id(value) not in seen:
+            seen.add(id(value))
+            base = next(base for base in _CONTAINERS if issubclass(type(value), base))
+            todo += base.__iter__(value)  # past what a subclass says of itself
+            todo += dict.values(value) if base is dict else ()
+    return found
+
+
+def read_all(values: Iterable[Any]) -> None:
+    """Read each text among the values and in containers among them."""
+    for text in texts_in(values):
+        text.read()
+
+
+def check_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Before a call that may run natively: C code reads what it is given. An exception keeps a text, to show it."""
+    if id(fn) in _LOOKS:
+        return
+    texts = texts_in((*args, *kwargs.values()))
+    if texts and not _hands_on(fn):
+        for text in texts:
+            text.read()
+
+
+def _hands_on(fn: Any) -> bool:
+    """Whether what is called only keeps its arguments, or gives them to interpreted functions in calls of their own."""
+    if not isinstance(fn, type):
+        return _is_interpreted(getattr_static(type(fn), "__call__", None))
+    if issubclass(fn, BaseException):
+        return True
+    new = getattr_static(fn, "__new__")
+    handed_on = new is getattr_static(object, "__new__") or _is_interpreted(getattr(new, "__func__", None))
+    plain_type = getattr_static(type(fn), "__call__") is getattr_static(type, "__call__")
+    return plain_type and handed_on and _is_interpreted(getattr_static(fn, "__init__"))
+
+
+def _is_interpreted(function: Any) -> bool:
+    return type(function) is FunctionType and not is_trusted(function)

@@ -1,0 +1,105 @@
+"""Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: nobody sees it.
+
+`logger.info(f"got {n} rows")` would otherwise fix `n`, for a text that the program never sees. The text is dropped if
+the instructions after the one at work hand it, and nothing else that they make of it but a longer text, to such a call.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.tracing.calls import registry
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_NAMES = {handler: name for name, handler in HANDLERS.items()}
+_PUSHES = {
+    **dict.fromkeys(["LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "PUSH_NULL"], (0, 1)),
+    **dict.fromkeys(("LOAD_ATTR", "UNARY_NEGATIVE"), (1, 1)),
+    **dict.fromkeys(("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR"), (2, 1)),
+    "LOAD_GLOBAL_CALLEE": (0, 2),
+    "LOAD_METHOD": (1, 2),
+}
+"""Instruction → how many values it takes off the stack, and how many it leaves."""
+TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
+"""The ids of the functions that make a text of what they are given."""
+
+
+def is_dropped(tracer: Tracer) -> bool:
+    """Whether the text that the instruction at work is making is for nobody."""
+    if not tracer.sees_python:
+        return tracer.is_talking()
+    place = text_at_work(tracer)
+    return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
+
+
+def text_at_work(tracer: Tracer) -> int | None:
+    """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
+    frame = tracer.vm.frame if tracer.sees_python else None
+    if frame is None:
+        return None
+    at_work = _NAMES.get(frame.info.ops[frame.pc - 1][0])
+    percent = at_work == "BINARY_OP" and type(frame.stack[-1]) is str
+    if percent or at_work in ("FORMAT_VALUE", "CONVERT_VALUE"):
+        return len(frame.stack) - 1
+    return len(frame.stack) if at_work in ("CALL", "CALL_KW") and id(tracer.torch_function) in TEXT_CALLS else None
+
+
+def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
+    """Follow the instructions with the number of values above the text, which lies at `place` of the stack."""
+    above = 0
+    for handler, arg in frame.info.ops[frame.pc :]:
+        name = _NAMES.get(handler, "")
+        takes, leaves = _PUSHES.get(name, (0, 0))
+        if name == "CONVERT_VALUE":
+            continue
+        if name == "FORMAT_VALUE":
+            takes, leaves = 1 + bool(arg[1]), 1
+            if above < takes - 1:  # the text is the format of another value
+                return False
+        elif name == "BUILD_STRING":
+            takes, leaves = arg, 1
+            if above < arg:
+                place -= arg - 1 - above
+        elif name in ("CALL", "CALL_KW"):
+            names = name == "CALL_KW"  # lie on top
+            takes, leaves = arg + 2 + names, 1
+            if above < takes:
+                return names <= above < arg + names and _skips(tracer, frame.stack, place - (arg - 1 - (above - names)))
+        elif name in ("BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP") and above >= arg * (1 + (name == "BUILD_MAP")):
+            takes, leaves = arg * (1 + (name == "BUILD_MAP")), 1
+        elif name == "POP_TOP" and above == 0:
+            return True
+        elif takes > above or not (takes or leaves):
+            return False
+        above = above - takes + leaves if above >= takes else 0
+    return False
+
+
+def _skips(tracer: Tracer, stack: list[Any], first: int) -> bool:
+    """Whether the call whose arguments begin at `first` is one that a trace skips, or whose text is for a failure."""
+    second, callee = stack[first - 1], stack[first - 2]
+    fn = second if callee is NULL else callee
+    fn = getattr(fn, "__func__", fn)
+    if fn is torch._assert:  # (condition, message)
+        condition = stack[first]
+        return condition is True or type(condition) is torch.SymBool or isinstance(condition, torch.Tensor)
+    return id(fn) in registry.skipped_always() or (_is_talk(fn) and _nobody_listens(tracer))
+
+
+def _is_talk(fn: Any) -> bool:
+    return fn is print or fn is warnings.warn
+
+
+def _nobody_listens(tracer: Tracer) -> bool:
+    """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
+    listeners = tracer.listeners
+    if listeners.warnings_are_caught() or not listeners.is_stream(None):
+        return False
+    return not any(row[0] == "error" for row in warnings.filters)

@@ -1,0 +1,38 @@
+"""Texts of exceptions that the program catches, and that stand-ins have a part in.
+
+An operator's error is worded as eager words it for the example's sizes (capture/kernels/eager_errors.py): who reads
+it takes
+these sizes. Others say "size s0" or "'FakeTensor' object" where eager says a number and 'Tensor' (or 'Parameter'): who
+reads them is refused. The text changes where the program gets the exception: C++ reads what passes through it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
+_SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
+_NUMBER = re.compile(r"\d")
+"""A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
+
+
+def check(tracer: Tracer, error: BaseException) -> None:
+    """Before the program handles an exception: is its text what eager says?"""
+    if error is tracer.raised or tracer.writes.is_old(error):
+        return  # the words are the program's own
+    if len(error.args) != 1 or type(error.args[0]) is not str or isinstance(error, KeyError):
+        return  # what a KeyError is given is the key
+    text = error.args[0]
+    worded_for = tracer.recorder.worded_for
+    if worded_for is not None and worded_for[0] is error:
+        if worded_for[1] is None or (worded_for[1] and _NUMBER.search(text)):
+            error.args = (tracer.texts.of_error(text, worded_for[1]),)
+        return
+    env = tracer.recorder.env
+    symbols = env.core.symbols if env is not None else ()
+    if _CLASSES.search(text) or (symbols and any(name in symbols for name in _SYMBOLS.findall(text))):
+        error.args = (tracer.texts.of_error(text, None),)

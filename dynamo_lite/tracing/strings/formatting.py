@@ -1,0 +1,135 @@
+"""The text that an instruction of the program is making: what it asks, and an `UnreadText` if that is not known.
+
+`check(n > 1, f"bad shape {x.shape}")` makes a text of each size of `x`, for nobody. The instruction at work asks sizes
+and tensors for their texts through C code, which asks here (`ask_size`, `ask_tensor`); what it makes of them is unread
+(`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a tensor's text is refused. So
+is that of an operator's error, where eager may word it in another way (`of_error`).
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.strings.deferred_str import unread
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_INTERPRETER = "dynamo_lite.interpreter"
+_OF_TENSORS = ("torch", "dynamo_lite.tracing", "dynamo_lite.capture")
+"""Whose code runs between the interpreter's and the text of a tensor: modes and rules see the call, too."""
+OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
+"""The refusals of texts that are not known."""
+
+
+class TextsAtWork:
+    """What the instruction at work has asked for its text."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+        self._at: Any = None
+        self._sizes: list[Any] = []
+        self._refusal = ""
+
+    def ask_size(self, size: Any, depth: int) -> bool:
+        """Whether `size` is asked for a text that nobody reads as yet, by the code `depth` frames further out.
+
+        That is one for nobody at all, or one that an instruction of the program makes through C code only: then the
+        interpreter's own code asks.
+        """
+        if discarded.is_dropped(self._tracer):
+            return True
+        if not self._makes_text(sys._getframe(depth + 1)):
+            return False
+        self._sizes.append(size)
+        return True
+
+    def ask_tensor(self) -> bool:
+        """The same for a tensor, whose text torch's own Python code makes."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _module(frame).startswith(_OF_TENSORS):
+            frame = frame.f_back
+        if frame is None or not self._makes_text(frame):
+            return False
+        self._refusal = OF_A_TENSOR
+        return True
+
+    def of_error(self, text: str, sizes: list[Any] | None) -> str:
+        """The text of an error that an operator raised on stand-ins: right for these sizes as they are in the example;
+        None if eager may word it in another way. Unread, until the program looks at it."""
+        self._tracer.uses_texts = True
+        mark = self._tracer.mark()
+        taken, refusal = sizes or [], OF_AN_ERROR if sizes is None else ""
+
+        def read() -> None:
+            if not self._asks_error(taken, refusal):
+                self._read(taken, mark, refusal)
+
+        return unread(text, read)
+
+    def _asks_error(self, sizes: list[Any], refusal: str) -> bool:
+        """Whether an error is asked for its text by C code, for a text that nobody reads as yet."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and _module(frame).startswith(_OF_TENSORS):
+            frame = frame.f_back
+        if frame is None or self._tracer.vm.retired:
+            return False
+        if discarded.is_dropped(self._tracer):
+            return True
+        if not self._makes_text(frame):
+            return False
+        self._sizes += sizes
+        self._refusal = self._refusal or refusal
+        return True
+
+    def _makes_text(self, asking: FrameType) -> bool:
+        frame = self._tracer.vm.frame
+        if frame is None or not _module(asking).startswith(_INTERPRETER):
+            return False
+        if discarded.text_at_work(self._tracer) is None:
+            return False
+        at = frame, frame.pc
+        if self._at != at:
+            self._at, self._sizes, self._refusal = at, [], ""
+        return True
+
+    def made(self, text: Any) -> Any:
+        """What the instruction at work has made; an `UnreadText` if it has asked sizes or tensors."""
+        frame = self._tracer.vm.frame
+        if self._at is None or frame is None or self._at != (frame, frame.pc):
+            return text
+        sizes, refusal = self._sizes, self._refusal
+        self._at, self._sizes, self._refusal = None, [], ""
+        if type(text) is not str or not (sizes or refusal):
+            return text
+        self._tracer.uses_texts = True
+        mark = self._tracer.mark()
+        return unread(text, lambda: self._read(sizes, mark, refusal))
+
+    def _read(self, sizes: list[Any], mark: Mark, refusal: str) -> None:
+        if refusal and not self._tracer.vm.retired:
+            at_work = self._tracer.vm.frame is not None  # else the result is read, when the program has ended
+            self._tracer.refuse(refusal, mark=self._tracer.mark() if at_work else mark)
+        self._take(sizes, mark)
+
+    def _take(self, sizes: list[Any], mark: Mark) -> None:
+        """Take the numbers of the sizes, at the line that made the text."""
+        tracer, env = self._tracer, self._tracer.recorder.env
+        if tracer.vm.retired or env is None:
+            return  # an error's message, which the user sees: the text is of this call
+        where, env.where = env.where, lambda: tracer.origin_of(mark)
+        try:
+            while sizes:
+                number(sizes[-1])
+                sizes.pop()
+        finally:
+            env.where = where
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

@@ -1,0 +1,136 @@
+"""logging: a record is skipped with a note, while nothing of the program's takes part in making or handling it.
+
+Handlers, filters and formatters that are not the standard library's are the process's (Sentry's, pytest's): what they
+do with a record is not the program's, unless the program reads their state. That is known when the run is over
+(`Listeners.read_by` in output.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.strings.output import make_texts
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any]], Any]
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "exception": logging.ERROR,
+    "critical": logging.CRITICAL,
+}
+_OF_A_LOGGER = ("_log", "makeRecord", "handle", "callHandlers", "isEnabledFor", "getEffectiveLevel", "findCaller")
+_OF_AN_ADAPTER = ("process", "log", "isEnabledFor", "_log")
+_STATE = (list, dict, set)
+
+
+def rule(name: str) -> Rule:
+    """The rule for the function or method of logging with this name ("logging.Logger.info")."""
+    level = _LEVELS.get(name.rpartition(".")[2])
+
+    def call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _binds(fn, args, kwargs):
+            return NOT_HANDLED  # an error in eager
+        owner = args[0] if "." in name.removeprefix("logging.") else logging.root
+        if isinstance(owner, logging.LoggerAdapter):
+            if type(owner) is not logging.LoggerAdapter and _overrides(owner, _OF_AN_ADAPTER):
+                return tracer.vm.interpret_function(fn, args, kwargs)
+            owner = owner.logger
+        elif _overrides(owner, _OF_A_LOGGER):
+            if fn is logging.Logger._log:
+                tracer.refuse("outside-object", what=f"the logger {owner.name!r}, whose class handles records itself")
+            return tracer.vm.interpret_function(fn, args, kwargs)
+        if isinstance(owner, logging.Logger):
+            _told(tracer, owner, level, args[1:] if owner is not logging.root else args)
+        tracer.note(f"{name} was skipped")
+        return None
+
+    return call
+
+
+def _binds(fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    code = original_code(fn.__code__)
+    if len(args) >= code.co_argcount - len(fn.__defaults__ or ()):
+        return True
+    try:
+        inspect.signature(fn).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _overrides(owner: Any, names: tuple[str, ...]) -> bool:
+    """Whether the class of a logger or an adapter has one of these methods of its own."""
+    cls = type(owner)
+    if cls.__module__ == "logging":
+        return False
+    return any(not _is_logging(getattr(cls, name, logging.Logger.handle)) for name in names)
+
+
+def _is_logging(part: Any) -> bool:
+    """Whether a function or a class is the standard library's."""
+    return str(getattr(part, "__module__", "")).partition(".")[0] in ("logging", "asyncio", "concurrent")
+
+
+def _told(tracer: Tracer, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
+    """A record that is made: who handles it, and the texts that the program's classes make for it."""
+    if level is None and args and type(args[0]) is int:
+        level = args[0]
+    if level is not None and not logger.isEnabledFor(level):
+        return
+    handlers = list(_handlers(logger))
+    if not handlers and not tracer.listeners.is_stream(sys.stderr):
+        tracer.refuse("outside-object", what="a log that it catches itself")
+    make_texts(tracer, args)
+    parts: list[Any] = [*logger.filters, *handlers, logging.getLogRecordFactory()]
+    for handler in handlers:
+        parts += [*handler.filters, handler.formatter, getattr(handler, "stream", None)]
+    for part in parts:
+        if part is not None and not tracer.listeners.is_stream(part):
+            cls = part if isinstance(part, (type, FunctionType, MethodType)) else type(part)
+            if not _is_logging(cls):
+                tracer.listeners.heard_by(part)
+
+
+def _handlers(logger: logging.Logger) -> Iterator[logging.Handler]:
+    at: logging.Logger | None = logger
+    while at is not None:
+        yield from at.handlers
+        at = at.parent if at.propagate else None
+
+
+def state_of(listener: Any) -> tuple[set[int], set[tuple[int, str]]]:
+    """Where the state of a listener is: ids of objects, and (id of a module's globals, name) of its variables."""
+    ids, names = {id(listener)}, set()
+    todo = [listener.__func__, listener.__self__] if isinstance(listener, MethodType) else [listener]
+    for part in todo:
+        ids.add(id(part))
+        ids |= {id(value) for value in getattr(part, "__dict__", {}).values() if issubclass(type(value), _STATE)}
+        functions = [part] if isinstance(part, FunctionType) else []
+        for cls in type(part).__mro__ if not functions else ():
+            if not _is_logging(cls) and cls.__module__ not in sys.stdlib_module_names:
+                functions += [value for value in vars(cls).values() if isinstance(value, FunctionType)]
+        for function in functions:
+            ids |= {id(cell) for cell in function.__closure__ or ()}
+            ids |= {id(cell.cell_contents) for cell in function.__closure__ or () if _is_state(cell.cell_contents)}
+            for name in original_code(function.__code__).co_names:
+                if _is_state(value := function.__globals__.get(name)):
+                    names.add((id(function.__globals__), name))
+                    ids.add(id(value))
+    return ids, names
+
+
+def _is_state(value: Any) -> bool:
+    return value is not None and not issubclass(type(value), (ModuleType, FunctionType, type))

@@ -1,0 +1,165 @@
+"""Questions about the autograd graph: `grad_fn`, and the flags that say how a tensor takes part in it.
+
+The stand-ins have an autograd graph of their own: results from memory (capture/fakes/static_cache.py) have another
+node than eager's,
+and an input is always a leaf. So a node may be compared with None and with itself, and no more; a flag of an input
+becomes a guard. A hook on a node would run in the backward, which an exported program does not hold.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from functools import partial
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.tracing.effects import requires_grad as lost_gradients
+from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+_HOOKS = frozenset({"register_hook", "register_prehook"})
+_MODULE_HOOKS = ("full_backward_hooks", "non_full_backward_hooks", "backward_pre_hooks")
+"""Variables of nn.Module._call_impl (torch/nn/modules/module.py, 2.13.0)."""
+_FLAGS = frozenset({"is_leaf", "retains_grad"})
+FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
+"""The attributes of a tensor that `flag` answers."""
+
+
+def read(tracer: Tracer, node: Any, key: str) -> None:
+    """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
+    if key in _HOOKS:
+        hooks = _hooks_of_the_module(tracer)
+        if not hooks or not all(map(_returns_nothing, hooks)):
+            tracer.refuse("gradient-hook", function=_hook(tracer, key))
+        tracer.note(f"{_hook(tracer, key)} is not part of the program; it returns nothing, so it changes no gradient")
+    if not tracer.in_library():
+        tracer.refuse("autograd-graph")
+
+
+def _hook(tracer: Tracer, key: str) -> str:
+    if not tracer.in_library():
+        return f"{key}() of a grad_fn"
+    path, name = next(reversed(tracer.modules.current.values()), ("", ""))
+    return f"a backward hook of the module {path!r}, a {name}" if path else f"a backward hook of the module, a {name}"
+
+
+def _hooks_of_the_module(tracer: Tracer) -> list[Any]:
+    """The backward hooks that nn.Module is about to register; [] where the program itself registers one."""
+    frame = tracer.vm.frame
+    while frame is not None and str(frame.globals.get("__name__", "")).startswith("torch."):
+        names = frame.f_locals()
+        if "non_full_backward_hooks" in names:
+            return [hook for name in _MODULE_HOOKS for hook in names[name]]
+        frame = frame.back
+    return []
+
+
+def _returns_nothing(hook: Any) -> bool:
+    """Whether a hook only looks: each of its returns is of None, and it calls no method that works in place."""
+    while isinstance(hook, partial):
+        hook = hook.func
+    code = getattr(getattr(hook, "__func__", hook), "__code__", None)
+    if code is None:
+        return False
+    code = original_code(code)
+    if code.co_flags & inspect.CO_GENERATOR:
+        return False
+    before: dis.Instruction | None = None
+    for at in dis.get_instructions(code):
+        if at.opname == "RETURN_CONST" and at.argval is not None:
+            return False
+        if at.opname == "RETURN_VALUE":
+            none = before is not None and before.opname == "LOAD_CONST" and before.argval is None
+            if not none or at.is_jump_target:
+                return False
+        before = at
+    return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
+
+
+def check_call(tracer: Tracer, fn: Any, args: tuple[Any, ...]) -> None:
+    """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
+    if type(fn) is FunctionType or fn is print or tracer.in_library() or discarded.is_dropped(tracer):
+        return
+    if any(id(arg) in tracer.graph_nodes for arg in args):
+        tracer.refuse("autograd-graph")
+
+
+def check_text(tracer: Tracer, text: str) -> None:
+    """A text is made of parts; one of them may be that of a node (`f"{y.grad_fn}"`). Raises what ends the trace."""
+    if not any(object.__repr__(node) in text for node in tracer.graph_nodes.values()):
+        return
+    if not (tracer.in_library() or discarded.is_dropped(tracer)):
+        tracer.refuse("autograd-graph")
+
+
+def flag(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
+    """What `owner.<key>` is in eager, for a key of FLAGS; the answer holds for inputs like the example's."""
+    if not is_fake(owner) or is_wrapped(owner) or not (owner.is_floating_point() or owner.is_complex()):
+        return value
+    number = tracer.recorder.input_number(owner)
+    if number is not None:
+        leaf = tracer.inputs.leaves[number]
+        if key == "requires_grad":
+            _guard(tracer, number, f"requires_grad is {leaf.requires_grad}")
+        elif key == "grad_fn":
+            _guard(tracer, number, f"grad_fn is {'None' if leaf.grad_fn is None else 'not None'}")
+            return leaf.grad_fn
+        else:
+            value = getattr(leaf, key)
+            _guard(tracer, number, f"{key} is {value}")
+    elif key in ("requires_grad", "grad_fn", "is_leaf") and not tracer.recorder.is_input(owner):
+        _guard_all(tracer, owner)
+    return value
+
+
+def check_base(tracer: Tracer, owner: torch.Tensor, base: Any) -> None:
+    """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
+    for tensor in (owner, base, vars(owner).get("_dynamo_lite_base")):
+        number = None if tensor is None else tracer.recorder.input_number(tensor)
+        if number is not None:
+            is_view(tracer, number)
+
+
+def is_view(tracer: Tracer, number: int) -> bool:
+    """Whether a flat input is a view; it holds for inputs like the example's. Refuses to name the base of one."""
+    found = bool(tracer.inputs.leaves[number]._is_view())
+    if found:
+        tracer.refuse("autograd-graph")
+    _guard(tracer, number, "_base is None")
+    return found
+
+
+def requires_grad(tracer: Tracer, tensor: torch.Tensor) -> bool:
+    """Whether a tensor of the program requires grad, where a rule asks for the program."""
+    return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
+
+
+def _guard_all(tracer: Tracer, owner: torch.Tensor) -> None:
+    """`owner` is a result: whether it requires grad depends on the inputs, unless a parameter decides."""
+    leaves = tracer.inputs.leaves
+    if owner.requires_grad and lost_gradients.requires_grad_without_inputs(tracer.recorder, owner):
+        return
+    if not torch.is_grad_enabled() and not owner.requires_grad:
+        return
+    for number, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex()):
+            _guard(tracer, number, f"requires_grad is {leaf.requires_grad}")
+
+
+def _guard(tracer: Tracer, number: int, text: str) -> None:
+    """Adds the guard `L['x'].<text>` on a flat input."""
+    inputs = tracer.inputs
+    paths = inputs.key_paths
+    if ambiguous(paths):  # torch cannot write a guard on these
+        tracer.refuse("autograd-graph")
+    guard = f"L{torch.utils._pytree.keystr(paths[number])}.{text}"
+    if guard not in tracer.guards:
+        tracer.guards.append(guard)

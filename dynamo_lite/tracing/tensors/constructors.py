@@ -1,0 +1,122 @@
+"""torch.tensor([x.sum(), n, 2.0]) and the like: C takes the numbers of what the list holds, which nobody knows yet.
+
+It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is asked with ones of the same types.
+(torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one element.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+_OPTIONS = ("device", "requires_grad")
+"""What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
+
+
+def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Rule:
+    """The rule for a constructor whose numbers are the argument at `position`, or `keyword`.
+
+    sizes_are_data: a torch.Size, or one number, is data like any other; else it is the shape (torch.Tensor(n)).
+    """
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) > position:
+            data = args[position]
+        elif keyword is not None and keyword in kwargs:
+            data, args = kwargs[keyword], (*args, kwargs[keyword])
+        else:
+            return NOT_HANDLED
+        if is_tensor(data) or not (sizes_are_data or _is_list(data)) or not _is_unknown(data):
+            return NOT_HANDLED
+        options = {name: value for name, value in kwargs.items() if name != keyword}
+        return _made(tracer, fn, position, args, options)
+
+    return rule
+
+
+def _made(tracer: Tracer, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
+    """The stack of what the list holds."""
+    data, owner = args[position], args[0] if position else None
+    like = _asked(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
+    device = options.get("device")
+    if device is None:
+        device = like.device if owner is None else owner.device
+    leaves = [_scalar(leaf, like.dtype, device) for leaf in _leaves(data)]
+    made = leaves[0] if like.dim() == 0 else torch.stack(leaves)
+    if like.dim() > 1:
+        made = made.reshape(like.shape)
+    if options.get("pin_memory"):
+        made = made.pin_memory()
+    return made.requires_grad_() if options.get("requires_grad") else made
+
+
+def _asked(tracer: Tracer, fn: Any, args: tuple, options: dict) -> torch.Tensor:
+    """What the constructor makes of ones. Raises what it raises: the program's error."""
+    from dynamo_lite.tracing.calls.registry import run_native
+
+    with tracer.outside():
+        return run_native(fn, tuple(map(_ones, args)), options)
+
+
+def _is_list(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and not isinstance(data, torch.Size)
+
+
+def _is_unknown(data: Any) -> bool:
+    """Whether a size or a tensor is in nested lists."""
+    if isinstance(data, (list, tuple)):
+        return any(_is_unknown(item) for item in data)
+    return type(data) in SYMBOLIC or is_tensor(data)
+
+
+def _ones(data: Any) -> Any:
+    """The same nested lists with a one of the same type for each number that is not known."""
+    if isinstance(data, (list, tuple)):
+        return [_ones(item) for item in data]
+    if type(data) in SYMBOLIC:
+        return PYTHON_TYPE[type(data)](1)
+    return torch.ones((1,) if data.numel() == 1 else (2,), dtype=data.dtype) if is_tensor(data) else data
+
+
+def _leaves(data: Any) -> list[Any]:
+    if isinstance(data, (list, tuple)):
+        return [leaf for item in data for leaf in _leaves(item)]
+    return [data]
+
+
+def _scalar(leaf: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
+    if is_tensor(leaf):
+        return leaf.detach().reshape(()).to(dtype=dtype, device=device)
+    return torch.scalar_tensor(leaf, dtype=dtype, device=device)
+
+
+def _otherwise(rule: Rule, before: Rule | None) -> Rule:
+    def both(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        answer = rule(tracer, fn, args, kwargs)
+        return before(tracer, fn, args, kwargs) if answer is NOT_HANDLED and before is not None else answer
+
+    return both
+
+
+_LEGACY = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
+
+
+def table(rows: dict[int, Rule]) -> dict[int, Rule]:
+    """id(callable) → rule. `rows` are the rules before these, which have what these do not handle."""
+    found = {id(fn): _literal(0, keyword) for fn, keyword in ((torch.tensor, "data"), (torch.as_tensor, "data"))}
+    found[id(torch.asarray)] = _literal(0, "obj")
+    found[id(torch._C.TensorBase.new_tensor)] = _literal(1, "data")
+    found[id(torch._C.TensorBase.new)] = _literal(1, None, sizes_are_data=False)
+    for cls in (torch.Tensor, *(getattr(torch, f"{name}Tensor") for name in _LEGACY)):
+        found[id(cls)] = _literal(0, None, sizes_are_data=False)
+    return {key: _otherwise(rule, rows.get(key)) for key, rule in found.items()}

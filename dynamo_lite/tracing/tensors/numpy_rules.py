@@ -1,0 +1,101 @@
+"""The calls that lead from tensors to numpy's arrays and back, and those of torch's that take no array."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.policy.classify import classify
+from dynamo_lite.tracing.policy.verdicts import Kind
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+Rule = Callable[["Tracer", Any, tuple, dict], Any]
+
+_MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+
+
+def refuse_unknown(tracer: Tracer, fn: Any, args: tuple) -> None:
+    """Refuse an array for a function of torch's written in C, which would read it item by item."""
+    if any(is_array(arg) for arg in args) and _is_torchs(fn):
+        tracer.refuse("numpy-function", function=f"{getattr(fn, '__qualname__', fn)} of torch")
+
+
+def _is_torchs(fn: Any) -> bool:
+    if isinstance(fn, type):
+        return issubclass(fn, torch.Tensor) or fn.__module__.startswith("torch")
+    return type(fn) is not FunctionType and classify(fn).kind is Kind.OPERATOR
+
+
+def call_numpy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.numpy(force=False)."""
+    return array_of(tracer, args[0], **kwargs)
+
+
+def call_array(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
+    if not args:
+        return NOT_HANDLED
+    source = args[0]
+    if is_tensor(source):
+        source = array_of(tracer, source)
+    elif type(source) in (list, tuple) and any(is_array(part) for part in source):
+        source = arrays_of(tracer).stack([converted(tracer, part) for part in source])
+    elif not is_array(source):
+        return NOT_HANDLED
+    pair = (fn, getattr(arrays_of(tracer), fn.__name__))
+    return call(tracer, f"numpy.{fn.__name__}", pair, (source, *args[1:]), kwargs)
+
+
+def _to_tensor(before: Rule | None, shares: bool) -> Rule:
+    """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if args and type(args[0]) is Unrecordable:
+            tracer.refuse("unrecordable-value", function=unrecordable_function(args[0]))
+        if not args or not is_array(args[0]):
+            return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
+        tensor = args[0].tensor.detach()
+        if shares and not args[1:] and not kwargs:
+            return tensor
+        if shares:
+            return fn(tensor, *args[1:], **kwargs)
+        wants_gradient = kwargs.get("requires_grad", False)
+        tensor = tensor.clone().to(dtype=kwargs.get("dtype"), device=kwargs.get("device"))
+        return tensor.requires_grad_() if wants_gradient else tensor
+
+    return rule
+
+
+def _of_tensor(before: Rule | None) -> Rule:
+    """float(a), int(a): what is done for the tensor."""
+
+    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) == 1 and is_array(args[0]):
+            args = (args[0].tensor,)
+        return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def table(rows: dict[int, Rule]) -> dict[int, Rule]:
+    """id(callable) → rule; `rows` holds the rules for what is given no array."""
+    found: dict[int, Rule] = {id(torch._C.TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
+    for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
+        found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)
+    for kind in (float, int):
+        found[id(kind)] = _of_tensor(rows.get(id(kind)))
+    found[id(torch.tensor)] = _to_tensor(rows.get(id(torch.tensor)), shares=False)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        found |= {id(getattr(numpy, name)): call_array for name in _MAKES_ARRAYS}
+    return found

@@ -1,0 +1,73 @@
+"""Tensors that show the memory of something else: torch.from_numpy(array), torch.frombuffer(bytes), torch.asarray(x).
+
+The program holds their value as a constant. Changing the tensor would change the array, and the other way round, which
+no program does: both are refused. Where the memory is that of a registered tensor (`self.a = self.b.numpy()`), such a
+tensor is a view of it in the program; reading it through Python is refused, since the tensor may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.memory_overlap import Extent
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+def call_shared(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function that may return a tensor on the memory of its first argument."""
+    source = args[0] if args else next(iter(kwargs.values()), None)
+    if not shared_buffers.is_memory(source):
+        return NOT_HANDLED
+    result = fn(*args, **kwargs)
+    if is_tensor(result):
+        _note_copy(tracer, source, result)
+        tracer.recorder.protect(result)
+        tracer.writes.shown.update((id(owner), owner) for owner in shared_buffers.owners(source))
+    return result
+
+
+def _note_copy(tracer: Tracer, source: Any, result: torch.Tensor) -> None:
+    """Remember that the call has read `source`, unless the result is a view of registered memory."""
+    if storage_key(tracer.recorder.lift(result)) not in tracer.recorder.shared_views.storages:
+        tracer.reads.memory_of(source)
+
+
+def check(tracer: Tracer) -> None:
+    """Refuse a program that has read the memory of a parameter or buffer through Python. Raises a GraphBreak."""
+    for (start, stop), site in tracer.reads.memory.items():
+        registered = tracer.recorder.shared_views.registered_at(Extent(torch.device("cpu"), start, stop))
+        if registered is not None:
+            other = f"the {registered.kind.value} {registered.fqn}"
+            mark = None if site is None else (site,)
+            target = "an array or another buffer of Python"
+            raise tracer.refusal("constant-shares-memory", mark, target=target, other=other)
+
+
+def call_exchange(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """from_dlpack(x) and the like: a tensor's memory cannot be handed over (a stand-in has none, and the exported
+    program would go on with what a buffer held at export); another object's can be shown."""
+    if any(is_tensor(arg) for arg in (*args, *kwargs.values())):
+        tracer.refuse("data-dependent-value", what=f"{fn.__name__}() of a tensor")
+    return call_shared(tracer, fn, args, kwargs)
+
+
+def call_set(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tensor.set_(source): other memory for a tensor. On one from outside it would be changed for good."""
+    tensor = args[0] if args else None
+    if is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor)):
+        tracer.refuse("tensor-data-assigned", name="set_()")
+    return NOT_HANDLED
+
+
+def table() -> dict[int, Any]:
+    """id(function) → rule."""
+    shared = (torch.from_numpy, torch.frombuffer, torch.asarray, torch.as_tensor)
+    return {id(torch._C.TensorBase.set_): call_set, **{id(fn): call_shared for fn in shared}}

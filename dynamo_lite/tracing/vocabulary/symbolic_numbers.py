@@ -1,0 +1,88 @@
+"""Sizes that stand for Python numbers: what they are, and the number of one where Python needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from symbolic_shapes.proofs.facts import Origin
+
+PYTHON_TYPE: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+"""Stand-in → the type that the program would see."""
+
+SYMBOLIC = frozenset(PYTHON_TYPE)
+NUMBERS = (*PYTHON_TYPE, int, float)
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """A number that the program needed: `expression` is `value` in every call that the exported program admits.
+
+    `origin` is the program's line, `why` says what needed the number there.
+    """
+
+    expression: str
+    value: int | float
+    origin: Origin
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.expression} == {self.value}: {self.why}, at {self.origin}"
+
+
+def real_type(value: Any) -> type:
+    """The type that the program would see if the trace did not stand in for `value`."""
+    if is_fake(value):
+        return nn.Parameter if vars(value).get("_is_param") else torch.Tensor
+    return PYTHON_TYPE.get(type(value), type(value))
+
+
+def number(size: Any) -> Any:
+    """The int, float or bool of a stand-in; the environment records that the program depends on it.
+
+    Raises: GuardOnDataDependentSymNode if only run time knows it.
+    """
+    kind = PYTHON_TYPE[type(size)]
+    return kind(size.node.evaluate())
+
+
+def items_of(value: Any) -> list[Any] | None:
+    """What a list, tuple or dict holds, read past any override of a subclass; None for other values."""
+    kind = type(value)
+    if issubclass(kind, list):
+        return list.__getitem__(value, slice(None))
+    if issubclass(kind, tuple):
+        return list(tuple.__iter__(value))
+    return list(dict.values(value)) if issubclass(kind, dict) else None
+
+
+def holds_size(value: Any, depth: int = 8) -> bool:
+    """Whether a value is a stand-in, or a list, tuple or dict with one in it."""
+    if type(value) in SYMBOLIC:
+        return True
+    items = items_of(value) if depth else None
+    return items is not None and any(holds_size(item, depth - 1) for item in items)
+
+
+def concrete(value: Any) -> Any:
+    """The value with numbers in place of stand-ins. Lists and dicts are filled in place: code that is given them must
+    find the same objects. (The numbers are what the environment now knows the sizes to be.)"""
+    if type(value) in SYMBOLIC:
+        return number(value)
+    if not holds_size(value):
+        return value
+    if issubclass(type(value), dict):
+        for key, item in list(dict.items(value)):
+            dict.__setitem__(value, key, concrete(item))
+        return value
+    items = [concrete(item) for item in items_of(value) or ()]
+    if issubclass(type(value), list):
+        list.__setitem__(value, slice(None), items)
+        return value
+    if type(value) is tuple or type(value) is torch.Size:
+        return type(value)(items)
+    return tuple.__new__(type(value), items)  # a named tuple: its __new__ may be the program's

@@ -1,0 +1,1 @@
+"""Dim specifications of inputs: their symbols, violations in words, and suggested fixes."""

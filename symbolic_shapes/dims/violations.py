@@ -1,0 +1,274 @@
+"""Do the guards of a trace let every input dimension do what its spec says? Each violation in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from symbolic_shapes.dims.specs import Auto, DimSpec, Dynamic, Named
+from symbolic_shapes.dims.suggestions import Suggestion, suggest
+from symbolic_shapes.dims.symbols import DimTable
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.errors import ShapeError
+from symbolic_shapes.expressions.expr import Extended, Int, Symbol, symbols_of
+from symbolic_shapes.expressions.floats import has_unknown_float
+from symbolic_shapes.expressions.intervals import Interval
+from symbolic_shapes.expressions.relations import Bool, eq, ge
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.size_guards.admissible_range import reach_of
+from symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
+from symbolic_shapes.size_guards.explain import explain_line
+from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from symbolic_shapes.size_guards.reformulations import as_residue
+from symbolic_shapes.size_guards.simplify import simplify
+
+RANKS = {Auto: 1, Dynamic: 2, Named: 3}
+"""Of two dimensions that an equality relates, the one with the lower rank follows the other."""
+
+
+FEW = 2
+"""A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
+meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export, or that it
+is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative is none.)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """A dimension that cannot do what its spec says.
+
+    `kind` is "specialised", "range", "related" (follows another dimension), "divisibility" or "other".
+    """
+
+    kind: str
+    symbol: Symbol
+    guards: tuple[Guard, ...]
+    message: str
+    origins: tuple[Fact, ...]
+
+    def __str__(self) -> str:
+        because = [f"      because of {fact.origin}" for fact in self.origins]
+        return "\n".join([self.message, *dict.fromkeys(because)])
+
+
+class ConstraintsViolated(ShapeError):
+    """The program does not admit all the sizes that the Dim specs say. Lists every violation, with its lines of the
+    program, and a fix that was seen to solve them."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        super().__init__(solution.report())
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The guards of a trace, against the specs of its input dimensions."""
+
+    table: DimTable
+    guard_set: GuardSet
+    violations: tuple[Violation, ...]
+    _suggestion: list[Suggestion | None] = field(default_factory=list, repr=False)
+
+    @property
+    def ranges(self) -> dict[Symbol, Interval]:
+        """The range of each symbol that is left."""
+        return {s: self.guard_set.range_of(s.as_int()) for s in self.guard_set.kept_symbols}
+
+    @property
+    def sizes(self) -> tuple[Int, ...]:
+        """The size of each input dimension in the symbols that are left."""
+        return tuple(self.guard_set.size_of(size) for size in self.table.sizes)
+
+    @property
+    def raised(self) -> list[str]:
+        """Lower ends that the program demands of named dimensions whose spec has none: no violations (`FEW`)."""
+        table, guard_set = self.table, self.guard_set
+        notes, declared = [], set(table.symbols())
+        for symbol in guard_set.kept_symbols:
+            spec = table.spec_of(symbol) if symbol in declared else None
+            lo = guard_set.own_range(symbol)[0]
+            if not isinstance(spec, Named):
+                continue
+            least, start = table.edges(symbol, FEW)
+            if spec.lo <= least and spec.lo < lo <= start:
+                notes.append(f"{table.labels[symbol]} >= {lo} is demanded by the program")
+            if spec.lo <= least:
+                own = [g for g in guard_set.about(symbol) if g.kind != "range"]
+                notes += [f"{table.in_words(g.relation)} is demanded by the program" for g in own]
+        return notes
+
+    @property
+    def suggestion(self) -> Suggestion | None:
+        """New specs that were seen to solve; None if there is no violation, or no fix was found."""
+        if not self._suggestion:
+            self._suggestion.append(suggest(self) if self.violations else None)
+        return self._suggestion[0]
+
+    def guards_as_code(self) -> list[str]:
+        """Python expressions over the inputs, to be tried in order: all are true exactly where the program is right.
+        Symbols that no spec made (the caller's own, with a source) are written by their source."""
+        return [line.text for line in self.guard_lines()]
+
+    def guard_lines(self, source_text: Callable[[Any], str] = str) -> list[GuardLine]:
+        """The same with the guards that each line states: none if it is what the specs say themselves."""
+        sources = {s: source_text(s.source) for s in self.guard_set.symbols if s.source is not None}
+        sources |= self.table.sources()
+        signed = frozenset(self.table.symbols()) - self.table.unsigned()
+        structure = [GuardLine(text, ()) for text in self.table.structure()]
+        return [*structure, *guard_lines(self.guard_set, sources, signed=signed)]
+
+    def explain(self, line: GuardLine) -> str:
+        """Why a line of `guard_lines` has to be checked: the program's lines and operators, the Dim specs."""
+        labels = self.table.labels
+        text = explain_line(self.guard_set, line, lambda s: labels.get(s, str(s)))
+        return text or f"{line.text}: the specs of the dimensions say so"
+
+    def raise_if_violated(self) -> None:
+        """ConstraintsViolated if some dimension cannot do what its spec says."""
+        if self.violations:
+            raise ConstraintsViolated(self)
+
+    def report(self) -> str:
+        """The violations and the fix, for people (and for torch's refine_dynamic_shapes_from_suggested_fixes)."""
+        if not self.violations:
+            return "Every dimension does what its spec says."
+        lines = ["The program does not admit all the sizes that its dynamic_shapes promise:"]
+        lines += [f"  - {violation}" for violation in self.violations]
+        fix = self.suggestion
+        if fix is None:
+            return "\n".join([*lines, "No change of the specs was found that the program admits."])
+        return "\n".join([*lines, "Suggested fixes:", *(f"  {line}" for line in fix.lines)])
+
+
+def _of_run_time(relation: Bool) -> bool:
+    return any(s.unbacked for s in symbols_of(relation)) or has_unknown_float(relation)
+
+
+def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
+    """Simplify the facts about the inputs and hold them against the specs. Facts about unbacked symbols are left out:
+    see runtime_asserts. ContradictoryFacts if the facts cannot hold together."""
+    ranks = {s: RANKS[type(table.spec_of(s))] for s in table.symbols()}
+    about_inputs = [f for f in facts if not _of_run_time(f.relation)]
+    guard_set = simplify(about_inputs, table.symbols(), rank=lambda s: ranks.get(s, 0))
+    return Solution(table, guard_set, tuple(_Check(table, guard_set).violations()))
+
+
+class _Check:
+    """Holds a guard set against the specs."""
+
+    def __init__(self, table: DimTable, guard_set: GuardSet) -> None:
+        self.table, self.guard_set = table, guard_set
+        self.specs: dict[Symbol, DimSpec] = {s: table.spec_of(s) for s in table.symbols()}
+        self.strict = {s for s, spec in self.specs.items() if isinstance(spec, Named)}
+
+    def violations(self) -> list[Violation]:
+        found = []
+        for symbol, spec in self.specs.items():
+            if isinstance(spec, Named | Dynamic):
+                image = self.guard_set.images.get(symbol)
+                if image is not None:
+                    found += self._replaced(symbol, image)
+                elif isinstance(spec, Named):
+                    found += self._restricted(symbol, spec)
+        return found
+
+    def _replaced(self, symbol: Symbol, image: Int) -> list[Violation]:
+        """A symbol that an equality does away with."""
+        guards = [g for g in self.guard_set.guards if g.kind == "equality" and g.symbol is symbol]
+        name, spec = self._name(symbol), self.specs[symbol]
+        if not image.terms:
+            if isinstance(spec, Named) and self._is_all_promised(symbol, spec, image.const):
+                return []
+            text = f"{name}: the program only works for {image.const}"
+            if image.const in (0, 1) and symbol not in self.table.integers():
+                text += " (operators treat sizes of 0 and 1 apart: give an example of 2 or more)"
+            return [self._violation("specialised", symbol, guards, text)]
+        if not isinstance(spec, Named):
+            return []
+        linear = as_linear(image)
+        if linear is not None and linear[1] in self.strict:
+            text = f"{name}: must always be {self._words(image)}, with {self._name(linear[1])}"
+            return [self._violation("related", symbol, guards, text)]
+        # A relation of more dimensions is a guard, as between the others, but for what it leaves of this one alone.
+        return self._narrowed(symbol, spec, image, guards)
+
+    def _is_all_promised(self, symbol: Symbol, spec: Named, value: int) -> bool:
+        """Whether a value is the only one of a range that is not too small to be promised (`FEW`)."""
+        least, start = self.table.edges(symbol, FEW)
+        return spec.lo <= least and value == spec.hi and start >= value
+
+    def _restricted(self, symbol: Symbol, spec: Named) -> list[Violation]:
+        """A named dimension of its own: are all values of its range admitted?"""
+        found = self._narrowed(symbol, spec, symbol.as_int())
+        least, start = self.table.edges(symbol, FEW)
+        for guard in self.guard_set.about(symbol):
+            if guard.kind == "range" or as_residue(guard.relation):
+                continue
+            if spec.lo > least or not _holds_from(start, symbol, guard.relation):
+                kind = "divisibility" if guard.kind == "divisibility" else "other"
+                text = f"{self._name(symbol)}: {self._words(guard.relation)} must hold"
+                found.append(self._violation(kind, symbol, [guard], text))
+        return found
+
+    def _narrowed(self, symbol: Symbol, spec: Named, size: Int, because: Sequence[Guard] = ()) -> list[Violation]:
+        """A named dimension, and what the guards together leave of it (`Reach`): an end that moves in, a residue."""
+        reach = reach_of(self.guard_set, size)
+        least, start = self.table.edges(symbol, FEW)
+        from_ = max(spec.lo, start) if spec.lo <= least else spec.lo
+        found, ends = [], []
+        lo, hi = spec.lo, spec.hi
+        if reach.lo > reach.first(from_):
+            lo, ends = reach.lo, [reach.lower_end()]
+        if reach.hi < reach.last(spec.hi):
+            hi, ends = reach.hi, [*ends, reach.upper_end()]
+        guards = self._reasons(ends, because)
+        if guards:
+            text = f"{self._name(symbol)}: {bounds_words(self._label(symbol), lo, hi, spec)} must hold"
+            found.append(self._violation("range", symbol, guards, text))
+        guards = self._reasons([reach.residue()] if reach.m > 1 else [], because)
+        if guards and not _holds_from(from_, symbol, eq(symbol.as_int() % reach.m, reach.r)):
+            text = f"{self._name(symbol)}: {self._label(symbol)} % {reach.m} == {reach.r} must hold"
+            found.append(self._violation("divisibility", symbol, guards, text))
+        return found
+
+    def _reasons(self, relations: Sequence[Bool], because: Sequence[Guard]) -> list[Guard]:
+        """The guards that the relations follow from, and `because`; none if there is no relation."""
+        found = dict.fromkeys(g for relation in relations for g in self.guard_set.resting_on(relation))
+        return [*dict.fromkeys([*because, *found])] if relations else []
+
+    def _violation(self, kind: str, symbol: Symbol, guards: list[Guard], message: str) -> Violation:
+        origins = dict.fromkeys(f for g in guards for f in self.guard_set.origins(g))
+        return Violation(kind, symbol, tuple(guards), message, tuple(origins))
+
+    def _words(self, node: Int | Bool) -> str:
+        return self.table.in_words(node)
+
+    def _label(self, symbol: Symbol) -> str:
+        return self.table.labels[symbol]
+
+    def _name(self, symbol: Symbol) -> str:
+        spec = self.specs[symbol]
+        return f"{self._label(symbol)} ({spec.to_python()})"
+
+
+def _holds_from(least: Extended, symbol: Symbol, relation: Bool) -> bool:
+    """Whether a relation of one symbol is no demand on sizes from `least` on."""
+    env = ShapeEnv()
+    if isinstance(least, int):
+        env.learn(ge(symbol.as_int(), least))
+    return env.decide(relation).verdict is True
+
+
+def as_linear(image: Int) -> tuple[int, Symbol, int] | None:
+    """(a, s, b) if an expression is a*s + b."""
+    if len(image.terms) != 1:
+        return None
+    (mono, a), = image.terms.items()
+    return (a, mono[0], image.const) if len(mono) == 1 and isinstance(mono[0], Symbol) else None
+
+
+def bounds_words(label: str, lo: object, hi: object, spec: Named) -> str:
+    """`x.shape[0] >= 4`: the ends that are not the spec's."""
+    parts = [f"{label} >= {lo}"] if lo != spec.lo else []
+    parts += [f"{label} <= {hi}"] if hi != spec.hi else []
+    return " and ".join(parts)

@@ -1,0 +1,1 @@
+"""Integer and float expressions and relations: canonical forms, bounds, evaluation, text, sympy."""

@@ -1,0 +1,1 @@
+"""Facts and proofs as data, and the checker that verifies a proof without search."""

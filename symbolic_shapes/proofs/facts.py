@@ -1,0 +1,46 @@
+"""Facts: relations known to hold, in the order in which they were learned, each with where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from symbolic_shapes.expressions.relations import Bool
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fact, a symbol or a question comes from.
+
+    `kind` is one of "user line", "Dim spec", "torch._check", "operator", "declaration", "division".
+    `code` is the user's source text, `stack` whatever the caller wants to keep (a traceback summary).
+    """
+
+    kind: str
+    file: str = ""
+    line: int = 0
+    code: str = ""
+    note: str = ""
+    stack: Any = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.file else ""
+        parts = [self.kind, where, f"`{self.code}`" if self.code else "", self.note]
+        return " ".join(p for p in parts if p)
+
+
+UNKNOWN_ORIGIN = Origin("unknown place")
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """A relation that holds. `kind`: "guard" (an answer taken from hints: checked on inputs), "check" (run time
+    asserts it), "axiom" (holds by construction: a Dim spec, an operator's contract)."""
+
+    index: int
+    relation: Bool
+    origin: Origin
+    kind: str = "check"
+
+    def __str__(self) -> str:
+        return f"{self.relation}  ({self.origin})"

@@ -1,0 +1,51 @@
+"""Which facts clash: the smallest set that cannot hold together with a relation, found by leaving out one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from symbolic_shapes.expressions.relations import Bool, and_
+from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
+from symbolic_shapes.proofs.proof import Step, facts_used
+from symbolic_shapes.prover.decide import REFUTED, decide
+from symbolic_shapes.prover.knowledge import Clash, Knowledge
+
+MANY = 12
+"""Of more facts than this a proof names those that it rests on, as they are."""
+
+
+def smallest(relation: Bool, facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Those of `facts`, which are known to contradict the relation, of which none can be left out.
+
+    As far as `decide` sees it: without any one of those that are returned it finds no contradiction."""
+    kept = list(facts)
+    if len(kept) > MANY:
+        return tuple(kept)
+    for fact in facts:
+        if fact not in kept:
+            continue
+        fewer = _clashing(relation, [f for f in kept if f is not fact])
+        if fewer is not None:
+            kept = fewer
+    return tuple(kept)
+
+
+def _clashing(relation: Bool, facts: list[Fact]) -> list[Fact] | None:
+    """The facts that a contradiction with the relation rests on; None if none is found."""
+    known = Knowledge()
+    try:
+        for fact in facts:
+            known.learn(fact.relation, fact.origin, fact.kind)
+        answer = decide(known, relation)
+        if answer.verdict is REFUTED and answer.step is not None:
+            return _these(facts, answer.step)
+        known.learn(relation, UNKNOWN_ORIGIN, "check")
+    except Clash as clash:
+        return _these(facts, clash.step)
+    together = and_(relation, *(f.relation for f in facts))  # what no fact says alone, their values may
+    return facts if decide(Knowledge(), together).verdict is REFUTED else None
+
+
+def _these(facts: list[Fact], step: Step) -> list[Fact]:
+    used = {f.index for f in facts_used(step)}
+    return [fact for i, fact in enumerate(facts) if i in used]

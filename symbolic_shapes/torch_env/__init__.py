@@ -1,0 +1,1 @@
+"""torch's ShapeEnv protocol over symbolic_shapes.ShapeEnv."""

@@ -1,0 +1,108 @@
+"""Expressions of one environment as torch sees them: nodes, SymInts, sympy; and their values in the example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.expressions.evaluation import evaluate
+from symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
+from symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
+from symbolic_shapes.expressions.relations import as_bool
+from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from symbolic_shapes.proofs.facts import Origin
+from symbolic_shapes.torch_env.answer_cache import Memo
+from symbolic_shapes.torch_node._torch import ShapeEnvSettings
+from symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
+from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
+
+if TYPE_CHECKING:
+    from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+
+class Expressions:
+    """The layer of `TorchShapeEnv` that translates."""
+
+    def __init__(self, core: ShapeEnv, where: Callable[[], Origin], settings: ShapeEnvSettings) -> None:
+        self.settings = settings
+        self.core = core
+        self.where = where
+        self.symbols = TorchSymbols()
+        self.to_sympy = ToSympy(self.symbols, TORCH)
+        self.from_sympy = FromSympy(self.symbols.back, TORCH)
+        self.layouts: dict[Any, SymNode] = {}
+        self.memo = Memo(core)
+        self._nodes: dict[tuple[Node, bool], SymNode] = {}
+        self._constants: dict[tuple[type, Any], SymNode] = {}
+
+    def _env(self) -> TorchShapeEnv:
+        from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+        assert isinstance(self, TorchShapeEnv)
+        return self
+
+    def constant(self, value: Any) -> SymNode:
+        """The node of an int, float or bool."""
+        key = (type(value), value if value == value else "nan")
+        if value == 0 and type(value) is float:
+            key = (float, str(value))  # 0.0 == -0.0
+        found = self._constants.get(key)
+        if found is None:
+            core: Node = as_bool(value) if type(value) is bool else (
+                float_const(value) if isinstance(value, float) else as_int(value))
+            found = self._constants[key] = SymNode(core, self._env(), type(value), value, layout=False)
+        return found
+
+    def node(self, core: Any, *, layout: bool = False) -> SymNode:
+        """The one node of an expression."""
+        key = (core, layout)
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = self._new_node(core, layout)
+        return found
+
+    def _new_node(self, core: Any, layout: bool) -> SymNode:
+        if isinstance(core, Int):
+            value: Any = core.as_constant()
+        elif isinstance(core, Float):
+            value = core.value if core.op == "const" else None
+        else:
+            value = getattr(core, "value", None)
+        if value is not None:
+            return self.constant(value)
+        return SymNode(core, self._env(), PYTYPES.get(type(core), bool), None, layout)
+
+    def node_of(self, value: Any) -> SymNode:
+        """The node of a SymInt, SymFloat, SymBool or of a Python number."""
+        return value.node if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else self.constant(value)
+
+    def wrap(self, core: Any) -> Any:
+        """The SymInt, SymFloat or SymBool (or Python number) of an expression of ours."""
+        return wrap(self.node(core))
+
+    def unwrap(self, value: Any) -> Any:
+        """The `Int`, `Float` or `Bool` of a SymInt, SymFloat, SymBool or Python number."""
+        return self.node_of(value).core
+
+    def create_symintnode(self, sym: Any, *, hint: Any = None, source: Any = None) -> Any:
+        return self.wrap(self.from_sympy(sym))
+
+    def create_symfloatnode(self, sym: Any, *, hint: Any = None, source: Any = None) -> Any:
+        return self.wrap(self.from_sympy(sym))
+
+    def create_symboolnode(self, sym: Any) -> Any:
+        return self.wrap(self.from_sympy(sym))
+
+    def hint_of(self, node: Any) -> Any:
+        """The Python value of an expression in the example; None if run time knows it only."""
+        if any(symbol.hint is None for symbol in float_symbols_of(node)):
+            return None
+        values: dict[Any, Any] = {s: s.hint for s in float_symbols_of(node)}
+        if any(s.hint is None for s in symbols_of(node)):
+            node = self.core.simplify(node)
+            if any(s.hint is None for s in symbols_of(node)):
+                return None
+        return evaluate(node, values | {s: s.hint for s in symbols_of(node)})

@@ -1,0 +1,241 @@
+"""Inputs: which sizes of a real tensor become symbols, and what strides are in terms of them.
+
+`TensorPolicy` says it dimension by dimension; torch's own contexts (StatelessSymbolicContext with DimDynamic) are
+understood too. Strides follow from sizes as in torch (`_compute_symbolic_stride`): the stride of a dimension is the
+product of what lies inside it, where that explains the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+import torch
+
+from symbolic_shapes.environment import ShapeEnv
+from symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, as_int
+from symbolic_shapes.expressions.floats import Float, float_symbol
+from symbolic_shapes.proofs.facts import Origin
+from symbolic_shapes.torch_env.expressions import Expressions
+from symbolic_shapes.torch_node._torch import (
+    DimDynamic,
+    FakeTensor,
+    FakeTensorMode,
+    ShapeEnvSettings,
+    StatelessSymbolicContext,
+    StrictMinMaxConstraint,
+    SymbolicContext,
+    int_oo,
+)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A new symbol for this dimension, in [lo, hi]. An unbacked one hides the example's value.
+
+    `lo` is 1 unless the caller wants tensors without elements admitted: with 0, strides are products of max(1, size).
+    """
+
+    name: str | None = None
+    lo: Extended = 1
+    hi: Extended = INF
+    unbacked: bool = False
+    origin: Origin | None = None
+
+
+DimPolicy = None | Fresh | Int
+"""None: the size as it is. Fresh: a new symbol. Int: an expression over existing symbols (a shared one, 2*d + 1)."""
+
+
+@dataclass(frozen=True)
+class TensorPolicy(SymbolicContext):
+    """A policy for each dimension of one tensor. `source`: where the program finds the tensor again, if known."""
+
+    sizes: Sequence[DimPolicy]
+    source: Any = None
+
+
+def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: Sequence[DimPolicy],
+                           source: Any = None) -> FakeTensor:
+    """A fake of `tensor` in `mode` (whose shape_env is ours) with symbols where `policy` wants them.
+
+    `source` is a torch Source: where a size is found again at run time. ValueError if the policy does not fit the
+    tensor (its rank, a range, an expression with another value), or the tensor is fake already.
+    """
+    if isinstance(tensor, FakeTensor):
+        raise ValueError("a fake tensor has no sizes of its own to start from: make it from the real one")
+    if len(policy) != tensor.dim():
+        raise ValueError(f"a policy for {len(policy)} dimensions and a tensor with {tensor.dim()}")
+    # As an input a view is a tensor like others: its base is not part of the program. (The memory is: tensors that
+    # share it have fakes that share it.)
+    real = tensor.data if tensor._is_view() else tensor
+    # Building the meta tensor asks about the sizes of its memory; what the program asks later is recorded.
+    with mode.shape_env.suppress_guards():  # type: ignore[union-attr]
+        fake = mode.from_tensor(real, static_shapes=False, source=source, symbolic_context=TensorPolicy(tuple(policy)))
+    if real is not tensor:
+        fake.requires_grad_(tensor.requires_grad)
+        mode.fake_tensor_converter.set_tensor_memo(tensor, fake)
+    # torch may take the value of a scalar tensor for an input (from_real_tensor): data is not a size.
+    fake.item_memo = None
+    return fake
+
+
+class Inputs(Expressions):
+    """The part of `TorchShapeEnv` that makes symbols for inputs."""
+
+    def __init__(self, core: ShapeEnv, where: Callable[[], Origin], settings: ShapeEnvSettings) -> None:
+        super().__init__(core, where, settings)
+        self.size_like: set[Symbol] = set()
+        self.var_to_sources: dict[Any, list[Any]] = {}
+        self.source_to_var: dict[str, Any] = {}
+        self._duck: dict[int, Int] = {}
+        self._input_floats = 0
+        self.unbacked_inputs: set[Any] = set()
+
+    # -- one symbol ----------------------------------------------------------------------------------------------
+    def _new_size(self, value: int, fresh: Fresh, source: Any) -> Int:
+        origin = fresh.origin or Origin("declaration", note=_name(source))
+        if fresh.unbacked:
+            node = self.core.unbacked(name=fresh.name, lo=max(fresh.lo, 0), hi=fresh.hi, size_like=True,
+                                      source=source, origin=origin)
+            self.unbacked_inputs.add(self.to_sympy(node))
+        else:
+            node = self.core.backed(value, name=fresh.name, lo=fresh.lo, hi=fresh.hi, source=source, origin=origin)
+        symbol = node.as_atom()
+        assert isinstance(symbol, Symbol)
+        self.size_like.add(symbol)
+        return self._sourced(node, source)
+
+    def _sourced(self, node: Any, source: Any) -> Any:
+        symbol = self.to_sympy(node)
+        if isinstance(symbol, sympy.Symbol) and source is not None:
+            self.var_to_sources.setdefault(symbol, []).append(source)
+            self.source_to_var[_name(source)] = symbol
+        return node
+
+    def _size(self, value: int, policy: DimPolicy, source: Any) -> Int:
+        if policy is None:
+            return as_int(value)
+        if isinstance(policy, Fresh):
+            return self._new_size(value, policy, source)
+        if self.hint_of(policy) not in (value, None):
+            raise ValueError(f"{_name(source)} is {value}, and {policy} is {self.hint_of(policy)} in the example")
+        return self._sourced(policy, source)
+
+    def input_size(self, value: int, policy: DimPolicy, source: Any) -> Int:
+        """The expression for an integer input that is `value` in the example. ValueError if the policy has another."""
+        return self._size(value, policy, source)
+
+    # -- one tensor ----------------------------------------------------------------------------------------------
+    def _create_symbolic_sizes_strides_storage_offset(
+            self, ex_size: Sequence[int], ex_stride: Sequence[int], ex_storage_offset: int,
+            is_dim_dynamic: Sequence[bool], source: Any, *, symbolic_context: Any = None,
+            hint_overrides: Any = None) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+        """Sizes, strides and offset for a tensor of this size: what the meta converter asks for."""
+        if hint_overrides:
+            raise NotImplementedError("hints other than the example's sizes")
+        policies = self._policies(ex_size, symbolic_context)
+        sizes = [self._size(int(value), policy, _dim_source(source, "SIZE", i))
+                 for i, (value, policy) in enumerate(zip(ex_size, policies))]
+        symbolic = any(size.as_constant() is None for size in sizes)
+        strides = self._strides(sizes, ex_size, ex_stride, symbolic, source)
+        offset = as_int(int(ex_storage_offset))
+        if symbolic and ex_storage_offset:
+            offset = self._new_size(int(ex_storage_offset), Fresh(lo=0), _dim_source(source, "STORAGE_OFFSET", None))
+        return tuple(map(self.wrap, sizes)), tuple(map(self.wrap, strides)), self.wrap(offset)
+
+    def _strides(self, sizes: list[Int], ex_size: Sequence[int], ex_stride: Sequence[int],
+                 symbolic: bool, source: Any) -> list[Int]:
+        strides: dict[int, Int] = {}
+        explained: dict[int, Int] = {}
+        # From the innermost dimension outwards; of equal strides the rightmost first, as in [(1, 1), (1, 0)].
+        for i in sorted(range(len(sizes)), key=lambda i: (ex_stride[i], -i)):
+            value = int(ex_stride[i])
+            follows = i != len(sizes) - 1 and value == ex_size[i + 1] * ex_stride[i + 1]
+            if value in explained:
+                strides[i] = explained[value]
+            elif (value in (0, 1) and not follows) or not symbolic:
+                strides[i] = as_int(value)
+            else:
+                strides[i] = self._new_size(value, Fresh(lo=0), _dim_source(source, "STRIDE", i))
+            explained[int(ex_size[i]) * value] = sizes[i] * strides[i]
+        return [strides[i] for i in range(len(sizes))]
+
+    def _policies(self, sizes: Sequence[int], context: Any) -> list[DimPolicy]:
+        if isinstance(context, TensorPolicy):
+            return list(context.sizes)
+        if context is None:
+            return [self._torch_policy(int(v), DimDynamic.DUCK, None) for v in sizes]
+        if not isinstance(context, StatelessSymbolicContext):
+            raise NotImplementedError(f"inputs described by a {type(context).__name__}")
+        if context.shape_ids or context.unbacked_bounds:
+            raise NotImplementedError("shape_ids and unbacked_bounds: use TensorPolicy")
+        return [self._torch_policy(int(v), kind, constraint)
+                for v, kind, constraint in zip(sizes, context.dynamic_sizes, context.constraint_sizes)]
+
+    def _torch_policy(self, value: int, kind: Any, constraint: Any,
+                      specialize: bool = True) -> DimPolicy:
+        """torch's words for a dimension in ours. A duck-shaped one shares the symbol of the first of that size."""
+        lo, hi = _constrained(constraint)
+        if kind is DimDynamic.UNBACKED:
+            return Fresh(lo=0 if constraint is None else lo, hi=hi, unbacked=True)
+        zero_one = value in (0, 1) and specialize and self.settings.specialize_zero_one
+        if kind is DimDynamic.STATIC or value < lo or zero_one:
+            return None
+        if kind is DimDynamic.DUCK and self.settings.duck_shape and constraint is None:
+            if value not in self._duck:
+                self._duck[value] = self._new_size(value, Fresh(lo=lo, hi=hi), None)
+            return self._duck[value]
+        return Fresh(lo=lo, hi=hi)
+
+    # -- torch's entries for single symbols --------------------------------------------------------------------------
+    def create_symbol(self, val: Any, source: Any, dynamic_dim: Any = DimDynamic.DUCK,
+                      constraint_dim: Any = None, positive: bool | None = True,
+                      do_not_specialize_zero_one: bool = False, symbolic_context: Any = None) -> Any:
+        """A sympy symbol (or number) for an integer or float input."""
+        if isinstance(val, float):
+            return self.to_sympy(self._sourced(self._new_float(val), source))
+        if not positive and dynamic_dim in (DimDynamic.DYNAMIC, DimDynamic.DUCK):
+            node = self.core.backed(int(val), source=source, origin=self.where())
+            return self.to_sympy(self._sourced(node, source))
+        policy = self._torch_policy(int(val), dynamic_dim, constraint_dim, not do_not_specialize_zero_one)
+        return self.to_sympy(self._size(int(val), policy, source))
+
+    def _new_float(self, value: float) -> Float:
+        self._input_floats += 1
+        return float_symbol(f"zf{self._input_floats - 1}", value)
+
+    def create_unspecified_symbol(self, val: Any, source: Any,
+                                  dynamic_dim: Any = DimDynamic.DUCK, constraint_dim: Any = None,
+                                  symbolic_context: Any = None) -> Any:
+        """As `create_symbol`, of any sign."""
+        return self.create_symbol(val, source, dynamic_dim, constraint_dim, positive=None,
+                                  do_not_specialize_zero_one=True, symbolic_context=symbolic_context)
+
+    def create_unspecified_symint_and_symbol(self, value: int, source: Any,
+                                             dynamic_dim: Any, excluded_value: int | None = None) -> Any:
+        return self.create_symintnode(self.create_unspecified_symbol(value, source, dynamic_dim))
+
+    def transfer_symbols_from_foreign_shape_env(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a fake tensor of another shape environment: make it from the real tensor")
+
+
+def _constrained(constraint: Any) -> tuple[Extended, Extended]:
+    if not isinstance(constraint, StrictMinMaxConstraint):
+        return 1, INF
+    lo, hi = constraint.vr.lower, constraint.vr.upper
+    return (1 if lo == -int_oo else max(int(lo), 0)), INF if hi == int_oo else int(hi)
+
+
+def _dim_source(source: Any, kind: str, index: int | None) -> Any:
+    if source is None:
+        return None
+    from torch._dynamo.source import TensorProperty, TensorPropertySource
+
+    return TensorPropertySource(source, TensorProperty[kind], index)
+
+
+def _name(source: Any) -> str:
+    return "" if source is None else getattr(source, "name", None) or str(source)

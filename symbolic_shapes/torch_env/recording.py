@@ -1,0 +1,176 @@
+"""What an environment learns for torch: answers taken from the example, torch._check, ranges that operators declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from symbolic_shapes.errors import ContradictoryFacts
+from symbolic_shapes.expressions.expr import Int, Symbol
+from symbolic_shapes.expressions.float_relations import compare
+from symbolic_shapes.expressions.floats import Float, float_const
+from symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
+from symbolic_shapes.proofs.facts import Fact, Origin
+from symbolic_shapes.prover.unsat_core import smallest
+from symbolic_shapes.torch_env.queries import Reading
+from symbolic_shapes.torch_node._torch import _ShapeEnvGuardError, int_oo
+from symbolic_shapes.torch_node.query_kinds import PROGRAM, Asking
+from symbolic_shapes.torch_node.ranges import int_end, range_relations
+
+
+class Learning(Reading, Asking):
+    """The part of torch's ShapeEnv by which it comes to know facts.
+
+    Attributes:
+        refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
+        frozen: a new fact is an error from here on.
+    """
+
+    refuted: ContradictoryFacts | None = None
+    frozen = False
+    _suppressed = 0
+    _fail_on_new = False
+
+    def expect_true(self, relation: Any, kind: str = "torch._check") -> bool:
+        """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
+
+        A guard if the example decides it, else something that run time asserts. `kind` is that of its origin.
+        """
+        verdict = self.memo.decide(relation)
+        if verdict is True:
+            return True
+        if verdict is False:
+            facts = smallest(relation, self.core.decide(relation).facts)
+            self.refuted = ContradictoryFacts(relation, self._checked_at(kind), facts)
+            return False
+        value = self.hint_of(relation)
+        if value is False:
+            self._record(not_(relation), "guard")
+            return False
+        deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
+        self._record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
+        return True
+
+    def _checked_at(self, kind: str) -> Origin:
+        """Where the program checks something, or an operator its arguments."""
+        return replace(self.where(), kind=kind) if self._inside == PROGRAM else self.asked_at()
+
+    def asked_at(self) -> Origin:
+        """The program's line that asks; with the operator, if it is one."""
+        line = self.where()
+        if self.operator is None:
+            return line
+        note = f"in {self.operator}" if not line.note else f"in {self.operator}, {line.note}"
+        return replace(line, kind="operator", note=note)
+
+    def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
+        return self.expect_true(self.from_sympy(orig_expr))
+
+    def require(self, relation: Any, error: Exception, kind: str = "user line") -> None:
+        """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
+
+        A fact if the program performs the operation. A kernel's own arithmetic (on strides, mostly) is not done at run
+        time: there the real kernel runs, and raises what it raises.
+        """
+        if relation is as_bool(True):
+            return
+        if self._inside != PROGRAM:
+            if self.memo.decide(relation) is False or self.hint_of(relation) is False:
+                raise error
+        elif not self.expect_true(relation, kind):
+            raise error
+
+    def require_divisor(self, divisor: Any) -> None:
+        """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""
+        if isinstance(divisor, Int):
+            self.require(not_(eq(divisor, 0)), ZeroDivisionError("integer division or modulo by zero"), "division")
+        elif isinstance(divisor, Float):
+            self.require(not_(float_equals(divisor, 0.0)), ZeroDivisionError("float division by zero"), "division")
+        else:
+            self.require(divisor, ZeroDivisionError("integer division or modulo by zero"), "division")
+
+    def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
+        if not self._suppressed:
+            self._learn(relation, (origin or self.asked_at)(), kind)
+
+    def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
+        if self._fail_on_new or self.frozen:
+            raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
+        fact = None
+        for part in factors_nonzero(relation):
+            fact = self.core.assume(part, origin, kind)
+        return fact
+
+    @contextmanager
+    def suppress_guards(self) -> Iterator[None]:
+        """Within, no answer becomes a fact. Torch rebuilds known tensors so."""
+        self._suppressed += 1
+        try:
+            yield
+        finally:
+            self._suppressed -= 1
+
+    @property
+    def suppressed(self) -> bool:
+        return self._suppressed > 0
+
+    def _suppress_guards_tls(self) -> bool:
+        return self._suppressed > 0
+
+    def _suppress_guards_enter(self) -> None:
+        self._suppressed += 1
+
+    def _suppress_guards_exit(self) -> None:
+        self._suppressed -= 1
+
+    @contextmanager
+    def error_on_new_guards(self) -> Iterator[None]:
+        before, self._fail_on_new = self._fail_on_new, True
+        try:
+            yield
+        finally:
+            self._fail_on_new = before
+
+    def freeze(self) -> None:
+        self.frozen = True
+
+    # -- ranges that operators declare ----------------------------------------------------------------------------
+    def constrain_symbol_range(self, s: Any, compiler_min: Any, compiler_max: Any) -> None:
+        """min <= s <= max, asserted at run time. ContradictoryFacts if that cannot be."""
+        node = self.from_sympy(s)
+        for relation in range_relations(node, int_end(compiler_min), int_end(compiler_max)):
+            self._record(relation, "check", lambda: Origin("operator", note="range of its result"))
+
+    def _constrain_range(self, a: Any, min: Any, max: Any) -> None:
+        self.constrain_symbol_range(a, min, max)
+
+    def _constrain_range_for_size(self, a: Any, min: int | None = None, max: int | None = None) -> None:
+        low, high = 0 if min is None else min, int_oo if max is None else max
+        if high < low:
+            raise ValueError(f"the range [{low}, {high}] is empty")
+        self.constrain_symbol_range(a, low, high)
+        node = self.symbols.from_sympy.get(a)
+        if isinstance(node, Symbol):
+            self.size_like.add(node)
+
+    def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
+        """The torch._check before it said so already."""
+
+    def _constrain_unify(self, a: Any, b: Any) -> None:
+        if not self.expect_true(eq(self.unwrap(a), self.unwrap(b))):
+            raise ValueError(f"{a} and {b} cannot be equal")
+
+
+def float_equals(node: Float, value: float) -> Bool:
+    """node == value, as Python compares floats."""
+    return compare("eq", node, float_const(value))
+
+
+def factors_nonzero(relation: Any) -> list[Any]:
+    """a*b != 0 as a != 0 and b != 0, of which each settles more questions; other relations as they are."""
+    if not isinstance(relation, Rel) or relation.kind != "ne" or relation.poly.const or len(relation.poly.terms) != 1:
+        return [relation]
+    ((mono, _),) = relation.poly.terms.items()
+    return [ne(atom.as_int(), 0) for atom in dict.fromkeys(mono)]

@@ -1,0 +1,206 @@
+"""Views of FakeTensors with symbolic sizes: the sizes are the ones that are asked for, the strides follow.
+
+torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks
+the environment at each step: sizes come back as quotients, and facts are recorded that the view does not depend on.
+Here a view is decided by equality of canonical forms. What is not plain to see is left to torch (None).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from symbolic_shapes.expressions.expr import ONE, ZERO, Int, as_int
+from symbolic_shapes.expressions.relations import eq, ne
+from symbolic_shapes.torch_node._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+
+if TYPE_CHECKING:
+    from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+
+Layout = tuple[list[Int], list[Int]]
+"""(sizes, strides); the offset stays."""
+
+
+def make(
+    env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]
+) -> FakeTensor:
+    """A view of `tensor` with this layout."""
+    with in_kernel_invocation_manager(mode), env.suppress_guards():
+        meta = tensor.as_strided(list(map(env.wrap, sizes)), list(map(env.wrap, strides)), tensor.storage_offset())
+    return FakeTensor(mode, meta, tensor.fake_device)
+
+
+def reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
+    """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell."""
+    wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
+    if wanted is None:
+        return None
+    sizes = [env.wrap(size) for size in wanted]
+    old, old_strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    if _strides(old, old_strides, [env.core.simplify(size) for size in wanted]) is not None:
+        return torch.ops.aten.view.default(tensor, sizes)
+    if _viewable_in_example(env, old, old_strides, wanted):
+        return None
+    copy = torch.ops.aten.clone.default(tensor, memory_format=torch.contiguous_format)
+    return torch.ops.aten._unsafe_view.default(copy, sizes)
+
+
+def _viewable_in_example(env: TorchShapeEnv, *layout: list[Int]) -> bool:
+    """Whether the example's tensor can be viewed so, though others cannot (sizes of 1 join what has gaps)."""
+    values = [[env.hint_of(part) for part in parts] for parts in layout]
+    if any(value is None for parts in values for value in parts):
+        return False
+    old, strides, wanted = ([as_int(value) for value in parts] for parts in values)
+    return _strides(old, strides, wanted) is not None
+
+
+def view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
+    """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell.
+
+    Raises RuntimeError as eager does.
+    """
+    wanted = _resolved(env, tensor, shape)
+    if wanted is None:
+        return None
+    old, old_strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    strides = _strides(old, old_strides, [env.core.simplify(size) for size in wanted])
+    return None if strides is None else (wanted, strides)
+
+
+def permute(env: TorchShapeEnv, tensor: torch.Tensor, dims: Sequence[int]) -> Layout | None:
+    """`tensor.permute(dims)`."""
+    order = [dim + tensor.dim() if dim < 0 else dim for dim in dims]
+    if sorted(order) != list(range(tensor.dim())):
+        return None
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    return [sizes[dim] for dim in order], [strides[dim] for dim in order]
+
+
+def transpose(env: TorchShapeEnv, tensor: torch.Tensor, dim0: int = 0, dim1: int = 1) -> Layout | None:
+    """`tensor.transpose(dim0, dim1)`; `tensor.t()` of a matrix."""
+    rank = tensor.dim()
+    if not (-rank <= dim0 < rank and -rank <= dim1 < rank):
+        return None
+    order = list(range(rank))
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return permute(env, tensor, order)
+
+
+def unsqueeze(env: TorchShapeEnv, tensor: torch.Tensor, dim: int) -> Layout | None:
+    """`tensor.unsqueeze(dim)`: the new dimension's stride is the extent of the one it is put before."""
+    rank = tensor.dim()
+    if not -rank - 1 <= dim <= rank:
+        return None
+    at = dim + rank + 1 if dim < 0 else dim
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    stride = sizes[at] * strides[at] if at < rank else ONE
+    return [*sizes[:at], ONE, *sizes[at:]], [*strides[:at], stride, *strides[at:]]
+
+
+def expand(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any], *, implicit: bool = False) -> Layout | None:
+    """`tensor.expand(shape)`: what is 1 gets stride 0; other sizes must be the same, plainly."""
+    sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
+    new = [env.node_of(size).current() for size in shape]
+    added = len(new) - len(sizes)
+    if added < 0 or any(size.as_constant() == -1 for size in new[:added]):
+        return None
+    new_strides: list[Int] = []
+    for index, (size, stride) in enumerate(zip(sizes, strides), added):
+        if new[index].as_constant() == -1 or new[index] is size:
+            new[index] = size
+            new_strides.append(stride)
+        elif size is ONE:
+            new_strides.append(ZERO)
+        else:
+            return None
+    for index in reversed(range(added)):  # a new dimension of size 1 looks as `unsqueeze` makes it
+        plain = new[index] is ONE
+        new_strides.insert(0, (new[index + 1] * new_strides[0] if new_strides else ONE) if plain else ZERO)
+    return new, new_strides
+
+
+RULES: dict[Any, Callable[..., Layout | None]] = {
+    torch.ops.aten.view.default: view,
+    torch.ops.aten._unsafe_view.default: view,
+    torch.ops.aten.permute.default: permute,
+    torch.ops.aten.transpose.int: transpose,
+    torch.ops.aten.t.default: transpose,
+    torch.ops.aten.unsqueeze.default: unsqueeze,
+    torch.ops.aten.expand.default: expand,
+}
+"""Operators that return a view of their first argument, and the layout of it."""
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Whether sizes and strides say where the elements are."""
+    return tensor.layout is torch.strided and not tensor.is_quantized
+
+
+def _now(env: TorchShapeEnv, values: Sequence[Any]) -> list[Int]:
+    """Sizes or strides as the facts simplify them."""
+    return [env.node_of(value).current() for value in values]
+
+
+def _resolved(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> list[Int] | None:
+    """The sizes asked for, with -1 filled in. Records what eager checks: as many elements, and no 0 beside a -1."""
+    sizes = [env.unwrap(size) for size in shape]
+    holes = [i for i, size in enumerate(sizes) if size.as_constant() == -1]
+    numel = math.prod((env.unwrap(size) for size in tensor.shape), start=ONE)
+    if len(holes) > 1 or any((c := size.as_constant()) is not None and c < -1 for size in sizes):
+        return None  # torch has the words for it
+    given = math.prod((size for i, size in enumerate(sizes) if i not in holes), start=ONE)
+    invalid = RuntimeError(f"shape '{[*map(str, shape)]}' is invalid for input of size {env.wrap(numel)}")
+    if not holes:
+        if numel is not given and not env.expect_true(eq(numel, given)):
+            raise invalid
+        return sizes
+    if given.as_constant() == 0 or not env.expect_true(ne(given, 0)):
+        return None
+    given, numel = env.core.simplify(given), env.core.simplify(numel)
+    if not env.expect_true(eq(numel % given, 0)):
+        raise invalid
+    sizes[holes[0]] = env.core.simplify(numel // given)
+    return sizes
+
+
+def contiguous_strides(sizes: Sequence[Int]) -> list[Int]:
+    """The product of all sizes further in."""
+    strides, inner = [], ONE
+    for size in reversed(sizes):
+        strides.append(inner)
+        inner = inner * size
+    return strides[::-1]
+
+
+def _strides(old: list[Int], old_strides: list[Int], new: list[Int]) -> list[Int] | None:
+    """Strides for `new` over the same memory (at::detail::computeStride, with equality of forms for equality)."""
+    if old_strides == contiguous_strides(old):
+        return contiguous_strides(new)
+    strides: list[Int] = [ONE] * len(new)
+    left = len(new) - 1
+    for size, stride in _chunks(old, old_strides):
+        filled = ONE
+        while left >= 0 and (filled is not size or new[left] is ONE):
+            strides[left] = filled * stride
+            filled = filled * new[left]
+            left -= 1
+        if filled is not size:
+            return None
+    return strides if all(size is ONE for size in new[: left + 1]) else None
+
+
+def _chunks(sizes: list[Int], strides: list[Int]) -> list[tuple[Int, Int]]:
+    """Runs of dimensions that are contiguous among themselves, innermost first: (elements, innermost stride)."""
+    chunks: list[tuple[Int, Int]] = []
+    for size, stride in zip(reversed(sizes), reversed(strides)):
+        if size is ONE and (chunks or len(sizes) > 1):
+            continue
+        if chunks and stride is chunks[-1][0] * chunks[-1][1]:
+            chunks[-1] = (chunks[-1][0] * size, chunks[-1][1])
+        else:
+            chunks.append((size, stride))
+    return chunks

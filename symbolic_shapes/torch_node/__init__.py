@@ -1,0 +1,1 @@
+"""torch's SymNode protocol: what SymInt, SymFloat and SymBool hold, and how torch spells expressions."""

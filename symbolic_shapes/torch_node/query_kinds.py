@@ -1,0 +1,117 @@
+"""Who asks an environment: the program, the kernel of an operator, or a Python function of torch's own.
+
+What an answer costs depends on it (env.py says how).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from symbolic_shapes.torch_node._torch import OpOverload
+
+PROGRAM, EXACT, ORDINARY, LAYOUT_ONLY, CHOICE = range(5)
+KERNELS = {
+    # The result has another rank for a size of 1.
+    "aten::squeeze": EXACT, "aten::squeeze_": EXACT, "aten::squeeze_copy": EXACT,
+    # The result's sizes are given or follow by arithmetic: every question about 0 and 1 is about strides.
+    **dict.fromkeys((
+        "aten::view", "aten::_unsafe_view", "aten::view_as", "aten::reshape", "aten::_reshape_alias",
+        "aten::reshape_as", "aten::flatten", "aten::contiguous", "aten::clone", "aten::to", "aten::_to_copy",
+        "aten::copy_"), LAYOUT_ONLY),
+    # Broadcasting: a size of 1 that is expanded to 1 stays as it is; two different symbols are checked to be equal.
+    **dict.fromkeys((
+        "aten::index", "aten::expand", "aten::expand_as", "aten::broadcast_to", "aten::broadcast_tensors"),
+        LAYOUT_ONLY),
+    # One formula gives the result's sizes for all sizes of the arguments. (What a kernel demands of sizes 0 and 1 it
+    # demands at run time too.)
+    **dict.fromkeys((
+        "aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::embedding",
+        "aten::einsum", "aten::tensordot", "aten::bilinear", "aten::inner", "aten::outer", "aten::ger", "aten::cumsum",
+        "aten::cumprod", "aten::cummax", "aten::cummin", "aten::logcumsumexp", "aten::tril", "aten::triu",
+        "aten::diag_embed", "aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
+        "aten::nll_loss2d_forward", "aten::cross_entropy_loss", "aten::fft_fft", "aten::fft_ifft", "aten::fft_rfft",
+        "aten::fft_irfft",
+        "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",
+        "aten::native_group_norm", "aten::rms_norm", "aten::softmax", "aten::_softmax", "aten::log_softmax",
+        "aten::_log_softmax", "aten::dropout", "aten::zeros_like", "aten::ones_like", "aten::empty_like",
+        "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::adaptive_avg_pool1d",
+        "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
+    # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
+    **dict.fromkeys((
+        "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",
+        "aten::mkldnn_convolution"), CHOICE),
+}
+"""How an operator's kernel asks about sizes 0 and 1; ORDINARY if it is not here. EXACT: as the program would. ORDINARY:
+it says itself when either answer will do. LAYOUT_ONLY: either always will. CHOICE: as LAYOUT_ONLY, and either answer to
+`guard_or_false` and `guard_or_true` does for any question, not only about 0 and 1: the example's is taken. Pointwise
+operators broadcast: they are LAYOUT_ONLY. What an operator calls is of its kind."""
+
+
+@functools.cache
+def kernel_kind(func: Any) -> int | None:
+    """How the kernel of an operator asks, if the table or its tags say so."""
+    if not isinstance(func, OpOverload):
+        return None
+    kind = KERNELS.get(func._schema.name)
+    return LAYOUT_ONLY if kind is None and torch.Tag.pointwise in func.tags else kind
+
+
+class Asking:
+    """Follows who asks.
+
+    Attributes:
+        operator: the OpOverload whose kernel is running, None while the program itself does.
+    """
+
+    def __init__(self) -> None:
+        self.operator: Any = None
+        self._inside = PROGRAM
+        self._exact = self._in_torch = False
+
+    @contextmanager
+    def inside_operator(self, func: Any = None) -> Iterator[None]:
+        """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
+        before: int = self._inside
+        caller = self.operator
+        self.operator = func if func is not None else caller
+        kind = kernel_kind(func)
+        self._inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
+        try:
+            yield
+        finally:
+            self._inside = before
+            self.operator = caller
+
+    @contextmanager
+    def inside_torch(self) -> Iterator[None]:
+        """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
+        before, self._in_torch = self._in_torch, True
+        try:
+            yield
+        finally:
+            self._in_torch = before
+
+    @contextmanager
+    def exactly(self) -> Iterator[None]:
+        """Within, questions about memory layout are the program's own (`x.is_contiguous()`)."""
+        before, self._exact = self._exact, True
+        try:
+            yield
+        finally:
+            self._exact = before
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether the kernel of an operator asks."""
+        return self._inside != PROGRAM
+
+    @property
+    def asking(self) -> tuple[int, bool]:
+        """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
+        return self._inside, self._exact
