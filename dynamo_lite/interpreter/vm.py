@@ -25,8 +25,8 @@ from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.datamodel.trampolines import Doors, original_code
 from dynamo_lite.interpreter.frames.binding import bind
-from dynamo_lite.interpreter.frames.exceptions import Handled, unwind
-from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame
+from dynamo_lite.interpreter.frames.exceptions import unwind
+from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame, Handled
 from dynamo_lite.interpreter.frames.generators import deliver, make_generator
 from dynamo_lite.interpreter.frames.recursion import HOST_LIMIT
 from dynamo_lite.interpreter.frames.tracebacks import strip

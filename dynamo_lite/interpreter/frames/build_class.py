@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from types import CellType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.code.type_names import type_name
 from dynamo_lite.interpreter.frames.frame import Frame
-
-if TYPE_CHECKING:
-    from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.interpreter.interfaces import VM
 
 
-def build_class(vm: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def build_class(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__build_class__(func, name, /, *bases, [metaclass], **kwds)`. Raises CPython's TypeErrors."""
     if len(args) < 2:
         raise TypeError("__build_class__: not enough arguments")
@@ -42,7 +40,7 @@ def build_class(vm: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return made
 
 
-def resolve_bases(vm: Interpreter, bases: tuple[Any, ...]) -> tuple[Any, ...]:
+def resolve_bases(vm: VM, bases: tuple[Any, ...]) -> tuple[Any, ...]:
     """The bases after `__mro_entries__` (PEP 560); the same tuple when none has it."""
     resolved: list[Any] = []
     changed = False
@@ -75,7 +73,7 @@ def most_derived(metaclass: type, bases: tuple[Any, ...]) -> type:
     return winner
 
 
-def _prepare(vm: Interpreter, metaclass: Any, name: str, bases: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _prepare(vm: VM, metaclass: Any, name: str, bases: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     prepare = vm.getattr(metaclass, "__prepare__", MISSING)
     if prepare is MISSING:
         return {}
@@ -86,7 +84,7 @@ def _prepare(vm: Interpreter, metaclass: Any, name: str, bases: tuple[Any, ...],
     return namespace
 
 
-def _run_body(vm: Interpreter, function: FunctionType, namespace: Any) -> Any:
+def _run_body(vm: VM, function: FunctionType, namespace: Any) -> Any:
     info = info_of(function.__code__)
     slots = [*info.padding, *(function.__closure__ or ())]
     builtins = function.__builtins__
@@ -116,7 +114,7 @@ def make_super(cls: Any, self: Any) -> Any:
     return super(cls, self)
 
 
-def _implicit_arguments(vm: Interpreter) -> tuple[Any, Any]:
+def _implicit_arguments(vm: VM) -> tuple[Any, Any]:
     """What `super()` takes from the frame: the __class__ cell and the first argument. Raises RuntimeError."""
     frame = vm.frame
     if frame is None:
@@ -146,14 +144,14 @@ def _contents(cell: CellType) -> Any:
         return UNBOUND
 
 
-def call_super(vm: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_super(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super(...)`: CPython's own finds no interpreted frame, so the implicit arguments are given to it."""
     if not args and not kwargs:
         args = _implicit_arguments(vm)
     return vm.doors.call(super, args, kwargs)
 
 
-def init_super(vm: Interpreter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def init_super(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super.__init__(made, ...)`, as a subclass of super calls it."""
     if len(args) == 1 and not kwargs:
         args = (*args, *_implicit_arguments(vm))

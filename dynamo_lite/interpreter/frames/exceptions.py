@@ -7,14 +7,12 @@ puts `__context__` and `__traceback__` right when one arrives in its loop.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE
+from dynamo_lite.interpreter.frames.frame import Frame, Handled
 from dynamo_lite.interpreter.frames.tracebacks import get_traceback, set_traceback, with_frame, without_own_frames
-
-if TYPE_CHECKING:
-    from dynamo_lite.interpreter.frames.frame import Frame
-    from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.interpreter.interfaces import VM
 
 # The descriptors themselves: a program's exception class may define __setattr__ or __getattribute__.
 _context = BaseException.__dict__["__context__"]
@@ -24,17 +22,7 @@ set_context = _context.__set__
 set_cause = _cause.__set__
 
 
-class Handled:
-    """The exception that a thread or a generator is handling; a generator falls back on its resumer's (`outer`)."""
-
-    __slots__ = ("outer", "value")
-
-    def __init__(self, value: BaseException | None = None) -> None:
-        self.value = value
-        self.outer: Handled | None = None
-
-
-def current_exception(vm: Interpreter) -> BaseException | None:
+def current_exception(vm: VM) -> BaseException | None:
     """What sys.exception() tells the program."""
     handled: Handled | None = vm.handled
     while handled is not None:
@@ -92,7 +80,7 @@ def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
     return error
 
 
-def unwind(vm: Interpreter, frame: Frame, exc: BaseException) -> bool:
+def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
     """`exc` arrived in `frame`: mend its context and traceback, go to its handler. False when the frame has none."""
     index = frame.pc - 1
     traceback, from_inner = without_own_frames(vm, get_traceback(exc))
@@ -120,7 +108,7 @@ def unwind(vm: Interpreter, frame: Frame, exc: BaseException) -> bool:
     return True
 
 
-def matches(vm: Interpreter, exc: Any, kind: Any) -> bool:
+def matches(vm: VM, exc: Any, kind: Any) -> bool:
     """Whether `except kind` takes `exc` (PyErr_GivenExceptionMatches: real subclasses, no __instancecheck__)."""
     if type(kind) is tuple:
         return any(matches(vm, exc, item) for item in kind)
@@ -160,7 +148,7 @@ def _is_wrapped_at_a_line() -> bool:
 _WRAPPED_AT_A_LINE = _is_wrapped_at_a_line()
 
 
-def split_for_except_star(vm: Interpreter, exc: BaseException, kind: Any) -> tuple[Any, Any]:
+def split_for_except_star(vm: VM, exc: BaseException, kind: Any) -> tuple[Any, Any]:
     """(what `except* kind` takes of `exc` or None, what is left or None)."""
     if matches(vm, exc, kind):
         if isinstance(exc, BaseExceptionGroup):

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import MutableMapping
 from types import CellType, CodeType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dynamo_lite.interpreter.code.decode import CodeInfo, Positions
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
-
-if TYPE_CHECKING:
-    from dynamo_lite.interpreter.frames.exceptions import Handled
-    from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.interpreter.interfaces import VM
 
 RUNNING: Final = 0
 SUSPENDED: Final = 1
@@ -19,6 +16,16 @@ RETURNED: Final = 2
 
 KEPT: Final[Any] = object()
 """The `proxy` of a frame that the program has not asked for, but one of whose callees' frames it holds."""
+
+
+class Handled:
+    """The exception that a thread or a generator is handling; a generator falls back on its resumer's (`outer`)."""
+
+    __slots__ = ("outer", "value")
+
+    def __init__(self, value: BaseException | None = None) -> None:
+        self.value = value
+        self.outer: Handled | None = None
 
 
 class Frame:
@@ -33,7 +40,7 @@ class Frame:
                  "pc", "proxy", "reraised", "result", "snapshot", "stack", "state", "thrown", "vm")  # fmt: skip
 
     def __init__(
-        self, vm: Interpreter, code: CodeType, info: CodeInfo, globals_: dict[str, Any], builtins: Any,
+        self, vm: VM, code: CodeType, info: CodeInfo, globals_: dict[str, Any], builtins: Any,
         locals_: list[Any],
     ) -> None:
         self.vm = vm

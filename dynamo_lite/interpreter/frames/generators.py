@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE, GENERATOR, ITERABLE_COROUTINE
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import MISSING
-from dynamo_lite.interpreter.frames.exceptions import Handled, stop_error, throw
-from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING, SUSPENDED, Frame
+from dynamo_lite.interpreter.frames.exceptions import stop_error, throw
+from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING, SUSPENDED, Frame, Handled
 from dynamo_lite.interpreter.frames.tracebacks import strip
-
-if TYPE_CHECKING:
-    from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.interpreter.interfaces import VM
 
 
 class AsyncYield:
@@ -134,7 +132,7 @@ def make_generator(frame: Frame, name: str, qualname: str) -> Any:
 
 def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
     """Run `frame` until it yields or returns (frame.state says which) with the value that it yields or returns."""
-    vm: Interpreter = frame.vm
+    vm: VM = frame.vm
     if vm.retired:
         frame.state = RETURNED
         raise thrown if thrown is not None else RuntimeError("the run that this generator belongs to is over")

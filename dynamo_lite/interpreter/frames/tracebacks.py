@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.sentinels import STUB
 from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.frames.frame import Frame
+from dynamo_lite.interpreter.interfaces import VM
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.code.decode import Positions
     from dynamo_lite.interpreter.frames.frame import Frame
-    from dynamo_lite.interpreter.vm import Interpreter
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _OWN_FOLDERS = tuple(os.path.join(_PACKAGE, name, "") for name in ("interpreter", "tracing", "capture"))
@@ -138,7 +139,7 @@ def is_own_code(code: CodeType) -> bool:
     return own or is_door(code)
 
 
-def without_own_frames(vm: Interpreter, traceback: TracebackType | None) -> tuple[TracebackType | None, bool]:
+def without_own_frames(vm: VM, traceback: TracebackType | None) -> tuple[TracebackType | None, bool]:
     """(`traceback` without the interpreter's frames, whether it comes from an inner frame of the program)
 
     What an inner frame left (`vm.clean_traceback`) is taken as it is.
@@ -163,6 +164,6 @@ def without_own_frames(vm: Interpreter, traceback: TracebackType | None) -> tupl
     return rest, from_inner
 
 
-def strip(exc: Any, vm: Interpreter) -> None:
+def strip(exc: Any, vm: VM) -> None:
     """Take the interpreter's frames out of exc.__traceback__."""
     set_traceback(exc, without_own_frames(vm, get_traceback(exc))[0])

@@ -16,7 +16,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of
@@ -27,9 +27,7 @@ from dynamo_lite.interpreter.frames.exceptions import current_exception
 from dynamo_lite.interpreter.frames.frame import KEPT, Frame
 from dynamo_lite.interpreter.frames.generators import make_generator
 from dynamo_lite.interpreter.frames.tracebacks import genuine_frame, get_traceback
-
-if TYPE_CHECKING:
-    from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.interpreter.interfaces import VM
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -99,7 +97,7 @@ def program_frame(frame: Frame) -> ProgramFrame:
     return made
 
 
-def _frames(vm: Interpreter) -> Iterator[Any]:
+def _frames(vm: VM) -> Iterator[Any]:
     """The program's frames, innermost first, then those of whoever called the interpreter."""
     frame: Any = None if vm.frame is None else program_frame(vm.frame)
     while frame is not None:
@@ -107,13 +105,13 @@ def _frames(vm: Interpreter) -> Iterator[Any]:
         frame = frame.f_back
 
 
-def _this(vm: Interpreter, what: str) -> Frame:
+def _this(vm: VM, what: str) -> Frame:
     if vm.frame is None:
         raise SystemError(f"{what}: no frame")
     return vm.frame
 
 
-def _getframe(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _getframe(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     depth = datamodel.index_(vm, args[0]) if args else 0
     for index, frame in enumerate(_frames(vm)):
         if index >= depth:
@@ -121,7 +119,7 @@ def _getframe(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     raise ValueError("call stack is not deep enough")
 
 
-def _getframemodulename(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _getframemodulename(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     depth: Any = kwargs.get("depth", args[0] if args else 0)
     for index, frame in enumerate(_frames(vm)):
         if index >= depth:
@@ -150,15 +148,15 @@ def frame_locals(frame: Frame) -> Any:
     return frame.snapshot
 
 
-def _locals(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _locals(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     return frame_locals(_this(vm, "locals()")) if not args and not kwargs else locals(*args, **kwargs)
 
 
-def _globals(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _globals(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     return _this(vm, "globals()").globals if not args and not kwargs else globals(*args, **kwargs)
 
 
-def _vars(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _vars(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     if kwargs or len(args) > 1:
         return vm.doors.call(vars, args, kwargs)
     if not args:
@@ -169,7 +167,7 @@ def _vars(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     return found
 
 
-def _dir(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _dir(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     if args or kwargs:
         return vm.doors.call(dir, args, kwargs)
     return sorted(frame_locals(_this(vm, "dir()")))
@@ -181,12 +179,12 @@ _FUTURE: Final = sum(getattr(__future__, name).compiler_flag for name in __futur
                      if name not in ("nested_scopes", "generators", "with_statement"))  # fmt: skip
 
 
-def _inherited(vm: Interpreter) -> int:
+def _inherited(vm: VM) -> int:
     """The `from __future__` flags of the code that calls compile, eval or exec."""
     return vm.frame.code.co_flags & _FUTURE if vm.frame is not None else 0
 
 
-def _compile(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _compile(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     def parameters(source: Any, filename: Any, mode: Any, flags: Any = 0, dont_inherit: Any = False, optimize: Any = -1,
                    **rest: Any) -> tuple[Any, ...]:  # fmt: skip
         return source, filename, mode, flags, dont_inherit, optimize, rest
@@ -204,7 +202,7 @@ def _compile(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
 
 
 def run_code(
-    vm: Interpreter, code: CodeType, globals_: dict[str, Any], locals_: Any, closure: tuple[Any, ...] = ()
+    vm: VM, code: CodeType, globals_: dict[str, Any], locals_: Any, closure: tuple[Any, ...] = ()
 ) -> Any:
     """Run a code object in a new frame, as eval and exec do."""
     info = info_of(code)
@@ -219,7 +217,7 @@ def run_code(
     return vm.run(frame)
 
 
-def _spaces(vm: Interpreter, globals_: Any, locals_: Any) -> tuple[Any, Any]:
+def _spaces(vm: VM, globals_: Any, locals_: Any) -> tuple[Any, Any]:
     """The namespaces that eval and exec use, with __builtins__ put in."""
     frame = _this(vm, "eval or exec")
     if globals_ is None:
@@ -256,7 +254,7 @@ def _fits(signature: Callable[..., Any], args: Args, kwargs: Kwargs) -> Any:
         return None
 
 
-def _eval(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _eval(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     bound = _fits(_eval_arguments, args, kwargs)
     if bound is None or not _acceptable(bound[1], bound[2]):
         return eval(*args, **kwargs)
@@ -274,7 +272,7 @@ def _eval(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     return run_code(vm, code, globals_, locals_)
 
 
-def _exec(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _exec(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     bound = _fits(_exec_arguments, args, kwargs)
     if bound is None or not _acceptable(bound[1], bound[2]):
         return exec(*args, **kwargs)
@@ -296,7 +294,7 @@ def _exec(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
     return None
 
 
-def _import(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _import(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     """Modules are imported natively; a relative import starts from the program's package."""
     if len(args) == 1 and "globals" not in kwargs and vm.frame is not None:
         kwargs = {"globals": vm.frame.globals, **kwargs}
@@ -306,22 +304,22 @@ def _import(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
 # ---------------------------------------------------------------------- exceptions, recursion
 
 
-def _exception(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _exception(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     return current_exception(vm)
 
 
-def _exc_info(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _exc_info(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     exc = current_exception(vm)
     return (None, None, None) if exc is None else (type(exc), exc, get_traceback(exc))
 
 
-def _format_exc(vm: Interpreter, args: Args, kwargs: Kwargs) -> str:
+def _format_exc(vm: VM, args: Args, kwargs: Kwargs) -> str:
     """traceback.format_exc, which may run natively: the exception that is handled is the program's, not CPython's."""
     options = _FORMAT_EXC.bind(*args, **kwargs).arguments
     return "".join(vm.call(traceback.format_exception, (current_exception(vm),), options))
 
 
-def _print_exc(vm: Interpreter, args: Args, kwargs: Kwargs) -> None:
+def _print_exc(vm: VM, args: Args, kwargs: Kwargs) -> None:
     options = _PRINT_EXC.bind(*args, **kwargs).arguments
     vm.call(traceback.print_exception, (current_exception(vm),), options)
 
@@ -330,11 +328,11 @@ _FORMAT_EXC: Final = inspect.signature(traceback.format_exc)
 _PRINT_EXC: Final = inspect.signature(traceback.print_exc)
 
 
-def _getrecursionlimit(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _getrecursionlimit(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     return vm.recursion_limit
 
 
-def _setrecursionlimit(vm: Interpreter, args: Args, kwargs: Kwargs) -> None:
+def _setrecursionlimit(vm: VM, args: Args, kwargs: Kwargs) -> None:
     limit = datamodel.index_(vm, args[0]) if len(args) == 1 else None
     if limit is None or limit < 1:
         sys.setrecursionlimit(*args, **kwargs)  # raises
@@ -346,7 +344,7 @@ def _setrecursionlimit(vm: Interpreter, args: Args, kwargs: Kwargs) -> None:
         vm.set_recursion_limit(limit)
 
 
-def _make_traceback(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _make_traceback(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     """TracebackType(next, frame, lasti, lineno) with a frame that sys._getframe gave the program."""
     given = [*args, *kwargs.values()]
     made: list[Any] = [genuine_frame(x._frame, x.f_lasti) if type(x) is ProgramFrame else x for x in given]
@@ -361,7 +359,7 @@ def _is_internal(frame: Any) -> bool:
     return "importlib" in filename and "_bootstrap" in filename
 
 
-def _warning_frame(vm: Interpreter, stacklevel: int, skipped: tuple[str, ...]) -> Any:
+def _warning_frame(vm: VM, stacklevel: int, skipped: tuple[str, ...]) -> Any:
     """The frame that a warning is attributed to, or None (setup_context in Python/_warnings.c)."""
     frames = _frames(vm)
     frame = next(frames, None)
@@ -377,7 +375,7 @@ def _warning_frame(vm: Interpreter, stacklevel: int, skipped: tuple[str, ...]) -
     return frame
 
 
-def _warn(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+def _warn(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     def parameters(message: Any, category: Any = None, stacklevel: Any = 1, source: Any = None, *,
                    skip_file_prefixes: Any = ()) -> tuple[Any, ...]:  # fmt: skip
         return message, category, stacklevel, source, skip_file_prefixes
@@ -409,10 +407,10 @@ def _warn(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
 # ---------------------------------------------------------------------- the table
 
 
-def _with_module(kind: type) -> Callable[[Interpreter, Args, Kwargs], Any]:
+def _with_module(kind: type) -> Callable[[VM, Args, Kwargs], Any]:
     """From 3.12 on C code notes which module makes a type variable, looking at CPython's frame."""
 
-    def make(vm: Interpreter, args: Args, kwargs: Kwargs) -> Any:
+    def make(vm: VM, args: Args, kwargs: Kwargs) -> Any:
         made = vm.doors.call(kind, args, kwargs)
         if vm.frame is not None:
             made.__module__ = vm.frame.globals.get("__name__")
@@ -421,7 +419,7 @@ def _with_module(kind: type) -> Callable[[Interpreter, Args, Kwargs], Any]:
     return make
 
 
-OWN_LOOKASIDES: Final[dict[Any, Callable[[Interpreter, Args, Kwargs], Any]]] = {
+OWN_LOOKASIDES: Final[dict[Any, Callable[[VM, Args, Kwargs], Any]]] = {
     super: call_super,
     super.__init__: init_super,
     builtins.__build_class__: build_class,

@@ -10,13 +10,13 @@ from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.interfaces import VM
 
 from .. import datamodel
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
-    from ..vm import Interpreter
 
 Stack = list[Any]
 
@@ -29,7 +29,7 @@ def _take(stack: Stack, count: int) -> list[Any]:
     return taken
 
 
-def _put(vm: Interpreter, target: dict[Any, Any], key: Any, value: Any) -> None:
+def _put(vm: VM, target: dict[Any, Any], key: Any, value: Any) -> None:
     """Fill a dict that is being built (not a write that an observer needs to see)."""
     if type(key) in ATOMS:
         target[key] = value
@@ -38,7 +38,7 @@ def _put(vm: Interpreter, target: dict[Any, Any], key: Any, value: Any) -> None:
         vm.doors.apply_shallow(operator.setitem, target, key, value)
 
 
-def _add(vm: Interpreter, target: set[Any], item: Any) -> None:
+def _add(vm: VM, target: set[Any], item: Any) -> None:
     if type(item) in ATOMS:
         target.add(item)
     else:
@@ -132,7 +132,7 @@ def is_iterable(x: Any) -> bool:
     )
 
 
-def collect(vm: Interpreter, iterable: Any) -> list[Any]:
+def collect(vm: VM, iterable: Any) -> list[Any]:
     """list(iterable), with what is Python in it interpreted."""
     if type(iterable) in (list, tuple):
         if vm.on_look is not None:
@@ -180,7 +180,7 @@ def DICT_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
     raise TypeError(f"'{type_name(type(mapping))}' object is not a mapping")
 
 
-def _merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, check: Callable[[Any], None] | None) -> None:
+def _merge(vm: VM, target: dict[Any, Any], mapping: Any, check: Callable[[Any], None] | None) -> None:
     """What dict.update does: a dict's own items, else keys() and []. Each key is checked before its value is read."""
     cls = type(mapping)
     if issubclass(cls, dict) and datamodel.type_lookup(cls, "__iter__") is dict.__iter__:
@@ -200,7 +200,7 @@ def _merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, check: Callabl
         _put(vm, target, key, datamodel.getitem(vm, mapping, key))
 
 
-def dict_merge(vm: Interpreter, target: dict[Any, Any], mapping: Any, callee: Any) -> None:
+def dict_merge(vm: VM, target: dict[Any, Any], mapping: Any, callee: Any) -> None:
     """f(**mapping): each keyword once. Raises CPython's TypeErrors, which name the callee."""
 
     def check(key: Any) -> None:
@@ -231,7 +231,7 @@ def DICT_MERGE(frame: Frame, stack: Stack, depth: int) -> None:
 # ---------------------------------------------------------------------- unpacking
 
 
-def _iterate_to_unpack(vm: Interpreter, x: Any) -> Any:
+def _iterate_to_unpack(vm: VM, x: Any) -> Any:
     if not is_iterable(x):
         raise TypeError(f"cannot unpack non-iterable {type_name(type(x))} object")
     return datamodel.iter_(vm, x)
@@ -254,7 +254,7 @@ def UNPACK_SEQUENCE(frame: Frame, stack: Stack, count: int) -> None:
     stack.extend(items[::-1])
 
 
-def _advance_times(vm: Interpreter, iterator: Any, count: int, expected: str) -> list[Any]:
+def _advance_times(vm: VM, iterator: Any, count: int, expected: str) -> list[Any]:
     items: list[Any] = []
     while len(items) < count:
         item = datamodel.advance(vm, iterator, MISSING)

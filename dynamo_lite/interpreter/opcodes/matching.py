@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_names import type_name
+from dynamo_lite.interpreter.interfaces import VM
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
-    from ..vm import Interpreter
 
 Stack = list[Any]
 
@@ -38,7 +38,7 @@ def MATCH_KEYS(frame: Frame, stack: Stack, _: int) -> None:
     stack.append(_match_keys(frame.vm, subject, keys))
 
 
-def _match_keys(vm: Interpreter, subject: Any, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def _match_keys(vm: VM, subject: Any, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
     if not keys:
         return ()
     get = vm.getattr(subject, "get")
@@ -62,7 +62,7 @@ def MATCH_CLASS(frame: Frame, stack: Stack, count: int) -> None:
     stack.append(_match_class(frame.vm, subject, cls, count, names))
 
 
-def _match_class(vm: Interpreter, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> tuple[Any, ...] | None:
+def _match_class(vm: VM, subject: Any, cls: Any, count: int, names: tuple[str, ...]) -> tuple[Any, ...] | None:
     if not isinstance(cls, type):
         raise TypeError("called match pattern must be a class")
     if not vm.call(isinstance, (subject, cls)):
@@ -85,7 +85,7 @@ def _match_class(vm: Interpreter, subject: Any, cls: Any, count: int, names: tup
     return tuple(found)
 
 
-def _positional(vm: Interpreter, cls: type, count: int) -> tuple[Any, ...] | None:
+def _positional(vm: VM, cls: type, count: int) -> tuple[Any, ...] | None:
     """The names of the first `count` positional sub-patterns; None when the one is the subject itself (int(x), ...)."""
     match_args = vm.getattr(cls, "__match_args__", MISSING)
     match_self = match_args is MISSING and bool(cls.__flags__ & _MATCH_SELF)
@@ -100,7 +100,7 @@ def _positional(vm: Interpreter, cls: type, count: int) -> tuple[Any, ...] | Non
     return None if match_self else match_args[:count]
 
 
-def _attribute(vm: Interpreter, subject: Any, cls: type, name: str, seen: set[str], found: list[Any]) -> bool:
+def _attribute(vm: VM, subject: Any, cls: type, name: str, seen: set[str], found: list[Any]) -> bool:
     if name in seen:
         raise TypeError(f"{type_name(cls)}() got multiple sub-patterns for attribute {name!r}")
     seen.add(name)

@@ -21,13 +21,13 @@ from dynamo_lite.interpreter.frames.exceptions import (
     throw,
 )
 from dynamo_lite.interpreter.frames.tracebacks import get_traceback
+from dynamo_lite.interpreter.interfaces import VM
 
 from .. import datamodel
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
-    from ..vm import Interpreter
 
 Stack = list[Any]
 
@@ -36,7 +36,7 @@ def _is_exception_class(x: Any) -> bool:
     return isinstance(x, type) and issubclass_of(x, BaseException)
 
 
-def _to_raise(vm: Interpreter, exc: Any) -> BaseException:
+def _to_raise(vm: VM, exc: Any) -> BaseException:
     if _is_exception_class(exc):
         made = vm.call(exc)
         if not isinstance(made, BaseException):
@@ -47,7 +47,7 @@ def _to_raise(vm: Interpreter, exc: Any) -> BaseException:
     return exc
 
 
-def _to_cause(vm: Interpreter, cause: Any) -> BaseException | None:
+def _to_cause(vm: VM, cause: Any) -> BaseException | None:
     if _is_exception_class(cause):
         made = vm.call(cause)
         if not isinstance(made, BaseException):

@@ -12,6 +12,7 @@ from dynamo_lite.interpreter.code.type_names import type_name
 from dynamo_lite.interpreter.frames.exceptions import issubclass_of, reraise, set_cause, set_context
 from dynamo_lite.interpreter.frames.frame import SUSPENDED
 from dynamo_lite.interpreter.frames.generators import AsyncYield, finish_send
+from dynamo_lite.interpreter.interfaces import VM
 
 from .. import datamodel
 from .raising import enter_and_exit
@@ -19,7 +20,6 @@ from .raising import enter_and_exit
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
-    from ..vm import Interpreter
 
 Stack = list[Any]
 
@@ -84,7 +84,7 @@ def CLEANUP_THROW(frame: Frame, stack: Stack, _: int) -> None:
 # ---------------------------------------------------------------------- await
 
 
-def awaitable_iterator(vm: Interpreter, x: Any) -> Any:
+def awaitable_iterator(vm: VM, x: Any) -> Any:
     """What `await x` sends to (_PyCoro_GetAwaitableIter). Raises TypeError."""
     if isinstance(x, CoroutineType):
         return x

@@ -1,0 +1,62 @@
+"""What the parts of the interpreter know of each other: the protocol of the interpreter itself.
+
+Opcodes, frames, the data model and lookasides take the interpreter as their first argument and see this much of it.
+None of them imports vm.py, which imports all of them.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType, TracebackType
+from typing import Any, Protocol
+
+
+class VM(Protocol):
+    """The interpreter (vm.Interpreter). The hooks are the observer's methods, or None where it has no use for one."""
+
+    observer: Any
+    before_call: Any
+    after_native_call: Any
+    after_operator: Any
+    on_read: Any
+    on_look: Any
+    before_write: Any
+    before_raise: Any
+    on_caught: Any
+    on_truth: Any
+    on_identity: Any
+    on_key: Any
+    on_formatted: Any
+    on_text: Any
+    on_native_result: Any
+    enters_by_door: Any
+
+    doors: Any
+    """The trampolines that native code enters the program by (datamodel/trampolines.py)."""
+
+    frame: Any
+    """The frame at work (frames/frame.py), or None."""
+
+    handled: Any
+    """The exception that is being handled (frames/frame.py, `Handled`)."""
+
+    native_handled: BaseException | None
+    clean_traceback: TracebackType | None
+    native_frame: Any
+    made_dicts: set[int] | None
+    retired: bool
+    depth: int
+    recursion_limit: int
+
+    def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+    def call(self, fn: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any: ...
+
+    def interpret_function(
+        self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> Any: ...
+
+    def run(self, frame: Any) -> Any: ...
+
+    def getattr(self, obj: Any, name: str, default: Any = ...) -> Any: ...
+
+    def set_recursion_limit(self, limit: int) -> None: ...
