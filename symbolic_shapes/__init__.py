@@ -10,7 +10,7 @@
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue
 from symbolic_shapes.expressions.division import ceildiv, floordiv
-from symbolic_shapes.expressions.evaluation import evaluate, register_function
+from symbolic_shapes.expressions.evaluation import evaluate
 from symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, symbols_of
 from symbolic_shapes.expressions.float_relations import compare as compare_floats
 from symbolic_shapes.expressions.floats import Float, as_float, float_const, float_symbol, int_truediv, to_float

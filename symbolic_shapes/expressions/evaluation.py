@@ -8,22 +8,10 @@ from typing import Any
 
 from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from symbolic_shapes.expressions.floats import FLOAT_OPERATORS, ROUNDERS, Float
+from symbolic_shapes.expressions.piecewise import FUNCTIONS
 from symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
 
-FUNCTIONS: dict[str, Callable[..., int]] = {
-    "bitand": operator.and_,
-    "bitor": operator.or_,
-    "bitxor": operator.xor,
-}
-"""Integer functions without algebra. `register_function` adds to it."""
-
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
-
-
-def register_function(name: str, meaning: Callable[..., int]) -> None:
-    """Let `lattice.function(name, ...)` build atoms with this meaning on Python ints."""
-    if FUNCTIONS.setdefault(name, meaning) is not meaning:
-        raise ValueError(f"the function {name} is registered already")
 
 
 def _power(base: int, exponent: int) -> int:

@@ -18,14 +18,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
+from symbolic_shapes.expressions.nodes import OPERATIONS, Bool, made_of, next_id
 from symbolic_shapes.expressions.nodes import Node as Node
-from symbolic_shapes.expressions.nodes import made_of, next_id
-
-if TYPE_CHECKING:
-    from symbolic_shapes.expressions.relations import Bool
 
 Extended = int | float
 """An integer, or -inf / inf. Never put into arithmetic with big integers: see `bounds`."""
@@ -185,9 +182,7 @@ class Int(Node):
         found = self._memo.get(("//", other))
         if found is not None:
             return found
-        from symbolic_shapes.expressions.division import floordiv
-
-        return self._remember(("//", other), floordiv(self, as_int(other)))
+        return self._remember(("//", other), OPERATIONS["floordiv"](self, as_int(other)))
 
     def __rfloordiv__(self, other: int) -> Int:
         return as_int(other) // self
@@ -207,38 +202,26 @@ class Int(Node):
         return as_int(other) % self
 
     def __pow__(self, other: Int | int) -> Int:
-        from symbolic_shapes.expressions.piecewise import power
-
-        return power(self, as_int(other))
+        return OPERATIONS["power"](self, as_int(other))
 
     def __rpow__(self, other: int) -> Int:
         return as_int(other) ** self
 
     def __abs__(self) -> Int:
-        from symbolic_shapes.expressions.piecewise import maximum
-
-        return maximum(self, -self)
+        return OPERATIONS["maximum"](self, -self)
 
     # -- relations ----------------------------------------------------------------------------------
     def __le__(self, other: Int | int) -> Bool:
-        from symbolic_shapes.expressions.relations import le
-
-        return le(self, other)
+        return OPERATIONS["le"](self, other)
 
     def __lt__(self, other: Int | int) -> Bool:
-        from symbolic_shapes.expressions.relations import lt
-
-        return lt(self, other)
+        return OPERATIONS["lt"](self, other)
 
     def __ge__(self, other: Int | int) -> Bool:
-        from symbolic_shapes.expressions.relations import ge
-
-        return ge(self, other)
+        return OPERATIONS["ge"](self, other)
 
     def __gt__(self, other: Int | int) -> Bool:
-        from symbolic_shapes.expressions.relations import gt
-
-        return gt(self, other)
+        return OPERATIONS["gt"](self, other)
 
     # -- looking inside -------------------------------------------------------------------------------
     def as_constant(self) -> int | None:
@@ -271,9 +254,7 @@ class Int(Node):
         return bool(self.const)
 
     def __repr__(self) -> str:
-        from symbolic_shapes.expressions.printer import to_python
-
-        return to_python(self)
+        return OPERATIONS["to_python"](self)
 
 
 _CONSTANTS: WeakValueDictionary[int, Int] = WeakValueDictionary()

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, as_int, children
-from symbolic_shapes.expressions.nodes import made_of, next_id
+from symbolic_shapes.expressions.nodes import OPERATIONS, made_of, next_id
 
 FloatInterval = tuple[float, float]
 ANY_FLOAT: FloatInterval = (-INF, INF)
@@ -65,9 +65,7 @@ class Float(Node):
         return apply_float("neg", self)
 
     def __repr__(self) -> str:
-        from symbolic_shapes.expressions.printer import to_python
-
-        return to_python(self)
+        return OPERATIONS["to_python"](self)
 
 
 FLOAT_OPERATORS: dict[str, Callable[..., float]] = {

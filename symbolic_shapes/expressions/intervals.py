@@ -12,6 +12,7 @@ from itertools import product
 
 from symbolic_shapes.expressions.expr import INF, Apply, Atom, Extended, Int
 from symbolic_shapes.expressions.floats import Float, float_interval, floor_of_float
+from symbolic_shapes.expressions.nodes import OPERATIONS
 from symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
 
 Interval = tuple[Extended, Extended]
@@ -133,9 +134,7 @@ def truth_interval(cond: object, ranges: Ranges) -> bool | None:
         if apart or lo == hi:
             return apart == (cond.kind == "ne")
     if isinstance(cond, Opaque):
-        from symbolic_shapes.expressions.float_relations import opaque_truth
-
-        return opaque_truth(cond, lambda p: interval(p, ranges))
+        return OPERATIONS["opaque_truth"](cond, lambda p: interval(p, ranges))
     if isinstance(cond, Junction):
         parts = [truth_interval(a, ranges) for a in cond.args]
         decisive = cond.kind == "or"

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 next_id = itertools.count().__next__
 """Ids of nodes, by age; none is used twice."""
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+"""What expressions offer as Python operators and is defined in files that import the classes of expressions.
+
+operators.py fills it when the package is imported."""
 
 
 class Node:
@@ -29,6 +35,30 @@ class Node:
 
     def __copy__(self) -> Node:
         return self
+
+
+class Bool(Node):
+    """A proposition. `&`, `|` and `~` combine; `==` is identity of canonical forms."""
+
+    __slots__ = ("_negation", "_symbols", "args")
+    args: tuple[Node, ...]
+    _negation: Bool | None
+    _symbols: frozenset[Any] | None
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        return OPERATIONS["and"](self, other)
+
+    def __or__(self, other: Bool | bool) -> Bool:
+        return OPERATIONS["or"](self, other)
+
+    def __invert__(self) -> Bool:
+        return OPERATIONS["not"](self)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth of {self!r} is not known: ask `ShapeEnv.evaluate`")
+
+    def __repr__(self) -> str:
+        return OPERATIONS["to_python"](self)
 
 
 _age = operator.attrgetter("id")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 
 from symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, as_int, make_apply, make_int
@@ -227,10 +228,22 @@ def shift_right(x: Int, n: Int) -> Int:
     return x // power(as_int(2), n)
 
 
-def function(name: str, *args: Int | int) -> Int:
-    """An integer function registered in `operators`, uninterpreted except on constants."""
-    from symbolic_shapes.expressions.evaluation import FUNCTIONS
+FUNCTIONS: dict[str, Callable[..., int]] = {
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+}
+"""Integer functions without algebra. `register_function` adds to it."""
 
+
+def register_function(name: str, meaning: Callable[..., int]) -> None:
+    """Let `lattice.function(name, ...)` build atoms with this meaning on Python ints."""
+    if FUNCTIONS.setdefault(name, meaning) is not meaning:
+        raise ValueError(f"the function {name} is registered already")
+
+
+def function(name: str, *args: Int | int) -> Int:
+    """An integer function registered in `FUNCTIONS`, uninterpreted except on constants."""
     nodes: tuple[Node, ...] = tuple(map(as_int, args))
     values = [constant_of(a) for a in nodes]
     if None not in values:

@@ -8,34 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, make_int
+from symbolic_shapes.expressions.expr import Int, Node, as_int, make_int
+from symbolic_shapes.expressions.nodes import Bool as Bool
 from symbolic_shapes.expressions.nodes import made_of, next_id
-
-
-class Bool(Node):
-    """A proposition. `&`, `|` and `~` combine; `==` is identity of canonical forms."""
-
-    __slots__ = ("_negation", "_symbols", "args")
-    args: tuple[Node, ...]
-    _negation: Bool | None
-    _symbols: frozenset[Symbol] | None
-
-    def __and__(self, other: Bool | bool) -> Bool:
-        return and_(self, as_bool(other))
-
-    def __or__(self, other: Bool | bool) -> Bool:
-        return or_(self, as_bool(other))
-
-    def __invert__(self) -> Bool:
-        return not_(self)
-
-    def __bool__(self) -> bool:
-        raise TypeError(f"the truth of {self!r} is not known: ask `ShapeEnv.evaluate`")
-
-    def __repr__(self) -> str:
-        from symbolic_shapes.expressions.printer import to_python
-
-        return to_python(self)
 
 
 class Truth(Bool):

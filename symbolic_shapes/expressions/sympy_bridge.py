@@ -15,12 +15,20 @@ from typing import Any
 import sympy
 
 from symbolic_shapes.expressions.division import ceildiv
-from symbolic_shapes.expressions.evaluation import FUNCTIONS
 from symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, as_int
 from symbolic_shapes.expressions.float_relations import compare
 from symbolic_shapes.expressions.floats import Float, apply_float, as_float, float_const, int_truediv
 from symbolic_shapes.expressions.intervals import declared
-from symbolic_shapes.expressions.piecewise import function, ite, ite_bool, maximum, minimum, power, round_float
+from symbolic_shapes.expressions.piecewise import (
+    FUNCTIONS,
+    function,
+    ite,
+    ite_bool,
+    maximum,
+    minimum,
+    power,
+    round_float,
+)
 from symbolic_shapes.expressions.printer import comparison
 from symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_mods, take_out_quotients
 from symbolic_shapes.expressions.relations import (
@@ -152,7 +160,12 @@ def _is_natural(p: Int) -> bool:
 
 
 _RELATIONS: dict[str, Callable[..., Any]] = {
-    "<=": sympy.Le, "<": sympy.Lt, ">=": sympy.Ge, ">": sympy.Gt, "==": sympy.Eq, "!=": sympy.Ne,
+    "<=": sympy.Le,
+    "<": sympy.Lt,
+    ">=": sympy.Ge,
+    ">": sympy.Gt,
+    "==": sympy.Eq,
+    "!=": sympy.Ne,
 }
 _FLOAT_RELATIONS: dict[str, Callable[..., Any]] = {"lt": sympy.Lt, "le": sympy.Le, "eq": sympy.Eq}
 
@@ -241,7 +254,7 @@ def _pow(expr: sympy.Pow, convert: Callable[[Any], Any]) -> Any:
     if expr.exp == sympy.Rational(1, 2):
         return apply_float("sqrt", as_float(convert(expr.base)))
     if _divides(expr):
-        return _quotient(as_int(1), convert(expr.base ** -expr.exp))
+        return _quotient(as_int(1), convert(expr.base**-expr.exp))
     base, exponent = convert(expr.base), convert(expr.exp)
     if isinstance(base, Float) or isinstance(exponent, Float):
         return as_float(base) ** as_float(exponent)
@@ -291,8 +304,11 @@ def _relation(build: Callable[[Any, Any], Bool]) -> Callable[[Any, Callable[[Any
     def convert_relation(expr: Any, convert: Callable[[Any], Any]) -> Bool:
         left, right = expr.args
         scale = math.lcm(*(int(q.q) for q in expr.atoms(sympy.Rational))) if _has_fraction(expr) else 1
-        return build(convert(sympy.expand(left * scale)), convert(sympy.expand(right * scale))) if scale != 1 \
+        return (
+            build(convert(sympy.expand(left * scale)), convert(sympy.expand(right * scale)))
+            if scale != 1
             else build(convert(left), convert(right))
+        )
 
     return convert_relation
 
@@ -323,24 +339,36 @@ def _to_piecewise(cond: Any, then: Any, other: Any) -> Any:
 PLAIN = Heads(
     to_sympy={
         "floordiv": lambda p, d: sympy.floor(p / d),
-        "mod": _remainder_of_sympy, "natural_mod": _remainder_of_sympy,
+        "mod": _remainder_of_sympy,
+        "natural_mod": _remainder_of_sympy,
         "max": sympy.Max,
         "min": sympy.Min,
-        "pow": sympy.Pow, "natural_pow": sympy.Pow,
+        "pow": sympy.Pow,
+        "natural_pow": sympy.Pow,
         "ite": _to_piecewise,
         "int_truediv": lambda a, b: a / b,
         "to_float": lambda p: p * sympy.Float(1.0),
-        "floor": sympy.floor, "ceil": sympy.ceiling,
-        "add": sympy.Add, "sub": lambda a, b: a - b, "mul": sympy.Mul, "div": lambda a, b: a / b,
-        "neg": lambda a: -a, "sqrt": sympy.sqrt, "abs": sympy.Abs,
+        "floor": sympy.floor,
+        "ceil": sympy.ceiling,
+        "add": sympy.Add,
+        "sub": lambda a, b: a - b,
+        "mul": sympy.Mul,
+        "div": lambda a, b: a / b,
+        "neg": lambda a: -a,
+        "sqrt": sympy.sqrt,
+        "abs": sympy.Abs,
         **{name: sympy.Function(name) for name in FUNCTIONS},
     },
     from_sympy={
         sympy.Add: _sum,
-        sympy.Max: maximum, sympy.Min: minimum,
+        sympy.Max: maximum,
+        sympy.Min: minimum,
         sympy.Abs: lambda x: apply_float("abs", x) if isinstance(x, Float) else abs(x),
         sympy.Mod: lambda p, d: p % d,
-        sympy.And: and_, sympy.Or: or_, sympy.Not: not_, sympy.ITE: ite_bool,
+        sympy.And: and_,
+        sympy.Or: or_,
+        sympy.Not: not_,
+        sympy.ITE: ite_bool,
     },
     raw={
         sympy.Integer: lambda e, _: as_int(int(e)),
@@ -351,11 +379,14 @@ PLAIN = Heads(
         sympy.core.numbers.Infinity: lambda e, _: float_const(math.inf),
         sympy.core.numbers.NegativeInfinity: lambda e, _: float_const(-math.inf),
         sympy.core.numbers.NaN: lambda e, _: float_const(math.nan),
-        sympy.Mul: _mul, sympy.Pow: _pow,
+        sympy.Mul: _mul,
+        sympy.Pow: _pow,
         sympy.Eq: _relation(relation_from("eq")),
         sympy.Ne: _relation(lambda a, b: not_(relation_from("eq")(a, b))),
-        sympy.Le: _relation(relation_from("le")), sympy.Lt: _relation(relation_from("lt")),
-        sympy.Ge: _relation(_swapped(relation_from("le"))), sympy.Gt: _relation(_swapped(relation_from("lt"))),
+        sympy.Le: _relation(relation_from("le")),
+        sympy.Lt: _relation(relation_from("lt")),
+        sympy.Ge: _relation(_swapped(relation_from("le"))),
+        sympy.Gt: _relation(_swapped(relation_from("lt"))),
         sympy.floor: _rounded(lambda a, b: a // b, "floor"),
         sympy.ceiling: _rounded(ceildiv, "ceil"),
         sympy.Piecewise: _piecewise,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from symbolic_shapes.expressions.evaluation import FUNCTIONS
 from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, children, symbols_of
+from symbolic_shapes.expressions.piecewise import FUNCTIONS
 from symbolic_shapes.expressions.printer import to_python
 from symbolic_shapes.expressions.relations import Rel
 from symbolic_shapes.size_guards.guard_set import Guard, GuardSet

@@ -41,10 +41,9 @@ from symbolic_shapes import (
     round_int,
     to_float,
 )
-from symbolic_shapes.expressions.evaluation import register_function
 from symbolic_shapes.expressions.expr import Apply, Node
 from symbolic_shapes.expressions.floats import apply_float
-from symbolic_shapes.expressions.piecewise import MOST_FACTORS, function, shift_left, shift_right
+from symbolic_shapes.expressions.piecewise import MOST_FACTORS, function, register_function, shift_left, shift_right
 from symbolic_shapes.expressions.relations import Junction, Rel
 from symbolic_shapes.expressions.substitution import AT_ZERO, build, build_float, substitute, top_atoms
 from tests.symbolic_shapes.operator_cases import PAIRS, SMALL, check, symbols
