@@ -15,11 +15,11 @@ from symbolic_shapes.errors import (
     sorted_symbols,
 )
 from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, as_int, symbols_of
+from symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Node, Symbol, as_int, symbols_of
 from symbolic_shapes.expressions.floats import float_symbols_of
 from symbolic_shapes.expressions.intervals import Interval
 from symbolic_shapes.expressions.relations import Bool, as_bool, eq, ne, not_
-from symbolic_shapes.listener import Before, Listener
+from symbolic_shapes.listener import Listener
 from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact, Origin
 from symbolic_shapes.proofs.proof import facts_used
 from symbolic_shapes.prover.decide import PROVED, REFUTED, Answer, decide
@@ -201,7 +201,7 @@ class ShapeEnv:
         return None if self._suppressed else self._learn(relation, origin, kind)
 
     def _learn(self, relation: Bool, origin: Origin, kind: str) -> Fact:
-        before = Before(self) if self.listeners else None
+        before = _KnownBefore(self) if self.listeners else None
         try:
             fact = self.knowledge.learn(relation, origin, kind)
         except Clash as clash:
@@ -231,3 +231,27 @@ class ShapeEnv:
             yield
         finally:
             self._suppressed -= 1
+
+
+class _KnownBefore:
+    """What an environment knew before a fact; `tell` its listeners what the fact changed."""
+
+    def __init__(self, env: ShapeEnv) -> None:
+        self._env = env
+        self._solved = dict(env.knowledge.solved)
+        self._ranges = {s: env.bounds(s.as_int()) for s in env.symbols.values()}
+
+    def tell(self, fact: Fact) -> None:
+        env = self._env
+        solved = {atom: value for atom, (value, _) in env.knowledge.solved.items() if self._is_new(atom, value)}
+        ranges = [(s, old, now) for s, old in self._ranges.items() if (now := env.bounds(s.as_int())) != old]
+        for listener in env.listeners:
+            listener.on_fact(fact)
+            for atom, value in solved.items():
+                listener.on_replacement(atom, value, fact)
+            for symbol, before, after in ranges:
+                listener.on_range(symbol, before, after, fact)
+
+    def _is_new(self, atom: Atom, value: Int) -> bool:
+        known = self._solved.get(atom)
+        return known is None or known[0] is not value

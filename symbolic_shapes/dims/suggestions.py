@@ -6,9 +6,9 @@ it in the place of the old specs and solve again. Only text that solves is shown
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from symbolic_shapes.dims.dim_source import compose, read, write
 from symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named
@@ -20,10 +20,8 @@ from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, and_, 
 from symbolic_shapes.expressions.substitution import substitute
 from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
 from symbolic_shapes.size_guards.admissible_range import Reach, reach_of
+from symbolic_shapes.size_guards.guard_set import GuardSet
 from symbolic_shapes.size_guards.reformulations import as_hole, as_residue, is_bound, true_interval
-
-if TYPE_CHECKING:
-    from symbolic_shapes.dims.violations import Solution
 
 ROUNDS = 4
 """How often a proposal that does not solve yet is refined by what is still violated."""
@@ -37,17 +35,32 @@ class Suggestion:
     definitions: Mapping[str, DimSpec]
 
 
-def suggest(solution: Solution) -> Suggestion | None:
+class Solved(Protocol):
+    """The guards of a trace against the specs of its dimensions: violations.Solution."""
+
+    @property
+    def table(self) -> DimTable: ...
+    @property
+    def guard_set(self) -> GuardSet: ...
+    @property
+    def violations(self) -> Sequence[Any]: ...
+
+
+Solve = Callable[[DimTable, Sequence[Fact]], Solved]
+"""violations.solve: holds facts against the specs of a table."""
+
+
+def suggest(solution: Solved, solve: Solve) -> Suggestion | None:
     """New specs that were seen to solve, or None."""
     for relax in (False, True):
         definitions: dict[str, DimSpec] = {}
-        current: Solution | None = solution
+        current: Solved | None = solution
         for _ in range(ROUNDS):
             assert current is not None
             definitions = merged(definitions, _Proposal(current, relax).definitions())
             try:
                 lines = write(definitions)
-                current = resolve(solution, read(lines))
+                current = resolve(solution, read(lines), solve)
             except InvalidSpec:
                 break  # it does not construct
             if current is None:
@@ -79,11 +92,9 @@ def respecified(spec: DimSpec, definitions: Mapping[str, DimSpec]) -> DimSpec:
 
 
 # -- solving again -----------------------------------------------------------------------------------------------
-def resolve(solution: Solution, definitions: Mapping[str, DimSpec]) -> Solution | None:
+def resolve(solution: Solved, definitions: Mapping[str, DimSpec], solve: Solve) -> Solved | None:
     """The solution of the same facts with the definitions in the place of the old specs. None if the new specs do not
     fit the example, or the facts cannot be said in them. InvalidSpec if a derived dim does not construct."""
-    from symbolic_shapes.dims.violations import solve
-
     table = solution.table
     dims = [replace(dim, spec=definitions.get(dim.target) or respecified(spec, definitions))
             for dim, spec in zip(table.dims, table.specs)]
@@ -136,7 +147,7 @@ def in_sizes(relation: Bool, old: DimTable, new: DimTable) -> Bool:
 class _Proposal:
     """Definitions that might solve. `relax`: give up on ranges and leave violated dimensions to be found."""
 
-    def __init__(self, solution: Solution, relax: bool) -> None:
+    def __init__(self, solution: Solved, relax: bool) -> None:
         self.solution, self.relax = solution, relax
         self.table, self.guards = solution.table, solution.guard_set
         self.name_of = {symbol: name for name, symbol in self.table.names.items()}

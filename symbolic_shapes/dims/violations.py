@@ -101,7 +101,7 @@ class Solution:
     def suggestion(self) -> Suggestion | None:
         """New specs that were seen to solve; None if there is no violation, or no fix was found."""
         if not self._suggestion:
-            self._suggestion.append(suggest(self) if self.violations else None)
+            self._suggestion.append(suggest(self, solve) if self.violations else None)
         return self._suggestion[0]
 
     def guards_as_code(self) -> list[str]:

@@ -5,8 +5,6 @@ Each function returns a step that shows what it claims, or None. Expressions are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from symbolic_shapes.expressions.expr import Apply, Extended, Int, Symbol, split
 from symbolic_shapes.expressions.intervals import Interval, interval, truth_interval
 from symbolic_shapes.expressions.quotients import take_out_mods
@@ -26,15 +24,13 @@ from symbolic_shapes.expressions.relations import (
 from symbolic_shapes.proofs.bound_rules import shifted_constant
 from symbolic_shapes.proofs.operator_rules import division_bounds
 from symbolic_shapes.proofs.proof import Step
-
-if TYPE_CHECKING:
-    from symbolic_shapes.prover.tables import Tables
+from symbolic_shapes.prover.known import KnownFacts
 
 Shown = tuple[bool, Step]
 _REL = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
 
 
-def direct(known: Tables, relation: Bool) -> Shown | None:
+def direct(known: KnownFacts, relation: Bool) -> Shown | None:
     """(True, step that shows the relation), (False, step that shows its negation), or None."""
     known.steps += 1
     if isinstance(relation, Truth):
@@ -56,7 +52,7 @@ def direct(known: Tables, relation: Bool) -> Shown | None:
     return None
 
 
-def _relation(known: Tables, relation: Rel) -> Shown | None:
+def _relation(known: KnownFacts, relation: Rel) -> Shown | None:
     p = relation.poly
     if _is_plain(p):
         lo, hi = _ends(known, p)
@@ -86,7 +82,7 @@ def _is_plain(p: Int) -> bool:
                for mono in p.terms)
 
 
-def _ends(known: Tables, p: Int) -> Interval:
+def _ends(known: KnownFacts, p: Int) -> Interval:
     """What bounds and residues say of a plain expression: the ends that `prove_le` can show."""
     lo, hi = interval(p, known.range)
     if known.residues:
@@ -105,7 +101,7 @@ def _ends(known: Tables, p: Int) -> Interval:
     return lo, hi
 
 
-def _may_be_zero(known: Tables, p: Int, lo: Extended, hi: Extended) -> bool:
+def _may_be_zero(known: KnownFacts, p: Int, lo: Extended, hi: Extended) -> bool:
     """Whether neither p == 0 nor p != 0 can be shown of a plain expression with these ends."""
     if lo > 0 or hi < 0 or lo == hi or -p.const in known.excluded.get(p - p.const, {}):
         return False
@@ -113,7 +109,7 @@ def _may_be_zero(known: Tables, p: Int, lo: Extended, hi: Extended) -> bool:
     return m <= 1 or not r
 
 
-def prove_le(known: Tables, p: Int) -> Step | None:
+def prove_le(known: KnownFacts, p: Int) -> Step | None:
     """A step for p <= 0 from bounds."""
     relation = le_zero(p)
     if not isinstance(relation, Rel):
@@ -141,7 +137,7 @@ def prove_le(known: Tables, p: Int) -> Step | None:
     return _by_remainder_range(known, p) or _by_shift(known, p)
 
 
-def _by_remainder_range(known: Tables, p: Int) -> Step | None:
+def _by_remainder_range(known: KnownFacts, p: Int) -> Step | None:
     """p with each  x % d, d > 0,  replaced by its greatest value d - 1 (or its least, 0, where it is subtracted)."""
     if not any(isinstance(a, Apply) and a.op == "floordiv" for a in p.atoms()):
         return None
@@ -170,7 +166,7 @@ def _by_remainder_range(known: Tables, p: Int) -> Step | None:
     return Step("linear", (step, *halves), ((g, *multipliers), -(-rest.const // g) * g - rest.const))
 
 
-def _by_shift(known: Tables, p: Int) -> Step | None:
+def _by_shift(known: KnownFacts, p: Int) -> Step | None:
     if all(len(m) == 1 for m in p.terms):
         return None  # for linear terms it is interval arithmetic
     atoms = tuple(dict.fromkeys(p.atoms()))
@@ -181,7 +177,7 @@ def _by_shift(known: Tables, p: Int) -> Step | None:
     return step if top == 0 else Step("linear", (step,), ((1,), -top))
 
 
-def prove_ne(known: Tables, p: Int) -> Step | None:
+def prove_ne(known: KnownFacts, p: Int) -> Step | None:
     """A step for p != 0: it is on one side of zero, an excluded value, or of another residue."""
     form, value = p - p.const, -p.const
     step = known.excluded.get(form, {}).get(value)
@@ -197,14 +193,14 @@ def prove_ne(known: Tables, p: Int) -> Step | None:
     return None
 
 
-def prove_eq(known: Tables, p: Int) -> Step | None:
+def prove_eq(known: KnownFacts, p: Int) -> Step | None:
     """A step for p == 0 from both bounds."""
     above = prove_le(known, p)
     below = prove_le(known, -p) if above else None
     return Step("both", (above, below)) if above and below else None
 
 
-def _with_remainders(known: Tables, relation: Rel) -> Shown | None:
+def _with_remainders(known: KnownFacts, relation: Rel) -> Shown | None:
     """Replace each x % d whose value the residue of x gives, and look again."""
     if not known.residues:
         return None
@@ -229,7 +225,7 @@ def _with_remainders(known: Tables, relation: Rel) -> Shown | None:
     return shown[0], Step("modulo", (shown[1], *equations), (relation, tuple(multipliers), shown[0]))
 
 
-def _junction(known: Tables, relation: Junction) -> Shown | None:
+def _junction(known: KnownFacts, relation: Junction) -> Shown | None:
     """A conjunction is shown by all its parts and refuted by one; a disjunction the other way round."""
     parts = [direct(known, part) for part in relation.args]  # type: ignore[arg-type]
     decisive = relation.kind == "or"

@@ -6,7 +6,7 @@ Each replaced atom comes with the step that shows it equal to its image, so a re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from symbolic_shapes.expressions.division import take_out
 from symbolic_shapes.expressions.expr import Apply, Atom, Int, Symbol, as_int
@@ -15,9 +15,7 @@ from symbolic_shapes.expressions.relations import Bool, le_zero, ne_zero
 from symbolic_shapes.expressions.substitution import substitute, top_atoms
 from symbolic_shapes.proofs import operator_rules
 from symbolic_shapes.proofs.proof import Step
-
-if TYPE_CHECKING:
-    from symbolic_shapes.prover.tables import Tables
+from symbolic_shapes.prover.known import KnownFacts
 
 Image = tuple[Int, Step | None]
 """What an atom equals, and the step that shows  atom - image == 0  (None: it is itself)."""
@@ -29,7 +27,7 @@ DEPTH = 24
 class Rewriter:
     """Images of atoms, remembered until knowledge changes."""
 
-    def __init__(self, knowledge: Tables) -> None:
+    def __init__(self, knowledge: KnownFacts) -> None:
         self._known = knowledge
         self._images: dict[Atom, Image] = {}
         self._version = -1
@@ -115,7 +113,7 @@ class Rewriter:
 
 
 # -- laws with a condition that the facts must show -----------------------------------------------------------------
-def _constant(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
+def _constant(known: KnownFacts, atom: Apply) -> tuple[Int, Step] | None:
     """lo <= atom <= hi with lo == hi."""
     lo, hi = known.range(atom)
     if lo != hi:
@@ -125,7 +123,7 @@ def _constant(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     return as_int(int(lo)), Step("both", tuple(ends))
 
 
-def _floordiv(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
+def _floordiv(known: KnownFacts, atom: Apply) -> tuple[Int, Step] | None:
     constant = _constant(known, atom)
     if constant:
         return constant
@@ -146,7 +144,7 @@ def _floordiv(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     return image, Step("exact division", (nonzero[1],), (atom,))
 
 
-def _max(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
+def _max(known: KnownFacts, atom: Apply) -> tuple[Int, Step] | None:
     args = atom.args
     for i, low in enumerate(args):
         for j, high in enumerate(args):
@@ -160,7 +158,7 @@ def _max(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     return _constant(known, atom)
 
 
-def _ite(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
+def _ite(known: KnownFacts, atom: Apply) -> tuple[Int, Step] | None:
     cond, then, other = atom.args
     truth = known.quick(cond)  # type: ignore[arg-type]
     if truth is None:
@@ -168,7 +166,7 @@ def _ite(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
     return (then if truth[0] else other), Step("ite chosen", (truth[1],), (atom,))  # type: ignore[return-value]
 
 
-def _rounding(known: Tables, atom: Apply) -> tuple[Int, Step] | None:
+def _rounding(known: KnownFacts, atom: Apply) -> tuple[Int, Step] | None:
     image, conditions = operator_rules.exact_rounding(atom)
     if image is None:
         return _constant(known, atom)

@@ -15,24 +15,13 @@ from symbolic_shapes.expressions.relations import Bool, Rel
 from symbolic_shapes.proofs.congruences import NOTHING, Residue, residue
 from symbolic_shapes.proofs.facts import Fact
 from symbolic_shapes.proofs.proof import Step
+from symbolic_shapes.prover.known import Bound as Bound
+from symbolic_shapes.prover.known import Known as Known
+from symbolic_shapes.prover.propagation import direct
 from symbolic_shapes.prover.rewriter import Rewriter
 
 NEAR = 16
 """How many forms of one atom are looked at."""
-
-
-class Bound(NamedTuple):
-    """`step` shows form <= value (an upper bound) or form >= value (a lower one)."""
-
-    value: int
-    step: Step
-
-
-class Known(NamedTuple):
-    """`step` shows form - r ≡ 0 (mod m)."""
-
-    residue: Residue
-    step: Step
 
 
 class Mark(NamedTuple):
@@ -199,8 +188,6 @@ class Tables:
 
     def quick(self, relation: Bool) -> tuple[bool, Step] | None:
         """(truth, step that shows the relation or its negation) if bounds, residues or a known truth decide it."""
-        from symbolic_shapes.prover.propagation import direct
-
         return direct(self, relation)
 
     def atom_bounds(self, atom: Atom) -> Interval:

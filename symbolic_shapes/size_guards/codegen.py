@@ -11,7 +11,7 @@ from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, c
 from symbolic_shapes.expressions.piecewise import FUNCTIONS
 from symbolic_shapes.expressions.printer import to_python
 from symbolic_shapes.expressions.relations import Rel
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from symbolic_shapes.size_guards.guard import Guard, Guards
 
 Names = Callable[[Any], str]
 DIVIDING = frozenset({"floordiv", "div", "int_truediv", "pow"})
@@ -27,7 +27,7 @@ class GuardLine:
     symbol: Symbol | None = None
 
 
-def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *,
+def guards_as_code(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
                    signed: Collection[Symbol] = ()) -> list[str]:
     """Python expressions over the inputs that are all true exactly where the guards, and the declared ranges, hold.
 
@@ -38,7 +38,7 @@ def guards_as_code(guards: GuardSet, sources: Mapping[Symbol, str] | None = None
     return [line.text for line in guard_lines(guards, sources, signed=signed)]
 
 
-def guard_lines(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *,
+def guard_lines(guards: Guards, sources: Mapping[Symbol, str] | None = None, *,
                 signed: Collection[Symbol] = ()) -> list[GuardLine]:
     """`guards_as_code` with what each line states."""
     names = sources if sources is not None else {s: str(s.source) for s in guards.symbols if s.source is not None}
@@ -58,7 +58,7 @@ def guard_lines(guards: GuardSet, sources: Mapping[Symbol, str] | None = None, *
     ]
 
 
-def _range_line(symbol: Symbol, guards: GuardSet, name: Names, signed: bool) -> GuardLine | None:
+def _range_line(symbol: Symbol, guards: Guards, name: Names, signed: bool) -> GuardLine | None:
     """What is asked of a symbol alone; None if its range is open, or just that of a size."""
     lo, hi = guards.own_range(symbol)
     text = range_text(symbol.as_int(), lo if lo > 0 or signed else -INF, hi, name)
@@ -73,7 +73,7 @@ def namespace() -> dict[str, Any]:
     return {"math": math, **FUNCTIONS}
 
 
-def equality_text(guard: Guard, guards: GuardSet, name: Names) -> str:
+def equality_text(guard: Guard, guards: Guards, name: Names) -> str:
     """`replaced == what it is`"""
     assert guard.symbol is not None
     return f"{name(guard.symbol)} == {to_python(guards.images[guard.symbol], name)}"

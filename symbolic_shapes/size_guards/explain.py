@@ -9,7 +9,7 @@ from symbolic_shapes.expressions.expr import Node
 from symbolic_shapes.expressions.printer import default_name, to_python
 from symbolic_shapes.proofs.facts import Fact
 from symbolic_shapes.size_guards.codegen import GuardLine
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from symbolic_shapes.size_guards.guard import Guard, Guards
 
 RULES_IN_WORDS = {
     "rewrite": "with the equal sizes put in",
@@ -35,7 +35,7 @@ WHY_NEEDED = {
 """(kind of the fact, kind of its origin) -> why a guard from it has to be checked; "" for any other origin."""
 
 
-def explain(guards: GuardSet, guard: Guard | str, name: Callable[[Any], str] = default_name) -> str:
+def explain(guards: Guards, guard: Guard | str, name: Callable[[Any], str] = default_name) -> str:
     """Several lines: the guard, each fact that it was made of with its origin, how, why it is needed, and which other
     facts it spares. `guard` may be given as it is printed. KeyError if there is none like it."""
     found = _find(guards, guard)
@@ -56,7 +56,7 @@ def explain(guards: GuardSet, guard: Guard | str, name: Callable[[Any], str] = d
     return "\n".join(lines)
 
 
-def explain_line(guards: GuardSet, line: GuardLine, name: Callable[[Any], str] = default_name) -> str:
+def explain_line(guards: Guards, line: GuardLine, name: Callable[[Any], str] = default_name) -> str:
     """The same for a line of code: for each guard that it states, and the declared range."""
     parts = [explain(guards, guard, name) for guard in line.guards]
     if line.symbol is not None:
@@ -69,7 +69,7 @@ def why_needed(fact: Fact) -> str:
     return WHY_NEEDED.get((fact.kind, fact.origin.kind)) or WHY_NEEDED[fact.kind, ""]
 
 
-def _find(guards: GuardSet, guard: Guard | str) -> Guard:
+def _find(guards: Guards, guard: Guard | str) -> Guard:
     if isinstance(guard, Guard):
         return guard
     for candidate in guards.guards:

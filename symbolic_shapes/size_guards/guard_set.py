@@ -9,35 +9,17 @@ from functools import cached_property
 from symbolic_shapes.environment import ShapeEnv
 from symbolic_shapes.expressions.expr import Atom, Int, Symbol, as_int, symbols_of
 from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.quotients import take_out_mods
-from symbolic_shapes.expressions.relations import TRUE, Bool, Rel, eq
+from symbolic_shapes.expressions.relations import TRUE, Bool, eq
 from symbolic_shapes.expressions.substitution import substitute
 from symbolic_shapes.proofs.bound_rules import ranges_from
 from symbolic_shapes.proofs.checker import BadCertificate
 from symbolic_shapes.proofs.congruences import NOTHING, Residue
 from symbolic_shapes.proofs.facts import Fact
 from symbolic_shapes.size_guards.derivations import Ledger, declared_ends, environment_of
-from symbolic_shapes.size_guards.reformulations import is_bound, truth_at
-
-
-@dataclass(frozen=True, eq=False)
-class Guard:
-    """One simplified guard. `kind` is "equality" (then `symbol` is the one that it replaces), "range", "divisibility"
-    or "other"."""
-
-    relation: Bool
-    kind: str
-    symbol: Symbol | None = None
-
-    @staticmethod
-    def of(relation: Bool) -> Guard:
-        """The guard of a relation, its kind found out."""
-        if is_bound(relation):
-            return Guard(relation, "range", next(iter(symbols_of(relation))))
-        return Guard(relation, "divisibility" if is_divisibility(relation) else "other")
-
-    def __str__(self) -> str:
-        return str(self.relation)
+from symbolic_shapes.size_guards.explain import explain
+from symbolic_shapes.size_guards.guard import Guard as Guard
+from symbolic_shapes.size_guards.guard import is_divisibility as is_divisibility
+from symbolic_shapes.size_guards.reformulations import truth_at
 
 
 @dataclass(frozen=True)
@@ -169,8 +151,6 @@ class GuardSet:
 
     def explain(self, guard: Guard | str) -> str:
         """Where a guard came from, what it was simplified from, why it is needed. See `explain.explain`."""
-        from symbolic_shapes.size_guards.explain import explain
-
         return explain(self, guard)
 
     # -- believing it -----------------------------------------------------------------------------------------
@@ -244,11 +224,3 @@ class GuardSet:
                     raise BadCertificate(f"z3 has a counterexample to {goal}")
                 verdicts.append(verdict)
         return None if None in verdicts else True
-
-
-def is_divisibility(relation: Bool) -> bool:
-    """Whether a relation says that an expression has a certain residue: x % d == r."""
-    if not isinstance(relation, Rel) or relation.kind != "eq":
-        return False
-    rest, mods = take_out_mods(relation.poly)
-    return len(mods) == 1 and not rest.terms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import torch
 
@@ -16,11 +16,9 @@ from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
 from symbolic_shapes.proofs.facts import Origin
 from symbolic_shapes.torch_env.answer_cache import Memo
 from symbolic_shapes.torch_node._torch import ShapeEnvSettings
+from symbolic_shapes.torch_node.interfaces import Environment
 from symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
 from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
-
-if TYPE_CHECKING:
-    from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Expressions:
@@ -38,11 +36,8 @@ class Expressions:
         self._nodes: dict[tuple[Node, bool], SymNode] = {}
         self._constants: dict[tuple[type, Any], SymNode] = {}
 
-    def _env(self) -> TorchShapeEnv:
-        from symbolic_shapes.torch_env.env import TorchShapeEnv
-
-        assert isinstance(self, TorchShapeEnv)
-        return self
+    def _env(self) -> Environment:
+        return cast(Environment, self)  # TorchShapeEnv is made of this class and others
 
     def constant(self, value: Any) -> SymNode:
         """The node of an int, float or bool."""

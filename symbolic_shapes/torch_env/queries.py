@@ -55,7 +55,7 @@ class Reading(Inputs, Unbacked):
     @property
     def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
         """What run time asserts, by the newest unbacked symbol in it."""
-        return runtime_asserts(self)
+        return runtime_asserts(self._env())
 
     @property
     def num_deferred_runtime_asserts(self) -> int:
@@ -63,15 +63,15 @@ class Reading(Inputs, Unbacked):
 
     @property
     def var_to_range(self) -> Ranges:
-        return Ranges(self)
+        return Ranges(self._env())
 
     @property
     def backed_var_to_val(self) -> BackedValues:
-        return BackedValues(self)
+        return BackedValues(self._env())
 
     @property
     def replacements(self) -> Replacements:
-        return Replacements(self)
+        return Replacements(self._env())
 
     @property
     def var_to_hint_override(self) -> dict[Any, int]:

@@ -9,7 +9,7 @@ A state has symbols of its own, which expressions are translated to and from: tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,9 +18,7 @@ from symbolic_shapes.expressions.floats import float_symbols_of
 from symbolic_shapes.expressions.relations import Bool
 from symbolic_shapes.expressions.substitution import substitute
 from symbolic_shapes.proofs.facts import Fact
-
-if TYPE_CHECKING:
-    from symbolic_shapes.torch_env.env import TorchShapeEnv
+from symbolic_shapes.torch_node.interfaces import Environment
 
 _LIMIT = 50_000
 """Results and states that are kept; all are dropped beyond it."""
@@ -60,7 +58,7 @@ def kept() -> int:
 class Past:
     """Follows one environment through the states."""
 
-    def __init__(self, env: TorchShapeEnv) -> None:
+    def __init__(self, env: Environment) -> None:
         self._env = env
         self._state: State | None = _beginnings.setdefault((env.settings, env.core.use_z3), State())
         self._to_shared: dict[Atom, Int] = {}

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from symbolic_shapes.expressions.expr import ONE, ZERO, Int, as_int
 from symbolic_shapes.expressions.relations import eq, ne
 from symbolic_shapes.torch_node._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
-
-if TYPE_CHECKING:
-    from symbolic_shapes.torch_env.env import TorchShapeEnv
-
+from symbolic_shapes.torch_node.interfaces import Environment
 
 Layout = tuple[list[Int], list[Int]]
 """(sizes, strides); the offset stays."""
 
 
 def make(
-    env: TorchShapeEnv, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]
+    env: Environment, mode: FakeTensorMode, tensor: FakeTensor, sizes: list[Int], strides: list[Int]
 ) -> FakeTensor:
     """A view of `tensor` with this layout."""
     with in_kernel_invocation_manager(mode), env.suppress_guards():
@@ -34,7 +31,7 @@ def make(
     return FakeTensor(mode, meta, tensor.fake_device)
 
 
-def reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
+def reshape(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
     """`tensor.reshape(shape)` by the operators that it consists of; None if it takes more than algebra to tell."""
     wanted = _resolved(env, tensor, shape) if is_plain(tensor) else None
     if wanted is None:
@@ -49,7 +46,7 @@ def reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> t
     return torch.ops.aten._unsafe_view.default(copy, sizes)
 
 
-def _viewable_in_example(env: TorchShapeEnv, *layout: list[Int]) -> bool:
+def _viewable_in_example(env: Environment, *layout: list[Int]) -> bool:
     """Whether the example's tensor can be viewed so, though others cannot (sizes of 1 join what has gaps)."""
     values = [[env.hint_of(part) for part in parts] for parts in layout]
     if any(value is None for parts in values for value in parts):
@@ -58,7 +55,7 @@ def _viewable_in_example(env: TorchShapeEnv, *layout: list[Int]) -> bool:
     return _strides(old, strides, wanted) is not None
 
 
-def view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
+def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout | None:
     """The layout of `tensor.view(shape)`; None if it takes more than algebra to tell.
 
     Raises RuntimeError as eager does.
@@ -71,7 +68,7 @@ def view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> Layo
     return None if strides is None else (wanted, strides)
 
 
-def permute(env: TorchShapeEnv, tensor: torch.Tensor, dims: Sequence[int]) -> Layout | None:
+def permute(env: Environment, tensor: torch.Tensor, dims: Sequence[int]) -> Layout | None:
     """`tensor.permute(dims)`."""
     order = [dim + tensor.dim() if dim < 0 else dim for dim in dims]
     if sorted(order) != list(range(tensor.dim())):
@@ -80,7 +77,7 @@ def permute(env: TorchShapeEnv, tensor: torch.Tensor, dims: Sequence[int]) -> La
     return [sizes[dim] for dim in order], [strides[dim] for dim in order]
 
 
-def transpose(env: TorchShapeEnv, tensor: torch.Tensor, dim0: int = 0, dim1: int = 1) -> Layout | None:
+def transpose(env: Environment, tensor: torch.Tensor, dim0: int = 0, dim1: int = 1) -> Layout | None:
     """`tensor.transpose(dim0, dim1)`; `tensor.t()` of a matrix."""
     rank = tensor.dim()
     if not (-rank <= dim0 < rank and -rank <= dim1 < rank):
@@ -90,7 +87,7 @@ def transpose(env: TorchShapeEnv, tensor: torch.Tensor, dim0: int = 0, dim1: int
     return permute(env, tensor, order)
 
 
-def unsqueeze(env: TorchShapeEnv, tensor: torch.Tensor, dim: int) -> Layout | None:
+def unsqueeze(env: Environment, tensor: torch.Tensor, dim: int) -> Layout | None:
     """`tensor.unsqueeze(dim)`: the new dimension's stride is the extent of the one it is put before."""
     rank = tensor.dim()
     if not -rank - 1 <= dim <= rank:
@@ -101,7 +98,7 @@ def unsqueeze(env: TorchShapeEnv, tensor: torch.Tensor, dim: int) -> Layout | No
     return [*sizes[:at], ONE, *sizes[at:]], [*strides[:at], stride, *strides[at:]]
 
 
-def expand(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any], *, implicit: bool = False) -> Layout | None:
+def expand(env: Environment, tensor: torch.Tensor, shape: Sequence[Any], *, implicit: bool = False) -> Layout | None:
     """`tensor.expand(shape)`: what is 1 gets stride 0; other sizes must be the same, plainly."""
     sizes, strides = _now(env, tensor.shape), _now(env, tensor.stride())
     new = [env.node_of(size).current() for size in shape]
@@ -140,12 +137,12 @@ def is_plain(tensor: torch.Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_quantized
 
 
-def _now(env: TorchShapeEnv, values: Sequence[Any]) -> list[Int]:
+def _now(env: Environment, values: Sequence[Any]) -> list[Int]:
     """Sizes or strides as the facts simplify them."""
     return [env.node_of(value).current() for value in values]
 
 
-def _resolved(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> list[Int] | None:
+def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> list[Int] | None:
     """The sizes asked for, with -1 filled in. Records what eager checks: as many elements, and no 0 beside a -1."""
     sizes = [env.unwrap(size) for size in shape]
     holes = [i for i, size in enumerate(sizes) if size.as_constant() == -1]

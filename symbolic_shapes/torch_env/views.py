@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 
 from symbolic_shapes.expressions.expr import Symbol, symbols_of
 from symbolic_shapes.expressions.floats import Float
 from symbolic_shapes.torch_node._torch import RuntimeAssert
-
-if TYPE_CHECKING:
-    from symbolic_shapes.torch_env.queries import Reading
+from symbolic_shapes.torch_node.interfaces import Environment
 
 
 class _View(Mapping[Any, Any]):
-    def __init__(self, env: Reading) -> None:
+    def __init__(self, env: Environment) -> None:
         self._env = env
 
     def _keys(self) -> list[Any]:
@@ -70,7 +68,7 @@ class Replacements(_View):
         return self._env.replace(key)
 
 
-def runtime_asserts(env: Reading) -> dict[Any, list[RuntimeAssert]]:
+def runtime_asserts(env: Environment) -> dict[Any, list[RuntimeAssert]]:
     """Facts of kind "check" by the newest unbacked symbol in them (None: no unbacked symbol)."""
     found: dict[Any, list[RuntimeAssert]] = {}
     for fact in env.core.facts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -25,10 +25,8 @@ from symbolic_shapes.torch_node._torch import (
     make_fx_mode,
     sym_node,
 )
+from symbolic_shapes.torch_node.interfaces import Environment
 from symbolic_shapes.torch_node.operators import BINARY, DIVISIONS, SHIFTS, UNARY, Meaning
-
-if TYPE_CHECKING:
-    from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 PYTYPES: dict[type, type] = {Int: int, Float: float}
 """Sort of ours -> Python type; every `Bool` is a bool."""
@@ -45,11 +43,11 @@ class SymNode(TorchSymNode):
         layout: a question about memory layout, as kernels ask (see `TorchShapeEnv.inside_operator`).
     """
 
-    shape_env: TorchShapeEnv
+    shape_env: Environment
     fx_node = None
     _optimized_summation = False
 
-    def __init__(self, core: Node, env: TorchShapeEnv, pytype: type, constant: Any, layout: bool) -> None:
+    def __init__(self, core: Node, env: Environment, pytype: type, constant: Any, layout: bool) -> None:
         self.core: Any = core
         self.shape_env, self.pytype = env, pytype
         self.constant, self.layout = constant, layout

@@ -1,0 +1,64 @@
+"""One simplified guard on sizes, and what its text and its explanation need of the set that it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from symbolic_shapes.expressions.expr import Atom, Int, Symbol, symbols_of
+from symbolic_shapes.expressions.intervals import Interval
+from symbolic_shapes.expressions.quotients import take_out_mods
+from symbolic_shapes.expressions.relations import Bool, Rel
+from symbolic_shapes.proofs.facts import Fact
+from symbolic_shapes.size_guards.derivations import Ledger
+from symbolic_shapes.size_guards.reformulations import is_bound
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """One simplified guard. `kind` is "equality" (then `symbol` is the one that it replaces), "range", "divisibility"
+    or "other"."""
+
+    relation: Bool
+    kind: str
+    symbol: Symbol | None = None
+
+    @staticmethod
+    def of(relation: Bool) -> Guard:
+        """The guard of a relation, its kind found out."""
+        if is_bound(relation):
+            return Guard(relation, "range", next(iter(symbols_of(relation))))
+        return Guard(relation, "divisibility" if is_divisibility(relation) else "other")
+
+    def __str__(self) -> str:
+        return str(self.relation)
+
+
+
+def is_divisibility(relation: Bool) -> bool:
+    """Whether a relation says that an expression has a certain residue: x % d == r."""
+    if not isinstance(relation, Rel) or relation.kind != "eq":
+        return False
+    rest, mods = take_out_mods(relation.poly)
+    return len(mods) == 1 and not rest.terms
+
+
+class Guards(Protocol):
+    """A simplified set: guard_set.GuardSet."""
+
+    @property
+    def guards(self) -> Sequence[Guard]: ...
+    @property
+    def symbols(self) -> Sequence[Symbol]: ...
+    @property
+    def kept_symbols(self) -> Sequence[Symbol]: ...
+    @property
+    def images(self) -> Mapping[Atom, Int]: ...
+    @property
+    def forward(self) -> Ledger: ...
+
+    def about(self, symbol: Symbol) -> Sequence[Guard]: ...
+    def own_range(self, symbol: Symbol) -> Interval: ...
+    def origins(self, guard: Guard) -> Sequence[Fact]: ...
+    def spared(self, guard: Guard) -> Sequence[Fact]: ...
