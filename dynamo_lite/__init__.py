@@ -10,9 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dynamo_lite.api import export as export
+    from dynamo_lite.api import trace as trace
     from dynamo_lite.checking import check as check
     from dynamo_lite.explanation.explain import explain as explain
-    from dynamo_lite.exporter import export as export
     from dynamo_lite.opaque import allow as allow
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
     from dynamo_lite.opaque import substitute as substitute
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.shapes.legacy_constraints import dynamic_dim as dynamic_dim
     from dynamo_lite.traces import Trace as Trace
-    from dynamo_lite.traces import trace as trace
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    "export": "dynamo_lite.exporter",
+    "export": "dynamo_lite.api",
     "check": "dynamo_lite.checking",
     "explain": "dynamo_lite.explanation.explain",
     "load": "dynamo_lite.program.exported_program",
-    **dict.fromkeys(("Trace", "trace"), "dynamo_lite.traces"),
+    "Trace": "dynamo_lite.traces",
+    "trace": "dynamo_lite.api",
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
     **dict.fromkeys(
         ("constrain_as_size", "constrain_as_value", "dynamic_dim"), "dynamo_lite.program.shapes.legacy_constraints"

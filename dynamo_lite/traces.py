@@ -2,56 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
-from dynamo_lite.exporter import Captured, Options, capture
-from dynamo_lite.logging import reports as logs
+from dynamo_lite.pipeline import Captured
 from dynamo_lite.program.mutations import changed_in_place
-from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.assumptions.collect import guards_of
 from dynamo_lite.tracing.effects.record import Effect
 from guards import Guard, GuardSet
 
 
-@catchable_as_torch
-def trace(
-    mod: Callable[..., Any],
-    args: tuple[Any, ...] = (),
-    kwargs: dict[str, Any] | None = None,
-    *,
-    dynamic_shapes: Any = None,
-    constraints: Any = None,
-    strict: bool = True,
-    preserve_module_call_signature: Sequence[str] = (),
-    prefer_deferred_runtime_asserts_over_guards: bool = False,
-    effects: str = "refuse",
-) -> Trace:
-    """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
-
-    Arguments and errors are those of `export`, whose result is `trace(...).program`.
-    """
-    options = Options(
-        dynamic_shapes,
-        constraints,
-        strict,
-        preserve_module_call_signature,
-        prefer_deferred_runtime_asserts_over_guards,
-        effects,
-    )
-    with logs.reported(mod) as reported:
-        captured = capture(mod, args, kwargs, options)
-        with logs.phase("the guards"):
-            reported.append(trace_of(mod, captured))
-    return reported[0]
-
-
 def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
-    """The trace of what `exporter.capture` has captured of `mod`. The program gets it as its attribute `trace`."""
+    """The trace of what `pipeline.capture` has captured of `mod`. The program gets it as its attribute `trace`."""
     run = captured.run
     found = Trace(
         captured.program,

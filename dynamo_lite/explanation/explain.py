@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from dynamo_lite import exporter
+from dynamo_lite import pipeline
 from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
@@ -82,12 +82,12 @@ def explain(
 
     Raises InvalidArguments if the call itself makes no sense, and what `mod` raises on these arguments.
     """
-    args, kwargs = exporter._check_call(mod, args, kwargs)
-    root = exporter._root_of(mod)
-    call = read_call(exporter._signature_of(mod), args, kwargs, dynamic_shapes, None)
+    args, kwargs = pipeline._check_call(mod, args, kwargs)
+    root = pipeline.root_of(mod)
+    call = read_call(pipeline.signature_of(mod), args, kwargs, dynamic_shapes, None)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     known: dict[str, DynamoLiteError] = {}
-    with exporter._as_before():
+    with pipeline.process_as_before():
         for _ in range(_RUNS):
             found, used, error = _search(mod, root, call, inputs, known)
             if used is None or used in known or error is None:
@@ -118,7 +118,7 @@ def _search(
         settled = run.settle()
         if settled is not None:
             call.verify(settled)
-        exporter.built(run, root, inputs, settled)
+        pipeline.built(run, root, inputs, settled)
     except InvalidArguments:
         raise
     except InternalError:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.logging import shapes, stepping
 from dynamo_lite.logging.settings import anything_on, is_on, log
 
-if TYPE_CHECKING:
-    from dynamo_lite.run import Run
-    from dynamo_lite.trace import Trace
+
+class Run(Protocol):
+    """What is logged of a run (dynamo_lite/run.py)."""
+
+    tracer: Any
+    recorder: Any
 
 
 def attach(run: Run) -> None:
@@ -26,12 +29,12 @@ def attach(run: Run) -> None:
 
 
 @contextmanager
-def reported(mod: Any) -> Iterator[list[Trace]]:
+def reported(mod: Any) -> Iterator[list[Any]]:
     """Around the trace of `mod`; put the result into the list."""
     if not anything_on():
         yield []
         return
-    found: list[Trace] = []
+    found: list[Any] = []
     try:
         with phase("the whole trace"):
             yield found
@@ -56,7 +59,7 @@ def phase(name: str) -> Iterator[None]:
         log("timing", f"{name}: {(time.perf_counter() - start) * 1000:.1f} ms")
 
 
-def _report(trace: Trace) -> None:
+def _report(trace: Any) -> None:
     if is_on("dynamic"):
         for row in trace.specializations:
             log("dynamic", f"specialised: {row}")

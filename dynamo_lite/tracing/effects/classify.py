@@ -3,7 +3,7 @@
 Only changes of objects from outside count. Each is one of:
 - a registered buffer's new value: part of the program (`buffer_updates`);
 - invisible: the same value as before, or a scratch attribute that is written before it is read: dropped, with a note;
-- pending: a later call would perhaps see it. A second trace from the state after the first decides (exporter.py).
+- pending: a later call would perhaps see it. A second trace from the state after the first decides (pipeline.py).
 """
 
 from __future__ import annotations

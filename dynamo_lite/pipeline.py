@@ -1,4 +1,4 @@
-"""The front: `export` reads from top to bottom as the picture in docs/architecture.md."""
+"""From a call to an exported program: `capture` reads from top to bottom as the picture in docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -23,65 +23,11 @@ from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.second_trace import settle_effects
-from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from symbolic_shapes.proofs.facts import Fact
-
-
-@catchable_as_torch
-def export(
-    mod: Callable[..., Any],
-    args: tuple[Any, ...] = (),
-    kwargs: dict[str, Any] | None = None,
-    *,
-    dynamic_shapes: Any = None,
-    constraints: Any = None,
-    strict: bool = True,
-    preserve_module_call_signature: Sequence[str] = (),
-    prefer_deferred_runtime_asserts_over_guards: bool = False,
-    effects: str = "refuse",
-) -> ExportedProgram:
-    """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
-
-    Args:
-        mod: an nn.Module, a function, a bound method or any other callable.
-        args, kwargs: an example call. Tensors may be real, on the meta device, or FakeTensors of the user's own mode.
-        dynamic_shapes: which sizes may vary, in the language of torch.export (docs/dynamic_shapes.md); all others are
-            constants of the program.
-        constraints: the same in the words of torch 2.1 (`dynamic_dim`).
-        strict: every Python frame of the program is interpreted. False: CPython runs it, and what strict would refuse
-            is let pass where there is a program at all, and noted ("unsound here because ...").
-        preserve_module_call_signature: paths of submodules that `torch.export.unflatten` shall give their own
-            signature back.
-        prefer_deferred_runtime_asserts_over_guards: a condition on sizes that no range expresses (`n % 4 == 0`) does
-            not contradict dynamic_shapes; each call of the program checks it.
-        effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
-            statistics read). What was dropped is in the notes and in `trace(...).effects`.
-
-    Raises:
-        GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
-        InvalidArguments: the call of `export` itself makes no sense.
-        ConstraintViolation: a size that is to vary cannot; the message says why and what to write instead.
-        Exception: what `mod` itself raises on these arguments, as in eager.
-
-    The user's objects are as before when this returns or raises.
-    """
-    from dynamo_lite.traces import trace
-
-    return trace(
-        mod,
-        args,
-        kwargs,
-        dynamic_shapes=dynamic_shapes,
-        constraints=constraints,
-        strict=strict,
-        preserve_module_call_signature=preserve_module_call_signature,
-        prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
-        effects=effects,
-    ).program
 
 
 @dataclass(frozen=True)
@@ -112,12 +58,12 @@ class Options:
 def capture(
     mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
 ) -> Captured:
-    """What `export` does, up to the program; traces.py makes a trace of it."""
+    """What `export` does, up to the program; traces.py makes a trace of it. Raises what `export` raises."""
     args, kwargs = _check_call(mod, args, kwargs)
-    root = _root_of(mod)
-    call = read_call(_signature_of(mod), args, kwargs, options.dynamic_shapes, options.constraints)
+    root = root_of(mod)
+    call = read_call(signature_of(mod), args, kwargs, options.dynamic_shapes, options.constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs, ContainerFunctions())
-    with _as_before():
+    with process_as_before():
         tracer = Tracer if options.strict else NativeTracer
         paths = options.preserve_module_call_signature
 
@@ -179,7 +125,7 @@ def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict
     return args, dict(kwargs or {})
 
 
-def _root_of(mod: Any) -> nn.Module | None:
+def root_of(mod: Any) -> nn.Module | None:
     """The module whose parameters and buffers the program has: `mod`, or the module that it is a method of."""
     if isinstance(mod, nn.Module):
         return mod
@@ -187,7 +133,7 @@ def _root_of(mod: Any) -> nn.Module | None:
     return owner if isinstance(owner, nn.Module) else None
 
 
-def _signature_of(mod: Any) -> inspect.Signature:
+def signature_of(mod: Any) -> inspect.Signature:
     target = mod.forward if isinstance(mod, nn.Module) else mod
     try:
         return inspect.signature(target)
@@ -196,7 +142,7 @@ def _signature_of(mod: Any) -> inspect.Signature:
 
 
 @contextmanager
-def _as_before() -> Iterator[None]:
+def process_as_before() -> Iterator[None]:
     """torch's global switches and generators, and its "is this an export?" flags, around a trace."""
     state = TorchState()
     compiler = torch.compiler

@@ -1,0 +1,96 @@
+"""The front: `export` and `trace`, each one call of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from dynamo_lite.logging import reports as logs
+from dynamo_lite.pipeline import Options, capture
+from dynamo_lite.torch_errors import catchable_as_torch
+from dynamo_lite.traces import Trace, trace_of
+
+
+@catchable_as_torch
+def export(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    constraints: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+    effects: str = "refuse",
+) -> ExportedProgram:
+    """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
+
+    Args:
+        mod: an nn.Module, a function, a bound method or any other callable.
+        args, kwargs: an example call. Tensors may be real, on the meta device, or FakeTensors of the user's own mode.
+        dynamic_shapes: which sizes may vary, in the language of torch.export (docs/dynamic_shapes.md); all others are
+            constants of the program.
+        constraints: the same in the words of torch 2.1 (`dynamic_dim`).
+        strict: every Python frame of the program is interpreted. False: CPython runs it, and what strict would refuse
+            is let pass where there is a program at all, and noted ("unsound here because ...").
+        preserve_module_call_signature: paths of submodules that `torch.export.unflatten` shall give their own
+            signature back.
+        prefer_deferred_runtime_asserts_over_guards: a condition on sizes that no range expresses (`n % 4 == 0`) does
+            not contradict dynamic_shapes; each call of the program checks it.
+        effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
+            statistics read). What was dropped is in the notes and in `trace(...).effects`.
+
+    Raises:
+        GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
+        InvalidArguments: the call of `export` itself makes no sense.
+        ConstraintViolation: a size that is to vary cannot; the message says why and what to write instead.
+        Exception: what `mod` itself raises on these arguments, as in eager.
+
+    The user's objects are as before when this returns or raises.
+    """
+    return trace(
+        mod,
+        args,
+        kwargs,
+        dynamic_shapes=dynamic_shapes,
+        constraints=constraints,
+        strict=strict,
+        preserve_module_call_signature=preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards,
+        effects=effects,
+    ).program
+
+
+@catchable_as_torch
+def trace(
+    mod: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    constraints: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+    effects: str = "refuse",
+) -> Trace:
+    """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
+
+    Arguments and errors are those of `export`, whose result is `trace(...).program`.
+    """
+    options = Options(
+        dynamic_shapes,
+        constraints,
+        strict,
+        preserve_module_call_signature,
+        prefer_deferred_runtime_asserts_over_guards,
+        effects,
+    )
+    with logs.reported(mod) as reported:
+        captured = capture(mod, args, kwargs, options)
+        with logs.phase("the guards"):
+            reported.append(trace_of(mod, captured))
+    return reported[0]
