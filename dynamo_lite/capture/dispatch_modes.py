@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -33,11 +33,9 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import subclasses
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
+from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels import composites, functorch, missing_data, number_arguments
 from dynamo_lite.capture.kernels.indexing import select_sizes
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.recorder import Recorder
 
 
 class OperatorMode(ProxyTorchDispatchMode):
@@ -57,7 +55,7 @@ class OperatorMode(ProxyTorchDispatchMode):
     _allow_fake_constant = False
     _error_on_data_dependent_ops = True
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: OperatorRecording) -> None:
         TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
         self._mode_key = torch._C._TorchDispatchModeKey.PROXY
         self.enter_stack: list[ProxyTorchDispatchMode | None] = []
@@ -121,7 +119,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
     `__torch_function__` with `_enter_autocast` and `_exit_autocast`; the context manager itself has run by then.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: OperatorRecording) -> None:
         TorchFunctionMode.__init__(self)
         self._recorder = recorder
 
@@ -187,7 +185,7 @@ _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.de
 """Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
 
 
-def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
     recorder.layout.asked.add("strides" if args or kwargs else "contiguity")
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
@@ -195,12 +193,12 @@ def _is_contiguous(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwarg
         return tensor.is_contiguous(*args, **kwargs)
 
 
-def _is_dense(recorder: Recorder, tensor: torch.Tensor) -> bool:
+def _is_dense(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
     recorder.layout.asked.add("strides")
     return bool(torch.ops.aten.is_non_overlapping_and_dense.default(tensor))
 
 
-def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _stride(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     recorder.layout.asked.add("strides")
     # The strides of a tensor without elements are not the products of its sizes (symbolic_shapes/torch_env/env.py).
     if recorder.env is not None and tensor._has_symbolic_sizes_strides:
@@ -208,52 +206,52 @@ def _stride(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any)
     return tensor.stride(*args, **kwargs)
 
 
-def _storage_offset(recorder: Recorder, tensor: torch.Tensor) -> Any:
+def _storage_offset(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
     recorder.layout.asked.add("offset")
     return tensor.storage_offset()
 
 
-def _is_conj(recorder: Recorder, tensor: torch.Tensor) -> bool:
+def _is_conj(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
     recorder.layout.asked.add("conj")
     return torch.is_conj(tensor)
 
 
-def _is_inference(recorder: Recorder, tensor: torch.Tensor) -> bool:
+def _is_inference(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
     recorder.layout.asked.add("inference")
     return torch.is_inference(tensor)
 
 
-def _is_neg(recorder: Recorder, tensor: torch.Tensor) -> bool:
+def _is_neg(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
     recorder.layout.asked.add("neg")
     return torch.is_neg(tensor)
 
 
-def _set_grad_enabled(recorder: Recorder, enabled: bool) -> None:
+def _set_grad_enabled(recorder: OperatorRecording, enabled: bool) -> None:
     torch._C._set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
 
 
-def _enter(recorder: Recorder, *args: Any) -> None:
+def _enter(recorder: OperatorRecording, *args: Any) -> None:
     recorder.enter_autocast(args)
 
 
-def _exit(recorder: Recorder, *_: Any) -> None:
+def _exit(recorder: OperatorRecording, *_: Any) -> None:
     recorder.exit_autocast()
 
 
-def _get_data(recorder: Recorder, tensor: torch.Tensor) -> torch.Tensor:
+def _get_data(recorder: OperatorRecording, tensor: torch.Tensor) -> torch.Tensor:
     # x.data shares x's memory as x.detach() does, but does not dispatch; only the version counter differs.
     return tensor.detach()
 
 
-def _bytes(recorder: Recorder, tensor: torch.Tensor) -> Any:
+def _bytes(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
     return tensor.numel() * tensor.element_size()  # what C++ computes, and refuses to where sizes vary
 
 
-def _set_data(recorder: Recorder, tensor: torch.Tensor, value: torch.Tensor) -> None:
+def _set_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.Tensor) -> None:
     recorder.assign_data(tensor, value)
 
 
-def _random_between(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+def _random_between(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     """Tensor.random_(from, to): fx cannot write a call of the overload `from`, a word of Python itself. The same
     numbers are drawn by randint_like (aten/src/ATen/native/TensorFactories.cpp)."""
     bounds = [*args, *(kwargs[name] for name in ("from", "to") if name in kwargs)]
@@ -262,12 +260,12 @@ def _random_between(recorder: Recorder, tensor: torch.Tensor, *args: Any, **kwar
     return tensor.copy_(torch.randint_like(tensor, *bounds))
 
 
-def _deep_copy(recorder: Recorder, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+def _deep_copy(recorder: OperatorRecording, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     return recorder.deep_copy(tensor, memo)
 
 
 def _reads_data(name: str) -> Callable[..., Any]:
-    def refuse(recorder: Recorder, *_: Any, **__: Any) -> Any:
+    def refuse(recorder: OperatorRecording, *_: Any, **__: Any) -> Any:
         raise missing_data.reads_data(f"Tensor.{name}()")
 
     return refuse

@@ -11,21 +11,18 @@ comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, _pop_mode_temporarily
+from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
 from dynamo_lite.capture.errors import CaptureError
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.graph.subgraphs import Level
-    from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.interfaces import OperatorRecording
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _GRAD_MODE = "dynamo_lite_grad_mode"
@@ -37,7 +34,9 @@ def grad_mode(module: fx.GraphModule) -> bool:
     return bool(module.meta[_GRAD_MODE])
 
 
-def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], names: Sequence[str]) -> list[Any]:
+def finish(
+    recorder: OperatorRecording, levels: Sequence[Level], outputs: Sequence[Any], names: Sequence[str]
+) -> list[Any]:
     """Ends the sub-graphs of one call: gives each its output and a free name of this level.
 
     levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
@@ -54,7 +53,7 @@ def finish(recorder: Recorder, levels: Sequence[Level], outputs: Sequence[Any], 
     return modules
 
 
-def add_module(recorder: Recorder, module: fx.GraphModule, name: str) -> fx.GraphModule:
+def add_module(recorder: OperatorRecording, module: fx.GraphModule, name: str) -> fx.GraphModule:
     """A sub-graph that torch has made itself, under a free name of this level that starts with `name`."""
     number = next(n for n in count() if f"{name}{n}" not in recorder.modules)
     module.meta[_GRAD_MODE] = False
@@ -62,15 +61,12 @@ def add_module(recorder: Recorder, module: fx.GraphModule, name: str) -> fx.Grap
     return module
 
 
-@contextmanager
-def unrecorded() -> Iterator[None]:
-    """What runs here makes stand-ins, but no nodes: examples for the arguments of a sub-graph."""
-    with torch._C.DisableTorchFunction(), _pop_mode_temporarily(torch._C.DispatchKey.PreDispatch):
-        yield
-
-
 def record(
-    recorder: Recorder, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run_on: tuple[Any, ...] | None = None
+    recorder: OperatorRecording,
+    op: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    run_on: tuple[Any, ...] | None = None,
 ) -> Any:
     """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
 
@@ -103,7 +99,7 @@ def _unpacked(leaf: Any) -> Any:
     return leaf.fn if isinstance(leaf, FunctionWithNoFreeVars) else leaf
 
 
-def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
+def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> Any:
     if isinstance(leaf, fx.GraphModule):
         name = next((name for name, module in recorder.modules.items() if module is leaf), None)
         if name is not None:
@@ -118,7 +114,7 @@ def _lower(recorder: Recorder, op: HigherOrderOperator, leaf: Any) -> Any:
     return recorder.lower(leaf)
 
 
-def _attribute(recorder: Recorder, name: str) -> fx.Node:
+def _attribute(recorder: OperatorRecording, name: str) -> fx.Node:
     recorder.mark_grad_mode()  # the attribute belongs to the region that its call is in
     node = recorder.graph.create_node("get_attr", name, (), {}, name=name)
     context = recorder.context

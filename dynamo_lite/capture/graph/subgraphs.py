@@ -10,51 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
 
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
-from dynamo_lite.capture.graph.subgraph_calls import unrecorded
 from dynamo_lite.capture.graph.tensor_map import TensorMap
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.capture.interfaces import Recording
 from symbolic_shapes.expressions.expr import Node, Symbol
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.graph.graph_inputs import Outside
 
 _FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
 """What of the recorder belongs to one level."""
 
 
-@dataclass
-class Level:
-    """One sub-graph. `captured` are the operands: what it takes from around, as (placeholder inside, value outside).
-
-    `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
-    """
-
-    graph: fx.Graph
-    grad_enabled: bool
-    may_mutate: bool
-    arguments: list[fx.Node] = field(default_factory=list)
-    captured: list[tuple[fx.Node, Any]] = field(default_factory=list)
-    modules: dict[str, fx.GraphModule] = field(default_factory=dict)
-    storages: set[int] = field(default_factory=set)
-    own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
-
-    @property
-    def placeholders(self) -> list[fx.Node]:
-        return [*self.arguments, *(node for node, _ in self.captured)]
-
-
 class SubgraphSizes(SizeNodes):
     """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
 
-    def __init__(self, recorder: Outside, levels: Levels) -> None:
+    def __init__(self, recorder: Recording, levels: Levels) -> None:
         assert recorder.env is not None
         super().__init__(recorder.env, recorder.size_node, recorder.first_size_node)
         self._levels: Levels = levels
@@ -70,7 +47,7 @@ class SubgraphSizes(SizeNodes):
 class Levels:
     """The stack of levels of one recorder; empty while it records the program itself."""
 
-    def __init__(self, recorder: Outside) -> None:
+    def __init__(self, recorder: Recording) -> None:
         self._recorder = recorder
         self._inner: list[Level] = []
         self._saved: list[dict[str, Any]] = []
@@ -193,7 +170,7 @@ def add_placeholder(graph: fx.Graph, name: str, after: fx.Node | None) -> fx.Nod
     return node
 
 
-def operands_of(recorder: Outside, levels: Sequence[Level]) -> list[Any]:
+def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
     """The operands of a call of these sub-graphs, aligned (`align`), no two of them on the same memory.
 
     torch's rules for sub-graphs want each operand to be memory of its own: a later one is cloned. Raises CaptureError

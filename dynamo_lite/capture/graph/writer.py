@@ -36,7 +36,7 @@ class GraphWriter:
     def __init__(self, fake_mode: FakeTensorMode, context: NodeContext) -> None:
         self.fake_mode = fake_mode
         env = fake_mode.shape_env
-        self.env = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
+        self.env: TorchShapeEnv | None = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
         self.context = context
         self.graph = fx.Graph()
         self.nodes = TensorMap()

@@ -12,7 +12,7 @@ Checked against torch 2.13.0 (aten/src/ATen/functorch/DynamicLayer.cpp).
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -25,9 +25,7 @@ from dynamo_lite.capture._torch import (
     temporarily_clear_interpreter_stack,
 )
 from dynamo_lite.capture.errors import CaptureError
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.capture.interfaces import OperatorRecording
 
 _FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
 _PRE_DISPATCH = torch._C.DispatchKeySet(torch._C.DispatchKey.PreDispatch)
@@ -124,7 +122,7 @@ def outermost() -> AbstractContextManager[Any]:
     return enable_python_dispatcher()
 
 
-def lower(recorder: Recorder, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+def lower(recorder: OperatorRecording, mode: TorchDispatchMode, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """Hands an operator to functorch, with the recorder still watching for what it makes of it."""
     func = _for_numbers(func, args, kwargs)
     recorder.lowering += 1

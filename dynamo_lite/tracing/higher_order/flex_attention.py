@@ -10,6 +10,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def call_flex_attention_backward(tracer: Tracer, fn: Any, args: tuple[Any, ...],
 
 def _joint(tracer: Tracer, query: Any, score: Any) -> Any:
     """The sub-graph of the gradients of `score`, itself a sub-graph."""
-    with subgraph_calls.unrecorded():
+    with unrecorded():
         fake = tracer.recorder.lift(query)
         examples = [fake.new_zeros((), requires_grad=True), *(fake.new_zeros((), dtype=torch.int) for _ in range(4))]
         _, joint = tracer.recorder.guarded(create_fw_bw_graph, score, tuple(examples), ())
@@ -86,7 +87,7 @@ def _graphs(tracer: Tracer, query: Any, score_mod: Any, mask_mod: Any, names: tu
 
 def _trace(tracer: Tracer, function: Any, query: torch.Tensor, scores: int) -> Traced:
     """The sub-graph of a function of (a score and) the numbers of batch, head, query and key, all scalars."""
-    with subgraph_calls.unrecorded():
+    with unrecorded():
         examples = [query.new_zeros((), requires_grad=query.requires_grad) for _ in range(scores)]
         examples += [query.new_zeros((), dtype=torch.int) for _ in range(4)]
 

@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _run_while(tracer: Tracer, op: Any, modules: list[Any], carried: Any, exampl
     """Records the loop. It runs on the examples: what comes out must not depend on the first step's integers."""
     recorder = tracer.recorder
     fakes = tuple(recorder.stand_in(operand) for operand in operands)
-    with subgraph_calls.unrecorded():
+    with unrecorded():
         run_on = (*modules, examples, fakes)
         return recorder.guarded(subgraph_calls.record, recorder, op, (*modules, carried, operands), {}, run_on)
 
@@ -130,7 +131,7 @@ def _slices(tracer: Tracer, name: str, xs: Sequence[Any]) -> list[Any]:
     """A stand-in for one slice of each tensor along its first dimension."""
     recorder = tracer.recorder
     fakes = [recorder.guarded(recorder.lift, x) for x in xs]
-    with subgraph_calls.unrecorded():
+    with unrecorded():
         return [_forget(torch.select_copy(fake, 0, 0)) for fake in fakes]
 
 
@@ -141,7 +142,7 @@ def _copies(tracer: Tracer, name: str, values: Sequence[Any]) -> list[Any]:
     for value in values:
         if isinstance(value, torch.Tensor):
             fake = recorder.guarded(recorder.lift, value)
-            with subgraph_calls.unrecorded():
+            with unrecorded():
                 copies.append(_forget(fake.clone()))
         elif type(value) is int or isinstance(value, torch.SymInt):
             if recorder.env is None:
