@@ -16,6 +16,7 @@ from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import DynamoLiteError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.shapes.layout_guards import layout_guards
@@ -29,7 +30,6 @@ from dynamo_lite.tracing.effects import classify as effects_of
 from dynamo_lite.tracing.effects import escaping_tensors, persisted_sizes, requires_grad
 from dynamo_lite.tracing.effects.classify import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, lost_read, rebuild, round_trip
-from dynamo_lite.tracing.effects.record import Effect, Verdict
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import addresses, deferred_str, tensor_repr

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
+from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.run import Run, traced
 from dynamo_lite.tracing.effects import classify as effects_of
 from dynamo_lite.tracing.effects import persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
-from dynamo_lite.tracing.effects.record import Verdict
 from dynamo_lite.tracing.heap.journal import Change
 
 

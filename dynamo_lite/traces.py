@@ -10,9 +10,9 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.pipeline import Captured
+from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
-from dynamo_lite.tracing.effects.record import Effect
 from guards import Guard, GuardSet
 
 

@@ -15,10 +15,10 @@ from dynamo_lite import pipeline
 from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
+from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.run import Run, traced
 from dynamo_lite.tracing.effects import classify as effects_of
-from dynamo_lite.tracing.effects.record import Effect, Verdict
 
 
 @dataclass

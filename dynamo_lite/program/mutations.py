@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from dynamo_lite.errors import UserFrame
-from dynamo_lite.tracing.effects.record import Effect, Verdict
+from dynamo_lite.program.effect_record import Effect, Verdict
 
 _KINDS = {InputKind.USER_INPUT: "input", InputKind.BUFFER: "buffer", InputKind.PARAMETER: "parameter"}
 

@@ -18,9 +18,9 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.nonstrict.opaque_state import told
 from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.replay.equal import same
 from dynamo_lite.tracing.effects import classify as effects_of
-from dynamo_lite.tracing.effects.record import Verdict
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 from dynamo_lite.tracing.heap.journal import Change, Journal
 from dynamo_lite.tracing.heap.object_paths import path_of

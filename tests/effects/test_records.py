@@ -11,7 +11,7 @@ from torch import nn
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak, InvalidArguments
-from dynamo_lite.tracing.effects.record import Effect, Verdict
+from dynamo_lite.program.effect_record import Effect, Verdict
 
 COUNT = 0
 X = torch.arange(6.0).reshape(2, 3)

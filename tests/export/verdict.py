@@ -19,7 +19,7 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.errors import DynamoLiteError, InternalError
-from dynamo_lite.tracing.effects.record import Verdict as Verdicts
+from dynamo_lite.program.effect_record import Verdict as Verdicts
 
 from .observe import Observation, difference, fresh_arguments, observe, state_of
 from .probe import Args, Case, Probe

@@ -18,9 +18,9 @@ import torch
 from torch import nn
 
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.read_before_write import was_looked_at
-from dynamo_lite.tracing.effects.record import Effect, Verdict
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_entries import is_scratch_entry
 from dynamo_lite.tracing.effects.unreachable_containers import forsaken
