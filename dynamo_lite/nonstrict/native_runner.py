@@ -19,7 +19,7 @@ from types import (
     MethodWrapperType,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -29,14 +29,12 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
+from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
 from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-
-if TYPE_CHECKING:
-    from dynamo_lite.nonstrict.tracer import NativeTracer
 
 Rule = Callable[..., Any]
 _RECORDING = frozenset({"dynamo_lite.capture.recorder", "dynamo_lite.capture.graph.subgraph_calls"})
@@ -45,11 +43,11 @@ _RECORDING = frozenset({"dynamo_lite.capture.recorder", "dynamo_lite.capture.gra
 class Machine(Interpreter):
     """Runs the program in CPython, with the methods of an interpreter that rules and `Run` use."""
 
-    def __init__(self, tracer: NativeTracer) -> None:
+    def __init__(self, tracer: NativeTrace) -> None:
         self._boundary: FrameType | None = None
         super().__init__()
         self._tracer = tracer
-        self._answered = _doored(tracer._rules)
+        self._answered = _doored(tracer.rules)
         self.enters_by_door = self._enters
         self.runs_natively = lambda fn: id(fn) not in self._answered  # no other function gets a door
 
@@ -155,12 +153,12 @@ def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
 class _Rules(TorchFunctionMode):
     """Answers torch's functions written in C by the tracer's rules: tolist(), torch.tensor() of sizes, data_ptr()."""
 
-    def __init__(self, tracer: NativeTracer) -> None:
+    def __init__(self, tracer: NativeTrace) -> None:
         super().__init__()
         self._tracer = tracer
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        rule = self._tracer._rules.get(id(func))
+        rule = self._tracer.rules.get(id(func))
         kwargs = kwargs or {}
         if rule is not None and type(func) is not FunctionType and self._is_the_programs():
             answer = rule(self._tracer, func, args, kwargs)

@@ -7,28 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.tracing.heap import snapshots
-
-if TYPE_CHECKING:
-    from dynamo_lite.nonstrict.tracer import NativeTracer
 
 _NAMES = ("from_numpy", "frombuffer", "asarray", "as_tensor")
 
 
 @contextmanager
-def shared_memory_seen(tracer: NativeTracer) -> Iterator[None]:
+def shared_memory_seen(tracer: NativeTrace) -> Iterator[None]:
     """While inside, the program cannot change a tensor on memory of an array; changes of the array are noted."""
     plain = {name: getattr(torch, name) for name in _NAMES}
     shown: dict[int, snapshots.Snapshot] = {}
 
     def wrapped(fn: Callable[..., Any]) -> Callable[..., Any]:
         def function(*args: Any, **kwargs: Any) -> Any:
-            answer = tracer._rules[id(fn)](tracer, fn, args, kwargs)  # which knows arrays that stand for tensors
+            answer = tracer.rules[id(fn)](tracer, fn, args, kwargs)  # which knows arrays that stand for tensors
             for owner in tracer.writes.shown.values():
                 snapshot = snapshots.container(owner) if id(owner) not in shown else None
                 if snapshot is not None:

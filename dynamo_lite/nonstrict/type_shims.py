@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.tracing.calls.registry import call_type
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
-
-if TYPE_CHECKING:
-    from dynamo_lite.nonstrict.tracer import NativeTracer
 
 
 class AskedTypes:
     """The names, in the globals of the modules that ask."""
 
-    def __init__(self, tracer: NativeTracer) -> None:
+    def __init__(self, tracer: NativeTrace) -> None:
         self._names: dict[str, Any] = {"type": _type_for(tracer), "isinstance": _isinstance, "hash": _hash_for(tracer)}
         self._put: list[tuple[dict[str, Any], str]] = []
 
@@ -43,7 +41,7 @@ class AskedTypes:
                 del namespace[name]
 
 
-def _type_for(tracer: NativeTracer) -> type:
+def _type_for(tracer: NativeTrace) -> type:
     """A class that stands for `type`: called with one argument, it answers as strict mode does.
 
     A metaclass of the program's has it for a base; what is asked of that one is its own business.
@@ -71,7 +69,7 @@ def _type_for(tracer: NativeTracer) -> type:
     return stand_in
 
 
-def _hash_for(tracer: NativeTracer) -> Callable[[Any], int]:
+def _hash_for(tracer: NativeTrace) -> Callable[[Any], int]:
     def function(value: Any, /) -> int:
         if getattr(type(value), "__hash__", None) in _ADDRESSES:
             tracer.unsound("hash() gives another answer for another object; that of the export is a constant")

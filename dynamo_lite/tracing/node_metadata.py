@@ -11,18 +11,18 @@ import torch
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.tracing import operator_sources
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
     from dynamo_lite.capture.fakes.static_cache import Inexact
-    from dynamo_lite.tracing.tracer import Tracer
 
 
 class TraceContext:
     """capture.NodeContext on a tracer."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self._texts: dict[tuple[int, int], str] = {}
         self._codes: list[Any] = []  # the texts are keyed by the code's id

@@ -24,6 +24,7 @@ from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
+from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.diagnostics import Abort, Refusing
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.access_log import Reads
@@ -97,7 +98,7 @@ class Tracer(Refusing):
         self.texts = TextsAtWork(self)
         self.number_for: str | None = None  # what a number is being taken for (builtin_calls.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
-        self._rules = registry.table() if known_rules is None else known_rules
+        self.rules = registry.table() if known_rules is None else known_rules
         self._dynamo_wrappers = registry.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
@@ -115,7 +116,7 @@ class Tracer(Refusing):
         while at is not None and at.tb_next is not None:
             at = at.tb_next
         code = at.tb_frame.f_code if at is not None else None
-        if code is not None and code.co_filename in _OWN_FILES and code is not registry.run_native.__code__:
+        if code is not None and code.co_filename in _OWN_FILES and code is not run_native.__code__:
             raise Abort(self.internal(error))
 
     # ---- refusals of their own kind
@@ -165,7 +166,7 @@ class Tracer(Refusing):
             return answer
         if self.graph_nodes and key not in registry.skipped_always():
             autograd_nodes.check_call(self, fn, args)
-        rule = self._rules.get(key)
+        rule = self.rules.get(key)
         if rule is None and type(fn) is lru_cache.LruCacheWrapper and id(fn) not in self.made_caches:
             return registry.call_lru_cache(self, fn, args, kwargs)
         if rule is not None:
@@ -288,7 +289,7 @@ class Tracer(Refusing):
             return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
         while package == "torch" and caller is not None:
             name = str(caller.f_globals.get("__name__", ""))
-            if name.startswith("dynamo_lite.interpreter") or caller.f_code is registry.run_native.__code__:
+            if name.startswith("dynamo_lite.interpreter") or caller.f_code is run_native.__code__:
                 return True
             if is_below(name):
                 return False

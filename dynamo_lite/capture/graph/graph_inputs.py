@@ -25,8 +25,8 @@ from dynamo_lite.capture.graph.lifting import (
 )
 from dynamo_lite.capture.graph.names import lifted_names
 from dynamo_lite.capture.graph.shared_views import SharedViews
-from dynamo_lite.capture.graph.subgraph_calls import unrecorded
 from dynamo_lite.capture.graph.subgraphs import Levels
+from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor

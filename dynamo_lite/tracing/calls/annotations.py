@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 from dynamo_lite.opaque import SAID, Said, Treatment
 from dynamo_lite.tracing.calls import substitutes
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _TORCHS_MARK = "_dynamo_marked_constant"
 """What torch.compiler.assume_constant_result sets on a function (torch 2.13, torch/_dynamo/decorators.py)."""
@@ -31,7 +29,7 @@ def is_marked_constant(fn: FunctionType) -> bool:
     return getattr(fn, _TORCHS_MARK, False) is True
 
 
-def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_constant(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
@@ -42,7 +40,7 @@ def call_constant(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
         return fn(*args, **kwargs)
 
 
-def _real(tracer: Tracer, tensor: torch.Tensor) -> torch.Tensor:
+def _real(tracer: Trace, tensor: torch.Tensor) -> torch.Tensor:
     """A copy of the example's tensor for the stand-in of an input, if the program has changed no tensor so far."""
     number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
     if number is None or tracer.recorder.has_changed_something():
@@ -52,7 +50,7 @@ def _real(tracer: Tracer, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _allowed(said: Said) -> Any:
-    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         doors = tracer.vm.doors
         if type(fn) is not FunctionType:
             return doors.call(fn, args, kwargs)
@@ -70,7 +68,7 @@ def _constant(said: Said) -> Any:
 
 
 def _substituted(said: Said) -> Any:
-    def rule(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(said.fn, "__qualname__", None) or type(said.fn).__qualname__
         tracer.note(f"{getattr(said.instead, '__qualname__', 'a substitute')}() was traced in the place of {name}()")
         return tracer.vm.call(said.instead, args, kwargs)

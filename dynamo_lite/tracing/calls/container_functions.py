@@ -48,7 +48,7 @@ class ContainerFunctions:
         outer = self._during
         if outer is None:
             return Tracer(None, Recorder(None, ()))
-        tracer = Tracer(outer.root, outer.recorder, outer.inputs, outer._rules)
+        tracer = Tracer(outer.root, outer.recorder, outer.inputs, outer.rules)
         tracer.heap = outer.heap
         return tracer
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 
 def _constant(name: str) -> Callable[..., Any]:
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         value = fn(*args, **kwargs)
         tracer.note(f"torch.distributed.{name}() is {value} in the program: it is that of this rank, for as many ranks")
         return value
@@ -22,7 +21,7 @@ def _constant(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     tracer.refuse("tensor-subclass", name="DTensor")
 
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
 _MISSING = object()
-Action = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
+Action = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
 
 
-def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def before_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Journal what the call changes, or refuse it. NOT_HANDLED to go on, else what stands for the call's result."""
     verdict = verdict_of(fn)
     if verdict is PYTHON:
@@ -40,7 +38,7 @@ def before_call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return NOT_HANDLED
 
 
-def journal(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def journal(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Journal what a call changes that a rule has let pass (it has judged the rest). Raises what ends the trace."""
     verdict = verdict_of(fn)
     if verdict.kind in (Kind.MUTATES, Kind.OPAQUE, Kind.LOCK):
@@ -72,7 +70,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where
     return found
 
 
-def _mutates(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _mutates(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
         if is_tensor(owner):
             continue
@@ -87,14 +85,14 @@ def _mutates(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return NOT_HANDLED
 
 
-def _arrays(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _arrays(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     """Outputs may be passed by position; a ufunc says where they begin, and a method does not write into its own."""
     first = getattr(fn, "nin", 1 if type(fn) is MethodDescriptorType else 0)
     shared_buffers.touch_arrays(tracer, (*args[first:], *kwargs.values()))
     return NOT_HANDLED
 
 
-def _opaque(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _opaque(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
         if tracer.writes.is_old(owner):
             name = getattr(fn, "__name__", None) or name_of(fn)
@@ -102,7 +100,7 @@ def _opaque(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return NOT_HANDLED
 
 
-def _unrecordable(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _unrecordable(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     if tracer.in_library():
         return NOT_HANDLED
     name = str(name_of(fn)).replace(":", ".")
@@ -110,19 +108,19 @@ def _unrecordable(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _refusal(id: str) -> Action:
-    def refuse(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    def refuse(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
         name = str(name_of(fn)).replace(":", ".").removeprefix("builtins.")
         tracer.refuse(id, function=name)
 
     return refuse
 
 
-def _effect(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _effect(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     tracer.note(f"{str(name_of(fn)).replace(':', '.')} was skipped")
     return None
 
 
-def _lock(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _lock(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
     tracer.writes.locks.before_call(fn.__name__, args, kwargs)
     return NOT_HANDLED
 
@@ -141,7 +139,7 @@ _ACTIONS: dict[Kind, Action] = {
 }
 
 
-def made(tracer: Tracer, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
+def made(tracer: Trace, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
     if issubclass(type(fn), type):
         return True

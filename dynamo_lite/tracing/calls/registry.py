@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -29,9 +29,11 @@ from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
+from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.higher_order import table as higher_order
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
@@ -49,10 +51,7 @@ from dynamo_lite.tracing.tensors import (
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
-Rule = Callable[["Tracer", Any, tuple, dict], Any]
+Rule = Callable[["Trace", Any, tuple, dict], Any]
 
 
 def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
@@ -80,13 +79,8 @@ def _unbound(fn: Any) -> Any:
     return fn
 
 
-def run_native(fn: Any, args: tuple, kwargs: dict) -> Any:
-    """Call `fn` as CPython does; what it raises is the program's (Tracer._stop_if_ours knows this function)."""
-    return fn(*args, **kwargs)
-
-
 def _skip(name: str) -> Rule:
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.note(f"{name} was skipped")
         return None
 
@@ -99,7 +93,7 @@ def skipped_always() -> set[int]:
 
 
 def _unrecordable(name: str) -> Rule:
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library():
             return NOT_HANDLED
         return tracer.unrecordable(name)
@@ -111,7 +105,7 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
     """Refuse the call; one that a library makes for its own ends only if `libraries`."""
 
     def for_name(name: str) -> Rule:
-        def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+        def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
                 return NOT_HANDLED
             tracer.refuse(id, function=name, name=name, what=f"{name}()")
@@ -126,7 +120,7 @@ def _of_generator(name: str) -> Rule:
 
     of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         is_own = bool(args) and not tracer.writes.is_old(args[0])
         return run_native(fn, args, kwargs) if is_own else of_others(tracer, fn, args, kwargs)
 
@@ -140,7 +134,7 @@ def _true(name: str) -> Rule:
     """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if not tracer.sees_python and marked_constructors.is_asking():
             return False
         if tracer.in_library():
@@ -151,7 +145,7 @@ def _true(name: str) -> Rule:
     return rule
 
 
-def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_type(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
@@ -161,14 +155,14 @@ def call_type(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
 
 
-def call_id(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_id(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """id(x) in the program's own code; libraries use it as a key, which is harmless."""
     if tracer.in_library():
         return NOT_HANDLED
     tracer.refuse("unrecordable-id", function="id")
 
 
-def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_hash(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """hash(x), when the hash is the address."""
     if len(args) == 1 and not tracer.in_library():
         hasher = getattr(type(args[0]), "__hash__", None)
@@ -177,14 +171,14 @@ def call_hash(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED
 
 
-def call_text_reader(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_text_reader(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
         return NOT_HANDLED
     return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
 
 
-def call_module(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """nn.Module.__call__: keeps the module stack; without hooks a call is `forward` (saves some 60 instructions)."""
     module, vm = args[0], tracer.vm
 
@@ -212,7 +206,7 @@ def _has_hooks(module: nn.Module) -> bool:
     )
 
 
-def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     if not args:
         return NOT_HANDLED
@@ -231,19 +225,19 @@ def call_checkpoint(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
         return tracer.vm.call(args[0], args[1:], {})
 
 
-def call_lru_cache(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_lru_cache(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A function cached by functools.lru_cache: see lru_cache.py."""
     return tracer.lru_caches.call(fn, args, kwargs, tracer.vm.call)
 
 
-def call_cache_statistics(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_cache_statistics(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
     if id(args[0]) in tracer.made_caches:
         return NOT_HANDLED
     tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
 
 
-def call_import(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_import(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """An import runs natively and outside of the trace: what a module makes at import outlives it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
@@ -261,7 +255,7 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
     return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
 
 
-def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_context_var(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """ContextVar.set: undone at the end of the trace, which must find the variable as it was."""
     variable = args[0]
     if tracer.writes.is_old(variable):
@@ -278,7 +272,7 @@ def call_context_var(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return token
 
 
-def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
     tensor = args[0]
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
@@ -289,7 +283,7 @@ def call_requires_grad(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> An
     return NOT_HANDLED
 
 
-def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_is_view(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._is_view: autograd does not know that a result from memory is one (capture/fakes/static_cache.py)."""
     if not is_tensor(args[0]) or tracer.in_library():
         return NOT_HANDLED
@@ -299,13 +293,13 @@ def call_is_view(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
 
 
-def call_as_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_as_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.as_subclass: a stand-in is of a subclass already."""
     cls = args[1] if len(args) > 1 else kwargs.get("cls")
     tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
 
 
-def call_new_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_new_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
     if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
         tracer.refuse("tensor-subclass", name=args[0].__qualname__)
@@ -314,7 +308,7 @@ def call_new_subclass(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any
     return native_calls.before_call(tracer, fn, args, kwargs)
 
 
-def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_make_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes
     (capture/fakes/wrapper_subclasses.py)."""
     made = run_native(fn, args, kwargs)
@@ -324,14 +318,14 @@ def call_make_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any
     return made
 
 
-def call_copy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_copy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
     return args[0].detach().requires_grad_(args[0].requires_grad)
 
 
-def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
     found = run_native(fn, args, kwargs)
     if tracer.in_library():
@@ -343,13 +337,13 @@ def call_subclasses(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return found
 
 
-def call_collect(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_collect(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """gc.collect(): how many objects it finds depends on the rest of the process."""
     found = run_native(fn, args, kwargs)
     return found if tracer.in_library() else tracer.unrecordable("gc.collect")
 
 
-def call_automatic_container(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_automatic_container(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """The program's pytree functions meet a class that only an export has registered, as a container."""
     tracer.refuse("registered-container", name=type(args[0]).__qualname__)
 
@@ -360,7 +354,7 @@ def dynamo_wrapper_globals() -> Any:
     return None if module is None else module.__dict__
 
 
-def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A function that torch.compile wrapped: the program is the function's own. torch.compiler.disable: refused."""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
@@ -374,7 +368,7 @@ def call_dynamo_wrapper(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> A
     return tracer.vm.call(original, args, kwargs)
 
 
-def call_compiled(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_compiled(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A module that torch.compile wrapped: the module itself is what is exported."""
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
 
@@ -455,9 +449,3 @@ def table() -> dict[int, Rule]:
         rows |= part.table()
     rows |= constructors.table(rows)
     return rows | numpy_rules.table(rows)
-
-
-def in_library(module_name: str) -> bool:
-    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
-    package = module_name.partition(".")[0]
-    return package in ("torch", "numpy") or package in sys.stdlib_module_names or is_trusted_module(module_name)

@@ -6,13 +6,12 @@ attributes of its module, which live in C++ where no journal sees them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 
-def check(tracer: Tracer, method: Any) -> None:
+def check(tracer: Trace, method: Any) -> None:
     """Refuse a method compiled from Python (torch.jit.script), and one that sets attributes (a module loaded)."""
     if hasattr(method, "__wrapped__") or "prim::SetAttr" in str(method.inlined_graph):
         tracer.refuse("script-module", function=f"{method.name}() of a ScriptModule")

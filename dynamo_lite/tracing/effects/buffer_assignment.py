@@ -8,18 +8,16 @@ new one (a later in-place change would be seen through both names, or through on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
 from dynamo_lite.tracing.heap.journal import Change
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 
-def check_assigned(tracer: Tracer, assigned: dict[str, Change]) -> None:
+def check_assigned(tracer: Trace, assigned: dict[str, Change]) -> None:
     """Refuse an assignment (by buffer name) that a copy does not carry. Raises a GraphBreak at the assignment's line.
 
     The new value may share memory with an input: only the caller's own later writes would tell, which a note says.
@@ -54,7 +52,7 @@ def _registered(root: Any) -> Iterator[tuple[str, torch.Tensor]]:
                         yield f"{path}.{name}" if path else name, tensor
 
 
-def _memory(tracer: Tracer, tensors: dict[str, torch.Tensor]) -> dict[str, int]:
+def _memory(tracer: Trace, tensors: dict[str, torch.Tensor]) -> dict[str, int]:
     return {name: _storage(tracer.recorder.lift(tensor)) for name, tensor in tensors.items()}
 
 

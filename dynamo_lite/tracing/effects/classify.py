@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -29,13 +29,11 @@ from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.heap.writes import is_invisible
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 PROCESS_WIDE = frozenset(
     {"stdout", "stderr", "stdin", "excepthook", "unraisablehook", "displayhook", "breakpointhook", "argv", "path"}
@@ -56,7 +54,7 @@ class Effects:
     made: set[int] = field(default_factory=set)  # ids of the touched objects that the run has surely made
 
 
-def classify(tracer: Tracer) -> Effects:
+def classify(tracer: Trace) -> Effects:
     """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
     effects = Effects()
     journal = tracer.journal
@@ -92,7 +90,7 @@ def classify(tracer: Tracer) -> Effects:
     return effects
 
 
-def _outside(tracer: Tracer) -> set[int]:
+def _outside(tracer: Trace) -> set[int]:
     """The ids of the touched objects that were there before the run."""
     journal = tracer.journal
     if not tracer.sees_python:
@@ -104,7 +102,7 @@ def _outside(tracer: Tracer) -> set[int]:
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
 
 
-def _made(tracer: Tracer, outside: set[int]) -> set[int]:
+def _made(tracer: Trace, outside: set[int]) -> set[int]:
     """The ids of the touched objects that the run has made, as far as the collector knows.
 
     They keep what they hold: a result may have one as a constant (an enum's member, an object without tensors, a key).
@@ -132,7 +130,7 @@ def _place(change: Change) -> str | None:
     return f"{owner['__name__']}:{change.key}" if _is_globals(owner) else None
 
 
-def _place_owned_dicts(tracer: Tracer) -> set[int]:
+def _place_owned_dicts(tracer: Trace) -> set[int]:
     """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
     tracer.heap.mark()
     older = set()
@@ -172,7 +170,7 @@ def _is_state_kept(change: Change, registry: str) -> bool:
     return (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device)
 
 
-def _assigned_buffer(tracer: Tracer, change: Change, registry: str, path: str) -> str:
+def _assigned_buffer(tracer: Trace, change: Change, registry: str, path: str) -> str:
     """The name of the buffer that a change of a registry assigns; refuses a parameter's."""
     name = f"{path}.{change.key}" if path else str(change.key)
     if registry == "_parameters":
@@ -191,7 +189,7 @@ def _same_value(old: Any, new: Any) -> bool:
     return False
 
 
-def _is_scratch(tracer: Tracer, change: Change) -> bool:
+def _is_scratch(tracer: Trace, change: Change) -> bool:
     """Written before it was read, in a place that existed before: what it held cannot matter.
 
     A name that did not exist is not scratch yet: the program may have asked whether it is there. The second trace,
@@ -222,7 +220,7 @@ def _is_globals(owner: Any) -> bool:
     return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
 
 
-def error(tracer: Tracer, change: Change, reason: str | None = None) -> GraphBreak:
+def error(tracer: Trace, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
@@ -273,7 +271,7 @@ def describe_target(place: Place, change: Change) -> str:
 
 
 def records(
-    run_tracer: Tracer, effects: Effects, pending: Verdict, rests_on: Callable[[Change], tuple[str, ...]] | None = None
+    run_tracer: Trace, effects: Effects, pending: Verdict, rests_on: Callable[[Change], tuple[str, ...]] | None = None
 ) -> list[Effect]:
     """The effects of a run, for people. `pending` says what became of those that were pending, `rests_on` what must not
     change after them.
@@ -298,7 +296,7 @@ def records(
     return [*found, *effects.others]
 
 
-def _record(tracer: Tracer, change: Change, kind: str, target: str, verdict: Verdict) -> Effect:
+def _record(tracer: Trace, change: Change, kind: str, target: str, verdict: Verdict) -> Effect:
     return Effect(kind, target, describe(change.old), describe(change.new), verdict, frames_at(change.mark))
 
 

@@ -8,21 +8,18 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
-def first_holder(tracer: Tracer, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
+def first_holder(tracer: Trace, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
     """The first of (path, constant) from which a tensor or a size of this run can be reached, or that is an iterator
     of the run, which the first caller would use up.
 
@@ -35,7 +32,7 @@ def first_holder(tracer: Tracer, constants: Iterable[tuple[str, Any]]) -> tuple[
     return next(((path, constant) for path, constant in asked if _holds(tracer, constant)), None)
 
 
-def _holds(tracer: Tracer, constant: Any) -> bool:
+def _holds(tracer: Trace, constant: Any) -> bool:
     heap = tracer.heap
     if hasattr(type(constant), "__next__") and heap.is_young(constant):
         return True

@@ -10,20 +10,18 @@ places only, it is right whatever sizes the calls before had. Where that fails, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 from symbolic_shapes.expressions.evaluation import evaluate
 from symbolic_shapes.expressions.expr import Symbol, symbols_of
 from symbolic_shapes.expressions.relations import Bool, not_
 from symbolic_shapes.torch_env.env import TorchShapeEnv
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _MOST_CASES = 6
 _PREFIX = "s_kept"
@@ -60,7 +58,7 @@ class FreeSizes:
     To be made once the trace is over; `place` then puts symbols of the next trace there, as often as it is begun.
     """
 
-    def __init__(self, tracer: Tracer, changes: Sequence[Change]) -> None:
+    def __init__(self, tracer: Trace, changes: Sequence[Change]) -> None:
         self._env = tracer.recorder.env
         self.sizes: list[torch.SymInt] = []  # each place's, in order
         self.fits = True

@@ -13,6 +13,7 @@ import torch
 
 from dynamo_lite.tracing.effects.free_sizes import symbolic
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from symbolic_shapes import Origin
 from symbolic_shapes.expressions.expr import Atom, Int, symbols_of
@@ -23,7 +24,6 @@ from symbolic_shapes.torch_env.inputs import TensorPolicy
 
 if TYPE_CHECKING:
     from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs
-    from dynamo_lite.tracing.tracer import Tracer
 
 _NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
@@ -36,7 +36,7 @@ class Kept(Exception):
         self.facts = tuple(facts)
 
 
-def fix(tracer: Tracer, changes: Sequence[Change]) -> list[Change]:
+def fix(tracer: Trace, changes: Sequence[Change]) -> list[Change]:
     """The changes, with the example's numbers, on the heap as well, for the sizes that they leave there.
 
     Those that leave what was there before are no changes.
@@ -49,7 +49,7 @@ def sizes_in(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
     return [(change, size) for change in changes for value in symbolic([change]) for size in _sizes(value)]
 
 
-def facts_of(tracer: Tracer, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
+def facts_of(tracer: Trace, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
     """What is known of sizes once these are the example's. None if there are none, or some have no example."""
     env = tracer.recorder.env
     if env is None or not found or any(size.node.hint is None for _, size in found):
@@ -87,7 +87,7 @@ def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
         env.core.assume(substitute(fact.relation, mapping), fact.origin, fact.kind)
 
 
-def _fixed(tracer: Tracer, change: Change) -> Change | None:
+def _fixed(tracer: Trace, change: Change) -> Change | None:
     place, kind = _place(change), _NUMBERS.get(type(change.new))
     env = tracer.recorder.env
     if place is None or kind is None or env is None or change.new.node.hint is None:

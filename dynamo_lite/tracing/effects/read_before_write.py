@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 
-def was_looked_at(tracer: Tracer, owner: Any, namespace: Any, key: Any) -> bool:
+def was_looked_at(tracer: Trace, owner: Any, namespace: Any, key: Any) -> bool:
     """Whether what `key` names was read, or shown as a whole, before the program first wrote it.
 
     owner: the object, or a module's globals; namespace: the dict with its attributes (the globals themselves), if any.

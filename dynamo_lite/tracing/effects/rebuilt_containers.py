@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None))
 
 
-def is_made_alike(change: Change, tracer: Tracer) -> bool:
+def is_made_alike(change: Change, tracer: Trace) -> bool:
     """Whether a change puts a container in the place of another of the same type that holds the same objects.
 
     Such a change is none only from the second call on: before, others may hold the first container too. The program may

@@ -9,18 +9,15 @@ from __future__ import annotations
 import gc
 from collections import OrderedDict
 from types import CellType, FrameType
-from typing import TYPE_CHECKING
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.effects.read_before_write import was_looked_at
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
-
-def is_scratch_entry(tracer: Tracer, change: Change) -> bool:
+def is_scratch_entry(tracer: Trace, change: Change) -> bool:
     """Whether an instruction of the program wrote the entry, which was there, before anything could tell its value.
 
     The run is over: the boundary between old and young objects ends here (the heap is asked who holds the dict).
@@ -33,7 +30,7 @@ def is_scratch_entry(tracer: Tracer, change: Change) -> bool:
     return not was_looked_at(tracer, owner, None, key) and _is_read_by_name(tracer, owner)
 
 
-def _is_read_by_name(tracer: Tracer, found: dict[object, object]) -> bool:
+def _is_read_by_name(tracer: Trace, found: dict[object, object]) -> bool:
     """Whether who reads the dict must name it: it is no namespace of an object, and nothing else reads it for the
     program (a function its keyword defaults, a partial its arguments, a view or a mapping proxy what is below it)."""
     if tracer.owned_dicts.owner_of(found) is not None:

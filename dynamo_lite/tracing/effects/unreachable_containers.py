@@ -6,18 +6,16 @@ torch.nn.utils.parametrize.cached() fills its dict and then puts an empty one in
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.object_paths import path_of
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _KINDS = (dict, list, set)
 
 
-def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
+def forsaken(tracer: Trace, changes: list[Change]) -> set[int]:
     """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
     owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
     # Most are held by the program itself, which is seen without a walk over the whole heap.
@@ -35,13 +33,13 @@ def forsaken(tracer: Tracer, changes: list[Change]) -> set[int]:
     return set(owners) - held - owned
 
 
-def _is_of_the_run(tracer: Tracer, holder: Any) -> bool:
+def _is_of_the_run(tracer: Trace, holder: Any) -> bool:
     if type(holder) is Change:
         return True
     return tracer.heap.is_young(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
 
 
-def _is_dict_of_old(tracer: Tracer, namespace: dict[str, Any]) -> bool:
+def _is_dict_of_old(tracer: Trace, namespace: dict[str, Any]) -> bool:
     """Whether this is the `__dict__` of an object from before the run, made when somebody asked for it first."""
     found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
     return any(tracer.heap.is_young(owner) is not True for owner in found)

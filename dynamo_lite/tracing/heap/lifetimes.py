@@ -8,19 +8,17 @@ run, or the first object of the run with a `__del__`, it holds those of the run 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.calls import registry
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.policy.native_modules import in_library
 
 
 class Lifetimes:
     """Which objects the run has made, asked again and again while it goes on."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self._young: set[int] = set()  # ids, which only another object of the run can have later
         self._seen: dict[type, bool] = {}
@@ -62,24 +60,24 @@ class Lifetimes:
             return
         left = error.__traceback__.tb_next
         while left is not None:  # a library's functions hold what they were given
-            if not registry.in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
+            if not in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
                 self._tracer.refuse("object-lifetime", what="an exception that left a function: its traceback")
             left = left.tb_next
 
 
-def call_weak_reference(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
     if args and tracer.sees_python and tracer.lifetimes.is_young(args[0]):
         tracer.lifetimes.see(by_program=not _is_for_a_library(tracer))
     return NOT_HANDLED
 
 
-def _is_for_a_library(tracer: Tracer) -> bool:
+def _is_for_a_library(tracer: Trace) -> bool:
     """Whether no code of the program's asks for the reference, itself or by a collection of the weakref module."""
     frame = tracer.vm.frame
     while frame is not None and frame.globals.get("__name__") in ("weakref", "_weakrefset"):
         frame = frame.back
-    return frame is not None and registry.in_library(str(frame.globals.get("__name__", "")))
+    return frame is not None and in_library(str(frame.globals.get("__name__", "")))
 
 
 def callables() -> tuple[Any, ...]:

@@ -9,18 +9,23 @@ import array
 import ctypes
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn, Protocol
 
 from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
 
 PARTS = frozenset({"flat", "flags"})
 """Attributes of a numpy array that give a new object each time, through which the array can be changed."""
 _DATA = frozenset({"flat", "real", "imag"})
 """Attributes of a numpy array whose assignment writes into its memory."""
+
+
+class WatchesWrites(Protocol):
+    """The part of a tracer that a write into shared memory concerns."""
+
+    reads: Any
+    writes: Any
+
+    def refuse(self, id: str, **names: Any) -> NoReturn: ...
 
 
 def writes_data(owner: Any, key: Any) -> bool:
@@ -45,7 +50,7 @@ def root(value: Any) -> Any:
     return [*owners(value)][-1]
 
 
-def touch(tracer: Tracer, value: Any) -> None:
+def touch(tracer: WatchesWrites, value: Any) -> None:
     """The memory that `value` shows is about to change. Refuses what no snapshot can be taken of."""
     tracer.reads.memory_of(value)
     for owner in owners(value):
@@ -155,7 +160,7 @@ def restore_array(owner: array.array[Any], contents: bytes) -> None:
     owner.frombytes(contents)
 
 
-def touch_arrays(tracer: Tracer, args: Iterable[Any]) -> None:
+def touch_arrays(tracer: WatchesWrites, args: Iterable[Any]) -> None:
     """A function of numpy is given `args`, and may write into the arrays among them."""
     for arg in args:
         for part in arg if type(arg) in (tuple, list) else (arg,):

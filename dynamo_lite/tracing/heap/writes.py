@@ -7,7 +7,7 @@ the journal takes snapshots of all. Only where there can be no snapshot the ques
 from __future__ import annotations
 
 from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
@@ -15,10 +15,8 @@ from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.locks import Locks
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _PART = {"attr": "attributes", "cell": "cell"}
 _HAVE_GC = 1 << 14
@@ -30,7 +28,7 @@ IN_PLACE = "inplace"
 class Writes:
     """The writes of one run, and what it takes to judge them."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
         tracer.journal.on_rollback(self._undo)

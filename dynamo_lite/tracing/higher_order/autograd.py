@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
@@ -10,11 +10,9 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 
 class SavedHooks(NamedTuple):
@@ -25,7 +23,7 @@ class SavedHooks(NamedTuple):
     mark: Mark
 
 
-def call_grad(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_grad(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.grad: the engine runs on the stand-ins, and what it computes is recorded like any operator.
 
     That needs their real autograd graph, which results from memory do not have: the trace is made again without them.
@@ -39,7 +37,7 @@ def call_grad(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return tracer.vm.interpret_function(fn, args, kwargs)
 
 
-def call_hook(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_hook(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tensor.register_hook and friends: code that runs in the backward, which a program does not hold."""
     tensor = args[0]
     if isinstance(tensor, torch.Tensor) and not tensor.requires_grad:
@@ -47,7 +45,7 @@ def call_hook(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     tracer.refuse("gradient-hook", function=f"Tensor.{fn.__name__}")
 
 
-def call_push_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_push_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.graph.saved_tensors_hooks: code that runs when autograd saves a tensor, and in the backward.
 
     Stand-ins are not always saved (capture/fakes/static_cache.py), so the hooks stay away from them; at the end of
@@ -66,11 +64,11 @@ def call_push_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs
     return None
 
 
-def _last_node(tracer: Tracer) -> fx.Node | None:
+def _last_node(tracer: Trace) -> fx.Node | None:
     return next(iter(reversed(tracer.recorder.graph.nodes)), None)
 
 
-def call_pop_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_pop_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The end of the region of the hooks that were pushed last."""
     number = tracer.open_saved_hooks.pop() if tracer.open_saved_hooks else None
     if number is not None:
@@ -78,7 +76,7 @@ def call_pop_saved_hooks(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs:
     return None
 
 
-def call_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
 
     Autograd runs the forward without gradients; in the program it is operators like any other, which autograd

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -10,14 +10,12 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.tracing.higher_order.subgraph import SYMBOLIC, Traced, no_effects, trace
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _NAME = "torch.cond"
 
 
-def call_cond(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_cond(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """CondOp.__call__(op, pred, true_fn, false_fn, operands), which torch.cond comes down to during a trace.
 
     A predicate that is a constant takes its branch, as in eager.
@@ -49,7 +47,7 @@ def _check_predicate(pred: Any) -> None:
         raise RuntimeError(f"Expected pred to be bool or tensor, but got {type(pred).__qualname__}.")
 
 
-def _branch(tracer: Tracer, function: Any, operands: Any, may_mutate: bool) -> Traced:
+def _branch(tracer: Trace, function: Any, operands: Any, may_mutate: bool) -> Traced:
     def arguments() -> Any:
         recorder = tracer.recorder
         for leaf in pytree.tree_leaves(operands):
@@ -60,7 +58,7 @@ def _branch(tracer: Tracer, function: Any, operands: Any, may_mutate: bool) -> T
     return trace(tracer, _NAME, function, arguments, may_mutate=may_mutate)
 
 
-def _transformed(tracer: Tracer, op: Any, pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> Any:
+def _transformed(tracer: Trace, op: Any, pred: Any, true_fn: Any, false_fn: Any, operands: Any) -> Any:
     """torch.cond inside of functorch transforms.
 
     A predicate per element chooses between the results of both branches, as torch's rule has it (cond_batch_rule).
@@ -91,7 +89,7 @@ class _Results(NamedTuple):
     spec: pytree.TreeSpec
 
 
-def _merge_constants(tracer: Tracer, true: Traced | _Results, false: Traced | _Results) -> dict[int, Any]:
+def _merge_constants(tracer: Trace, true: Traced | _Results, false: Traced | _Results) -> dict[int, Any]:
     """The results that are the same constant in both branches, by position. Refuses results that do not match."""
     if true.spec != false.spec:
         _mismatch(tracer, "structure", _structure(true.spec), _structure(false.spec))
@@ -123,11 +121,11 @@ def _kind(value: Any) -> str:
     return "a tensor" if isinstance(value, torch.Tensor) else f"a {type(value).__qualname__}"
 
 
-def _mismatch(tracer: Tracer, what: str, left: Any, right: Any) -> None:
+def _mismatch(tracer: Trace, what: str, left: Any, right: Any) -> None:
     tracer.refuse("cond-mismatch", what=what, left=left, right=right)
 
 
-def _call(tracer: Tracer, op: Any, pred: Any, branches: list[Traced], constants: dict[int, Any]) -> Any:
+def _call(tracer: Trace, op: Any, pred: Any, branches: list[Traced], constants: dict[int, Any]) -> Any:
     recorder = tracer.recorder
     operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [b.level for b in branches])
     outputs = [tuple(n for i, n in enumerate(b.outputs(tracer)) if i not in constants) for b in branches]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
@@ -15,12 +15,10 @@ from torch.utils import _pytree as pytree
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 
-def call_region(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_region(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function under torch.compiler.nested_compile_region is called: its operators are the program's.
 
     torch.export inlines the region as well.
@@ -29,7 +27,7 @@ def call_region(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return tracer.vm.call(function, tuple(rest), kwargs)
 
 
-def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
 
     InvokeQuant gives its operator itself as an option, an object that no graph takes as an argument. What a compiler
@@ -49,7 +47,7 @@ def call_wrapped(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
-def call_local_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_local_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes, as in eager."""
     _, module, *operands = args
     placements = module.meta["local_map_kwargs"]
@@ -58,7 +56,7 @@ def call_local_map(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[
     return tracer.vm.call(module, tuple(operands), kwargs)
 
 
-def call_hints(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """HintsWrapper.__call__(op, function, operands, {}, hints): function(*operands), marked for a compiler."""
     bound = _HINTS.bind(*args, **kwargs).arguments
     operands, hints = tuple(bound["args"]), bound["hints"]
@@ -76,7 +74,7 @@ _HINT_TYPES = (int, float, bool, str)
 
 
 def _subgraph(
-    tracer: Tracer, op: Any, function: Any, operands: Sequence[Any], name: str
+    tracer: Trace, op: Any, function: Any, operands: Sequence[Any], name: str
 ) -> tuple[Traced, fx.GraphModule, Sequence[Any]]:
     """`function(*operands)` as a sub-graph, and the operands of the call: the tensors and sizes that it uses."""
 

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
@@ -20,10 +20,8 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -36,7 +34,7 @@ class Traced:
     leaves: list[Any]
     spec: pytree.TreeSpec
 
-    def outputs(self, tracer: Tracer) -> list[Any]:
+    def outputs(self, tracer: Trace) -> list[Any]:
         """What it returned as fx has it: a node per tensor or symbolic size, numbers and other constants as such."""
         return self._nodes
 
@@ -44,7 +42,7 @@ class Traced:
 
 
 def trace(
-    tracer: Tracer,
+    tracer: Trace,
     operator: str,
     function: Any,
     args: Callable[[], Sequence[Any]],
@@ -82,7 +80,7 @@ def trace(
     return Traced(level, leaves, spec, nodes)
 
 
-def _output(tracer: Tracer, operator: str, leaf: Any) -> Any:
+def _output(tracer: Trace, operator: str, leaf: Any) -> Any:
     recorder = tracer.recorder
     if isinstance(leaf, torch.Tensor):
         return recorder.guarded(recorder.node_of, leaf)
@@ -93,7 +91,7 @@ def _output(tracer: Tracer, operator: str, leaf: Any) -> Any:
     tracer.refuse("subgraph-output", operator=operator, what=f"a {type(leaf).__qualname__}")
 
 
-def _check_aliases(tracer: Tracer, operator: str, level: Level, leaves: list[Any]) -> None:
+def _check_aliases(tracer: Trace, operator: str, level: Level, leaves: list[Any]) -> None:
     """A sub-graph's results have memory of their own: neither an operand's nor each other's."""
     seen: set[int] = set()
     for leaf in leaves:
@@ -107,7 +105,7 @@ def _check_aliases(tracer: Tracer, operator: str, level: Level, leaves: list[Any
 
 
 @contextmanager
-def no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
+def no_effects(tracer: Trace, operator: str) -> Iterator[None]:
     """Refuses net changes of objects that are older than the block, and of torch's switches."""
     before = (
         gc.get_objects()
@@ -134,7 +132,7 @@ def no_effects(tracer: Tracer, operator: str) -> Iterator[None]:
         tracer.context_values = {**tracer.context_values, **variables}
 
 
-def _check_journal(tracer: Tracer, operator: str, older: set[int], older_dicts: set[int]) -> None:
+def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: set[int]) -> None:
     """older: ids of the trace's own objects before; older_dicts: of its dicts, which the collector may not track."""
     journal = tracer.journal
     if not journal:

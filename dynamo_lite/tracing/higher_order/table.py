@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd.function import FunctionMeta
@@ -19,9 +19,7 @@ from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention, call_flex_attention_backward
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
 from dynamo_lite.tracing.higher_order.regions import call_hints, call_local_map, call_region, call_wrapped
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 # "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
 _OPERATORS: dict[str, Any] = {
@@ -40,7 +38,7 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-def _call_outside(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_outside(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What torch loads or counts once a process: no part of the program, and not to be undone."""
     with tracer.outside():
         return fn(*args, **kwargs)

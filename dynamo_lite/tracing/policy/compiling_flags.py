@@ -14,12 +14,11 @@ operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import torch
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 EAGER: Final = False
 EXPORTING: Final = True
@@ -141,7 +140,7 @@ _NOTES = {(row.module, row.function): row for row in FUSED}
 _COMPILING = {(row.module, row.function): row for row in BRANCHES}
 
 
-def compiling(tracer: Tracer) -> bool:
+def compiling(tracer: Trace) -> bool:
     """The answer to the innermost frame, which is a library's."""
     row = _asker(tracer, _COMPILING)
     if row is not None and (fused := _NOTES.get((row.module, row.function))) is not None:
@@ -149,7 +148,7 @@ def compiling(tracer: Tracer) -> bool:
     return True if row is None else row.answer
 
 
-def has_torch_function(tracer: Tracer, ask: Callable[[], Any]) -> Any:
+def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
     """The answer to a library's frame; None if it is no question about a fused kernel. `ask` is eager's."""
     row = _asker(tracer, _NOTES)
     if row is None:
@@ -160,19 +159,19 @@ def has_torch_function(tracer: Tracer, ask: Callable[[], Any]) -> Any:
     return True if row.answer is EXPORTING else ask()
 
 
-def _asker(tracer: Tracer, rows: dict[tuple[str, str], Branch]) -> Branch | None:
+def _asker(tracer: Trace, rows: dict[tuple[str, str], Branch]) -> Branch | None:
     frame = tracer.vm.frame
     return None if frame is None else rows.get((str(frame.globals.get("__name__")), frame.code.co_qualname))
 
 
-def _note(tracer: Tracer, row: Branch) -> None:
+def _note(tracer: Trace, row: Branch) -> None:
     variables = _variables(tracer)
     masked = any(variables.get(name) is not None for name in row.given)
     if row.note is not None and masked and not variables["self"].training and _is_fast(variables["self"]):
         tracer.note(row.note)
 
 
-def _variables(tracer: Tracer) -> dict[str, Any]:
+def _variables(tracer: Trace) -> dict[str, Any]:
     frame = tracer.vm.frame
     return {} if frame is None else frame.f_locals()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import opcode
+import sys
 import traceback
 from collections.abc import Iterator
 from types import CodeType, FunctionType
@@ -139,3 +140,9 @@ def report() -> str:
 
 if __name__ == "__main__":
     print(report())
+
+
+def in_library(module_name: str) -> bool:
+    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
+    package = module_name.partition(".")[0]
+    return package in ("torch", "numpy") or package in sys.stdlib_module_names or is_trusted_module(module_name)

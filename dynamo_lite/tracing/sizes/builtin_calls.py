@@ -15,25 +15,23 @@ from collections.abc import Callable
 from types import (
     FunctionType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
-Rule = Callable[["Tracer", Any, tuple, dict], Any]
+Rule = Callable[["Trace", Any, tuple, dict], Any]
 
 
-def attach(tracer: Tracer, env: TorchShapeEnv) -> None:
+def attach(tracer: Trace, env: TorchShapeEnv) -> None:
     """`tracer.specializations` gets what the program fixes in `env`."""
 
     def specialized(expression: Any, value: Any) -> None:
@@ -43,14 +41,14 @@ def attach(tracer: Tracer, env: TorchShapeEnv) -> None:
     env.specialized = specialized
 
 
-def asks(tracer: Tracer) -> str | None:
+def asks(tracer: Trace) -> str | None:
     """The name of what asks for a number, if it is a call that runs natively."""
     fn = tracer.torch_function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
     return tracer.number_for or native
 
 
-def _needs_number(tracer: Tracer) -> str:
+def _needs_number(tracer: Trace) -> str:
     name = asks(tracer)
     return f"{name}() needs the number" if name else "this needs the number"
 
@@ -58,7 +56,7 @@ def _needs_number(tracer: Tracer) -> str:
 # -- what a stand-in is --------------------------------------------------------------------------------------------
 
 
-def call_isinstance(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_isinstance(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
     if len(args) == 2 and type(args[0]) in SYMBOLIC:
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
@@ -83,7 +81,7 @@ def identical(left: Any, right: Any) -> bool:
 # -- conversions ---------------------------------------------------------------------------------------------------
 
 
-def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_int(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """int(n), int(n / 2), int(tensor): symbolic."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -101,7 +99,7 @@ def call_int(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return int(value) if value is not args[0] else NOT_HANDLED
 
 
-def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_float(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """float(n), float(tensor): symbolic."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -117,7 +115,7 @@ def call_float(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
     return float(value) if value is not args[0] else NOT_HANDLED
 
 
-def _own_conversion(tracer: Tracer, value: Any, names: tuple[str, ...]) -> Any:
+def _own_conversion(tracer: Trace, value: Any, names: tuple[str, ...]) -> Any:
     """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
     for name in names:
         method = datamodel.type_lookup(type(value), name)
@@ -139,7 +137,7 @@ class _Returns:
         return self.value
 
 
-def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """operator.index(n): itself; operator.index(tensor): its value, of an integer."""
     if len(args) == 1 and type(args[0]) is torch.SymInt:
         return args[0]
@@ -152,7 +150,7 @@ def call_index(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
         values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
         env = tracer.recorder.env
@@ -167,7 +165,7 @@ def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
     return rule
 
 
-def call_len(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_len(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """len(x) of a tensor, or of an object whose own __len__ returns a size: symbolic, where C would take the number."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -195,7 +193,7 @@ class _Sized:
         return self.length
 
 
-def call_range(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """range(start, stop, step): a loop over it is unrolled, so how many numbers it has is fixed; `stop` need not be."""
     if kwargs or not 1 <= len(args) <= 3 or not any(type(a) in SYMBOLIC for a in args):
         return NOT_HANDLED
@@ -218,7 +216,7 @@ def call_range(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 class needs_number:
     """Within, a number that is taken is for `name`: see `Specialization.why`."""
 
-    def __init__(self, tracer: Tracer, name: str) -> None:
+    def __init__(self, tracer: Trace, name: str) -> None:
         self.tracer, self.name = tracer, name
 
     def __enter__(self) -> None:
@@ -249,7 +247,7 @@ _MATH: dict[str, tuple[Any, Any]] = {
 def _math(name: str, low: Any, high: Any) -> Rule:
     symbolic = getattr(torch, f"_sym_{name}")
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) != 1 or kwargs:
             return NOT_HANDLED
         value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
@@ -262,21 +260,21 @@ def _math(name: str, low: Any, high: Any) -> Rule:
     return rule
 
 
-def _rounded(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _rounded(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.floor(tensor), math.ceil(tensor): of its value."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
     return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
 
 
-def call_math_pow(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken."""
     if len(args) == 2 and not kwargs and any(type(a) in SYMBOLIC for a in args) and args[0] > 0:
         return torch.sym_float(args[0]) ** torch.sym_float(args[1])
     return NOT_HANDLED
 
 
-def call_numel(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_numel(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.Size.numel(): the product."""
     if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
         return math.prod(args[0])
@@ -286,7 +284,7 @@ def call_numel(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 # -- torch's functions of sizes ---------------------------------------------------------------------------------------
 
 
-def call_ite(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_ite(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.sym_ite(condition, n, 1): torch's own insists on two SymInts or two ints."""
     if len(args) != 3 or kwargs or type(args[0]) is not torch.SymBool or type(args[1]) is type(args[2]):
         return NOT_HANDLED

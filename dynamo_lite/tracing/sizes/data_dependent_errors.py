@@ -11,11 +11,12 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.sizes.builtin_calls import asks
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -26,9 +27,6 @@ from symbolic_shapes.expressions.floats import Float, float_symbols_of
 from symbolic_shapes.expressions.printer import to_python
 from symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
 from symbolic_shapes.expressions.substitution import substitute
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 Names = dict[Node, str]
 
@@ -47,7 +45,7 @@ class Check:
     code: str
 
 
-def explain(tracer: Tracer, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
     named = _named(tracer, asked)
@@ -71,7 +69,7 @@ def _is_truth(question: Any) -> bool:
     return isinstance(question, DataDependentQuestion) and [*question.ranges.values()] == [(0, 1)]
 
 
-def _what(tracer: Tracer, question: Any, shown: str) -> str:
+def _what(tracer: Trace, question: Any, shown: str) -> str:
     if isinstance(question, DataDependentQuestion):
         return f"Whether {shown} holds depends on the data of a tensor, which is not known during export."
     name = asks(tracer)
@@ -102,7 +100,7 @@ def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def _named(tracer: Tracer, asked: Node) -> tuple[Any, Names] | None:
+def _named(tracer: Trace, asked: Node) -> tuple[Any, Names] | None:
     """(frame, names) of the innermost user's function in which `asked` can be written down."""
     frame = tracer.vm.frame
     while frame is not None:

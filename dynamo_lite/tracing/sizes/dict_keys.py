@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _HOLD_NUMBERS: frozenset[type] = frozenset(
     {dict, set, frozenset, str, bytes, range, type(None), type({}.keys()), type({}.items())}
@@ -37,7 +35,7 @@ def _pair(item: Any) -> Any:
     return (key(item[0]), item[1]) if isinstance(item, (tuple, list)) and len(item) == 2 else item
 
 
-def _stores_key(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _stores_key(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """set.add(s, n), dict.setdefault(d, n, value)."""
     if len(args) < 2 or not holds_size(args[1]) or key(args[1]) is args[1]:
         return NOT_HANDLED
@@ -47,7 +45,7 @@ def _stores_key(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function that stores what the iterable at `position` gives."""
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         env = tracer.recorder.env
         if len(args) <= position or env is None or not env.has_symbols:
             return NOT_HANDLED

@@ -18,23 +18,21 @@ from types import (
     MethodWrapperType,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.sizes.builtin_calls import Rule, needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
 """Methods whose result C code takes for a number."""
 
 
-def converted(tracer: Tracer, name: str, size: Any) -> Any:
+def converted(tracer: Trace, name: str, size: Any) -> Any:
     """The number that C code gets from a method that returned a size."""
     with needs_number(tracer, name):
         return number(size)
@@ -46,7 +44,7 @@ def converted(tracer: Tracer, name: str, size: Any) -> Any:
 def _mapped(position: int, keyword: str) -> Rule:
     """map(int, shape), sorted(xs, key=len), groupby(xs, type): C calls the function, and no rule would see it."""
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         given = args[position] if 0 <= position < len(args) else kwargs.get(keyword)
         env = tracer.recorder.env
         if id(given) not in _CALLED_BY_C or env is None or not env.has_symbols:
@@ -63,7 +61,7 @@ _CALLED_BY_C = frozenset(id(fn) for fn in (type, int, float, len, min, max, oper
 """Ids of the callables whose rules matter where C calls them."""
 
 
-def _observed(tracer: Tracer, fn: Any) -> Callable[..., Any]:
+def _observed(tracer: Trace, fn: Any) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         return tracer.vm.doors.enter(fn, args, None)
 
@@ -122,7 +120,7 @@ def _may_hold(value: Any) -> bool:
     return kind in SYMBOLIC or issubclass(kind, (list, tuple, dict))
 
 
-def call_with_numbers(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_with_numbers(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
     env = tracer.recorder.env
     if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not wants_numbers(fn):

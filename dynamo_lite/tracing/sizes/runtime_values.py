@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.sizes import asserted_branches
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
-
-def call_tolist(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_tolist(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
@@ -41,7 +39,7 @@ _FAILS, _TRUTH = HANDLERS["LOAD_ASSERTION_ERROR"], HANDLERS["TO_BOOL"]
 _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
 
 
-def assert_truth(tracer: Tracer, value: Any) -> Any:
+def assert_truth(tracer: Trace, value: Any) -> Any:
     """The truth of a condition on data that the program asserts (`assert`, or a branch that only raises): what does not
     fail, which becomes an assertion of the exported program. NOT_HANDLED for other values, and elsewhere."""
     if type(value) not in SYMBOLIC and not is_tensor(value):

@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
 ORDERS = frozenset(map(id, (sorted, min, max, list.sort)))
@@ -36,7 +34,7 @@ def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
     return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
 
 
-def order(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def order(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of one of ORDERS: refuses an order by addresses. What a lazy iterator gives is made first, as C does."""
     if not args:
         return NOT_HANDLED

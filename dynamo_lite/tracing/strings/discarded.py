@@ -7,16 +7,14 @@ the instructions after the one at work hand it, and nothing else that they make 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.tracing.calls import registry
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
 _PUSHES = {
@@ -31,7 +29,7 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 """The ids of the functions that make a text of what they are given."""
 
 
-def is_dropped(tracer: Tracer) -> bool:
+def is_dropped(tracer: Trace) -> bool:
     """Whether the text that the instruction at work is making is for nobody."""
     if not tracer.sees_python:
         return tracer.is_talking()
@@ -39,7 +37,7 @@ def is_dropped(tracer: Tracer) -> bool:
     return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
 
 
-def text_at_work(tracer: Tracer) -> int | None:
+def text_at_work(tracer: Trace) -> int | None:
     """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
     frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
@@ -51,7 +49,7 @@ def text_at_work(tracer: Tracer) -> int | None:
     return len(frame.stack) if at_work in ("CALL", "CALL_KW") and id(tracer.torch_function) in TEXT_CALLS else None
 
 
-def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
+def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:
     """Follow the instructions with the number of values above the text, which lies at `place` of the stack."""
     above = 0
     for handler, arg in frame.info.ops[frame.pc :]:
@@ -82,7 +80,7 @@ def _goes_to_a_skipped_call(tracer: Tracer, frame: Any, place: int) -> bool:
     return False
 
 
-def _skips(tracer: Tracer, stack: list[Any], first: int) -> bool:
+def _skips(tracer: Trace, stack: list[Any], first: int) -> bool:
     """Whether the call whose arguments begin at `first` is one that a trace skips, or whose text is for a failure."""
     second, callee = stack[first - 1], stack[first - 2]
     fn = second if callee is NULL else callee
@@ -97,7 +95,7 @@ def _is_talk(fn: Any) -> bool:
     return fn is print or fn is warnings.warn
 
 
-def _nobody_listens(tracer: Tracer) -> bool:
+def _nobody_listens(tracer: Trace) -> bool:
     """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
     listeners = tracer.listeners
     if listeners.warnings_are_caught() or not listeners.is_stream(None):

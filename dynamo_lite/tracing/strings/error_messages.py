@@ -9,10 +9,8 @@ reads them is refused. The text changes where the program gets the exception: C+
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.interfaces import Trace
 
 _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
 _SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
@@ -20,7 +18,7 @@ _NUMBER = re.compile(r"\d")
 """A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
 
 
-def check(tracer: Tracer, error: BaseException) -> None:
+def check(tracer: Trace, error: BaseException) -> None:
     """Before the program handles an exception: is its text what eager says?"""
     if error is tracer.raised or tracer.writes.is_old(error):
         return  # the words are the program's own

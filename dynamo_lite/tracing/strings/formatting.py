@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.deferred_str import unread
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _INTERPRETER = "dynamo_lite.interpreter"
 _OF_TENSORS = ("torch", "dynamo_lite.tracing", "dynamo_lite.capture")
@@ -30,7 +28,7 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 class TextsAtWork:
     """What the instruction at work has asked for its text."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self._at: Any = None
         self._sizes: list[Any] = []

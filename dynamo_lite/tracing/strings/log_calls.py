@@ -12,16 +12,14 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.strings.output import make_texts
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
-Rule = Callable[["Tracer", Any, tuple[Any, ...], dict[str, Any]], Any]
+Rule = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
 _LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -40,7 +38,7 @@ def rule(name: str) -> Rule:
     """The rule for the function or method of logging with this name ("logging.Logger.info")."""
     level = _LEVELS.get(name.rpartition(".")[2])
 
-    def call(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _binds(fn, args, kwargs):
             return NOT_HANDLED  # an error in eager
         owner = args[0] if "." in name.removeprefix("logging.") else logging.root
@@ -84,7 +82,7 @@ def _is_logging(part: Any) -> bool:
     return str(getattr(part, "__module__", "")).partition(".")[0] in ("logging", "asyncio", "concurrent")
 
 
-def _told(tracer: Tracer, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
+def _told(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
     """A record that is made: who handles it, and the texts that the program's classes make for it."""
     if level is None and args and type(args[0]) is int:
         level = args[0]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.strings.deferred_str import read_all
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _TEXT = ("__str__", "__repr__", "__format__")
 
@@ -74,7 +73,7 @@ def _shown_by() -> tuple[Any, ...]:
     return warnings.showwarning, getattr(warnings, "_showwarnmsg_impl", None)
 
 
-def call_print(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_print(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """print(...) to the process's own streams is skipped; texts that the program's classes make are still made."""
     if not _is_right(kwargs):
         return NOT_HANDLED  # an error in eager
@@ -93,7 +92,7 @@ def _is_right(kwargs: dict[str, Any]) -> bool:
     return kwargs.keys() <= {"sep", "end", "file", "flush"} and all(x is None or isinstance(x, str) for x in texts)
 
 
-def make_texts(tracer: Tracer, args: tuple[Any, ...]) -> None:
+def make_texts(tracer: Trace, args: tuple[Any, ...]) -> None:
     """The texts that the program's own classes make of themselves for something that is skipped: with effects."""
     for arg in args:
         makes_text = any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT)
@@ -104,7 +103,7 @@ def make_texts(tracer: Tracer, args: tuple[Any, ...]) -> None:
 _FUNCTION = type(call_print)
 
 
-def call_print_exception(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_print_exception(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """traceback.print_exception, and print_exc through it: as print()."""
     stream = args[4] if len(args) > 4 else kwargs.get("file")
     stream = sys.stderr if stream is None else stream
@@ -116,14 +115,12 @@ def call_print_exception(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs:
     return None
 
 
-def _is_program(tracer: Tracer, value: Any) -> bool:
+def _is_program(tracer: Trace, value: Any) -> bool:
     """Whether the text of `value` is made by the program's own code: it may have effects."""
-    from dynamo_lite.tracing.calls import registry
-
-    return not registry.in_library(str(type(value).__module__))
+    return not native_modules.in_library(str(type(value).__module__))
 
 
-def call_warn(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
     if tracer.listeners.warnings_are_caught():
         tracer.refuse("outside-object", what="warnings that it catches itself")
@@ -138,7 +135,7 @@ def call_warn(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return None
 
 
-def call_catch_warnings(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_catch_warnings(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of."""
     if getattr(args[0], "_record", False) and not tracer.in_library():
         tracer.refuse("outside-object", what="warnings that it catches itself")

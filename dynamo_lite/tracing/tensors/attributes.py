@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.tracing.heap.snapshots import MISSING
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.tensors import autograd_nodes, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
@@ -28,7 +26,7 @@ def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
                 stand_in.__dict__.setdefault(name, value)
 
 
-def read(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
+def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
     if key == "__class__":
         type_queries.type_of(tracer, owner)
@@ -60,7 +58,7 @@ class Lost:
     mark: Mark
 
 
-def drop(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> bool:
+def drop(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> bool:
     """Whether a write to the attribute `key` of a tensor from outside is let go: it holds for the rest of the run."""
     if not tracer.drops_attributes() or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
@@ -87,7 +85,7 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
     return undo
 
 
-def _has_grad(tracer: Tracer, owner: torch.Tensor) -> bool:
+def _has_grad(tracer: Trace, owner: torch.Tensor) -> bool:
     """Whether `owner` stands for an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
     return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None

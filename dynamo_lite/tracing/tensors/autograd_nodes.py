@@ -12,18 +12,16 @@ import dis
 import inspect
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _HOOKS = frozenset({"register_hook", "register_prehook"})
 _MODULE_HOOKS = ("full_backward_hooks", "non_full_backward_hooks", "backward_pre_hooks")
@@ -33,7 +31,7 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
 
 
-def read(tracer: Tracer, node: Any, key: str) -> None:
+def read(tracer: Trace, node: Any, key: str) -> None:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
     if key in _HOOKS:
         hooks = _hooks_of_the_module(tracer)
@@ -44,14 +42,14 @@ def read(tracer: Tracer, node: Any, key: str) -> None:
         tracer.refuse("autograd-graph")
 
 
-def _hook(tracer: Tracer, key: str) -> str:
+def _hook(tracer: Trace, key: str) -> str:
     if not tracer.in_library():
         return f"{key}() of a grad_fn"
     path, name = next(reversed(tracer.modules.current.values()), ("", ""))
     return f"a backward hook of the module {path!r}, a {name}" if path else f"a backward hook of the module, a {name}"
 
 
-def _hooks_of_the_module(tracer: Tracer) -> list[Any]:
+def _hooks_of_the_module(tracer: Trace) -> list[Any]:
     """The backward hooks that nn.Module is about to register; [] where the program itself registers one."""
     frame = tracer.vm.frame
     while frame is not None and str(frame.globals.get("__name__", "")).startswith("torch."):
@@ -84,7 +82,7 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
-def check_call(tracer: Tracer, fn: Any, args: tuple[Any, ...]) -> None:
+def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...]) -> None:
     """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
     if type(fn) is FunctionType or fn is print or tracer.in_library() or discarded.is_dropped(tracer):
         return
@@ -92,7 +90,7 @@ def check_call(tracer: Tracer, fn: Any, args: tuple[Any, ...]) -> None:
         tracer.refuse("autograd-graph")
 
 
-def check_text(tracer: Tracer, text: str) -> None:
+def check_text(tracer: Trace, text: str) -> None:
     """A text is made of parts; one of them may be that of a node (`f"{y.grad_fn}"`). Raises what ends the trace."""
     if not any(object.__repr__(node) in text for node in tracer.graph_nodes.values()):
         return
@@ -100,7 +98,7 @@ def check_text(tracer: Tracer, text: str) -> None:
         tracer.refuse("autograd-graph")
 
 
-def flag(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
+def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What `owner.<key>` is in eager, for a key of FLAGS; the answer holds for inputs like the example's."""
     if not is_fake(owner) or is_wrapped(owner) or not (owner.is_floating_point() or owner.is_complex()):
         return value
@@ -120,7 +118,7 @@ def flag(tracer: Tracer, owner: torch.Tensor, key: str, value: Any) -> Any:
     return value
 
 
-def check_base(tracer: Tracer, owner: torch.Tensor, base: Any) -> None:
+def check_base(tracer: Trace, owner: torch.Tensor, base: Any) -> None:
     """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
     for tensor in (owner, base, vars(owner).get("_dynamo_lite_base")):
         number = None if tensor is None else tracer.recorder.input_number(tensor)
@@ -128,7 +126,7 @@ def check_base(tracer: Tracer, owner: torch.Tensor, base: Any) -> None:
             is_view(tracer, number)
 
 
-def is_view(tracer: Tracer, number: int) -> bool:
+def is_view(tracer: Trace, number: int) -> bool:
     """Whether a flat input is a view; it holds for inputs like the example's. Refuses to name the base of one."""
     found = bool(tracer.inputs.leaves[number]._is_view())
     if found:
@@ -137,12 +135,12 @@ def is_view(tracer: Tracer, number: int) -> bool:
     return found
 
 
-def requires_grad(tracer: Tracer, tensor: torch.Tensor) -> bool:
+def requires_grad(tracer: Trace, tensor: torch.Tensor) -> bool:
     """Whether a tensor of the program requires grad, where a rule asks for the program."""
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
 
 
-def _guard_all(tracer: Tracer, owner: torch.Tensor) -> None:
+def _guard_all(tracer: Trace, owner: torch.Tensor) -> None:
     """`owner` is a result: whether it requires grad depends on the inputs, unless a parameter decides."""
     leaves = tracer.inputs.leaves
     if owner.requires_grad and lost_gradients.requires_grad_without_inputs(tracer.recorder, owner):
@@ -154,7 +152,7 @@ def _guard_all(tracer: Tracer, owner: torch.Tensor) -> None:
             _guard(tracer, number, f"requires_grad is {leaf.requires_grad}")
 
 
-def _guard(tracer: Tracer, number: int, text: str) -> None:
+def _guard(tracer: Trace, number: int, text: str) -> None:
     """Adds the guard `L['x'].<text>` on a flat input."""
     inputs = tracer.inputs
     paths = inputs.key_paths

@@ -7,18 +7,17 @@ It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
-Rule = Callable[["Tracer", Any, tuple, dict], Any]
+Rule = Callable[["Trace", Any, tuple, dict], Any]
 _OPTIONS = ("device", "requires_grad")
 """What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
 
@@ -29,7 +28,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
     sizes_are_data: a torch.Size, or one number, is data like any other; else it is the shape (torch.Tensor(n)).
     """
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) > position:
             data = args[position]
         elif keyword is not None and keyword in kwargs:
@@ -44,7 +43,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
     return rule
 
 
-def _made(tracer: Tracer, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
+def _made(tracer: Trace, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
     """The stack of what the list holds."""
     data, owner = args[position], args[0] if position else None
     like = _asked(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
@@ -60,10 +59,8 @@ def _made(tracer: Tracer, fn: Any, position: int, args: tuple, options: dict) ->
     return made.requires_grad_() if options.get("requires_grad") else made
 
 
-def _asked(tracer: Tracer, fn: Any, args: tuple, options: dict) -> torch.Tensor:
+def _asked(tracer: Trace, fn: Any, args: tuple, options: dict) -> torch.Tensor:
     """What the constructor makes of ones. Raises what it raises: the program's error."""
-    from dynamo_lite.tracing.calls.registry import run_native
-
     with tracer.outside():
         return run_native(fn, tuple(map(_ones, args)), options)
 
@@ -101,7 +98,7 @@ def _scalar(leaf: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
 
 
 def _otherwise(rule: Rule, before: Rule | None) -> Rule:
-    def both(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def both(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         answer = rule(tracer, fn, args, kwargs)
         return before(tracer, fn, args, kwargs) if answer is NOT_HANDLED and before is not None else answer
 

@@ -14,21 +14,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _OURS = "dynamo_lite.interpreter"
 
 
 @contextmanager
-def watched(tracer: Tracer) -> Iterator[set[int]]:
+def watched(tracer: Trace) -> Iterator[set[int]]:
     """Yields the numbers of the flat inputs that the program, in this thread, takes the hash of."""
     thread = threading.get_ident()
     hashed: set[int] = set()
@@ -56,7 +54,7 @@ def _by_the_program(caller: str) -> bool:
     return caller.startswith(_OURS) or not is_trusted_module(caller)
 
 
-def check(tracer: Tracer, hashed: set[int]) -> None:
+def check(tracer: Trace, hashed: set[int]) -> None:
     """Guard that the hashed inputs are different objects; raises a GraphBreak if two are one in the example."""
     for left, right in combinations(sorted(hashed), 2):
         if tracer.inputs_are_one(left, right):

@@ -12,15 +12,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.datamodel.trampolines", "dynamo_lite.tracing.calls.registry"})
@@ -34,7 +33,7 @@ def is_array(value: Any) -> bool:
     return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"
 
 
-def array_of(tracer: Tracer, tensor: torch.Tensor, force: bool = False) -> Any:
+def array_of(tracer: Trace, tensor: torch.Tensor, force: bool = False) -> Any:
     """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
     _check(tracer, tensor, force)
     shown = tensor.detach()
@@ -43,7 +42,7 @@ def array_of(tracer: Tracer, tensor: torch.Tensor, force: bool = False) -> Any:
     return arrays_of(tracer).ndarray(shown)
 
 
-def _check(tracer: Tracer, tensor: torch.Tensor, force: bool) -> None:
+def _check(tracer: Trace, tensor: torch.Tensor, force: bool) -> None:
     """Let eager judge whether such a tensor has a numpy array: on an empty tensor with the same flags."""
     with tracer.outside():
         like = torch.empty((0,), dtype=tensor.dtype, device=tensor.device if tensor.device.type != "meta" else "cpu")
@@ -55,12 +54,10 @@ def _check(tracer: Tracer, tensor: torch.Tensor, force: bool) -> None:
 
 
 def _eager_numpy(tensor: torch.Tensor, force: bool) -> None:
-    from dynamo_lite.tracing.calls.registry import run_native
-
     run_native(torch.Tensor.numpy, (tensor,), {"force": force})
 
 
-def arrays_of(tracer: Tracer) -> Any:
+def arrays_of(tracer: Trace) -> Any:
     """torch._numpy, whose arrays answer as numpy's until the trace is over."""
     with tracer.outside():
         import torch._numpy as arrays
@@ -72,7 +69,7 @@ def arrays_of(tracer: Tracer) -> Any:
 # -- the class while a trace uses it ---------------------------------------------------------------------------------
 
 
-def _prepare(tracer: Tracer, cls: type) -> None:
+def _prepare(tracer: Trace, cls: type) -> None:
     before = dict(vars(cls))
     new = {
         "__array_ufunc__": _ufunc(tracer),
@@ -127,7 +124,7 @@ def _dtype(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return dtype
 
 
-def _with_class(tracer: Tracer) -> Callable[[Any, str], Any]:
+def _with_class(tracer: Trace) -> Callable[[Any, str], Any]:
     def attribute(array: Any, name: str) -> Any:
         if name != "__class__" or (asker := _asker()).startswith("torch."):
             return object.__getattribute__(array, name)
@@ -142,14 +139,14 @@ def _with_class(tracer: Tracer) -> Callable[[Any, str], Any]:
     return attribute
 
 
-def _layout(tracer: Tracer, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _layout(tracer: Trace, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def attribute(array: Any) -> Any:
         return own(array) if _asked_by_torch() else tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
 
     return attribute
 
 
-def _missing(tracer: Tracer) -> Callable[[Any, str], Any]:
+def _missing(tracer: Trace) -> Callable[[Any, str], Any]:
     def getattribute(array: Any, name: str) -> Any:
         import numpy
 
@@ -160,7 +157,7 @@ def _missing(tracer: Tracer) -> Callable[[Any, str], Any]:
     return getattribute
 
 
-def _refused(tracer: Tracer, name: str) -> Callable[..., Any]:
+def _refused(tracer: Trace, name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         tracer.refuse("numpy-function", function=name)
 
@@ -170,7 +167,7 @@ def _refused(tracer: Tracer, name: str) -> Callable[..., Any]:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def call(tracer: Tracer, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def call(tracer: Trace, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """torch._numpy's function (of a pair: numpy's, torch._numpy's) on converted arguments.
 
     Refused is what torch._numpy does not do, and what it gives another dtype or number of dimensions than numpy.
@@ -189,7 +186,7 @@ def call(tracer: Tracer, name: str, pair: tuple[Any, Any], args: Any, kwargs: di
     return result
 
 
-def _promoted(tracer: Tracer, reference: Any, args: list[Any]) -> list[Any]:
+def _promoted(tracer: Trace, reference: Any, args: list[Any]) -> list[Any]:
     """Integer operands of a ufunc that computes in floats, as these: torch would take its default dtype (int32 / 2)."""
     import numpy
 
@@ -212,7 +209,7 @@ def _promoted(tracer: Tracer, reference: Any, args: list[Any]) -> list[Any]:
 _UFUNCS = {"__truediv__": "true_divide", "__rtruediv__": "true_divide", "__pow__": "power", "__rpow__": "power"}
 
 
-def _reference(tracer: Tracer, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[tuple[int, Any]]:
+def _reference(tracer: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[tuple[int, Any]]:
     """(dimensions, dtype) of each result that numpy gives for arrays of ones like these; none if it raises on ones."""
     import numpy
 
@@ -247,7 +244,7 @@ def _arrays_in(result: Any) -> list[Any]:
     return list(parts) if all(is_array(part) for part in parts) else []
 
 
-def _with_converted(tracer: Tracer, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+def _with_converted(tracer: Trace, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _asked_by_torch():
             return fn(self, *args, **kwargs)
@@ -260,7 +257,7 @@ def _with_converted(tracer: Tracer, name: str, fn: Callable[..., Any]) -> Callab
     return method
 
 
-def converted(tracer: Tracer, value: Any) -> Any:
+def converted(tracer: Trace, value: Any) -> Any:
     """An argument as torch._numpy takes it: numpy's dtypes by name, its scalars and arrays as constants."""
     import numpy
 
@@ -280,7 +277,7 @@ def converted(tracer: Tracer, value: Any) -> Any:
     return parts if type(value) is list else tuple(parts)
 
 
-def _constant(tracer: Tracer, array: Any) -> torch.Tensor:
+def _constant(tracer: Trace, array: Any) -> torch.Tensor:
     from dynamo_lite.tracing.tensors.shared_memory import call_shared
 
     try:
@@ -289,7 +286,7 @@ def _constant(tracer: Tracer, array: Any) -> torch.Tensor:
         tracer.refuse("numpy-function", function=f"numpy.asarray of dtype {array.dtype} or with negative strides")
 
 
-def _ufunc(tracer: Tracer) -> Callable[..., Any]:
+def _ufunc(tracer: Trace) -> Callable[..., Any]:
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         counterpart = _counterpart(ufunc)
         name = f"numpy.{ufunc.__name__}"
@@ -305,7 +302,7 @@ def _ufunc(tracer: Tracer) -> Callable[..., Any]:
     return __array_ufunc__
 
 
-def _function(tracer: Tracer) -> Callable[..., Any]:
+def _function(tracer: Trace) -> Callable[..., Any]:
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = f"{func.__module__}.{func.__name__}"
         counterpart = _counterpart(func)

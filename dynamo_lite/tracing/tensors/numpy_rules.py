@@ -5,26 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import Kind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
-
-Rule = Callable[["Tracer", Any, tuple, dict], Any]
+Rule = Callable[["Trace", Any, tuple, dict], Any]
 
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
-def refuse_unknown(tracer: Tracer, fn: Any, args: tuple) -> None:
+def refuse_unknown(tracer: Trace, fn: Any, args: tuple) -> None:
     """Refuse an array for a function of torch's written in C, which would read it item by item."""
     if any(is_array(arg) for arg in args) and _is_torchs(fn):
         tracer.refuse("numpy-function", function=f"{getattr(fn, '__qualname__', fn)} of torch")
@@ -36,12 +34,12 @@ def _is_torchs(fn: Any) -> bool:
     return type(fn) is not FunctionType and classify(fn).kind is Kind.OPERATOR
 
 
-def call_numpy(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_numpy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.numpy(force=False)."""
     return array_of(tracer, args[0], **kwargs)
 
 
-def call_array(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_array(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
     if not args:
         return NOT_HANDLED
@@ -59,7 +57,7 @@ def call_array(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
 def _to_tensor(before: Rule | None, shares: bool) -> Rule:
     """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if args and type(args[0]) is Unrecordable:
             tracer.refuse("unrecordable-value", function=unrecordable_function(args[0]))
         if not args or not is_array(args[0]):
@@ -79,7 +77,7 @@ def _to_tensor(before: Rule | None, shares: bool) -> Rule:
 def _of_tensor(before: Rule | None) -> Rule:
     """float(a), int(a): what is done for the tensor."""
 
-    def rule(tracer: Tracer, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) == 1 and is_array(args[0]):
             args = (args[0].tensor,)
         return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)

@@ -7,33 +7,31 @@ operators may then be of the class in eager, and the stand-ins are not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.overrides import _get_current_function_mode_stack
 
 from dynamo_lite.capture.dispatch_modes import FunctionMode
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import compiling_flags
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
-if TYPE_CHECKING:
-    from dynamo_lite.tracing.tracer import Tracer
 
-
-def type_of(tracer: Tracer, value: Any) -> None:
+def type_of(tracer: Trace, value: Any) -> None:
     """`type(value)`, `value.__class__`. Raises what ends the trace if the answer is not known."""
     if tracer.recorder.subclasses and is_fake(value) and not tracer.in_library():
         _refuse(tracer)
 
 
-def instance(tracer: Tracer, value: Any, classes: Any) -> None:
+def instance(tracer: Trace, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
     if is_fake(value) and any(_tells(cls, classes) for cls in tracer.recorder.subclasses):
         _refuse(tracer)
 
 
-def call_has_torch_function(tracer: Tracer, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_has_torch_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
     if tracer.in_library():
         answer = compiling_flags.has_torch_function(tracer, lambda: _without_modes(fn, args, kwargs))
@@ -64,6 +62,6 @@ def _tells(cls: type, classes: Any) -> bool:
         return False  # no class: isinstance itself raises
 
 
-def _refuse(tracer: Tracer) -> None:
+def _refuse(tracer: Trace) -> None:
     names = ", ".join(sorted(cls.__qualname__ for cls in tracer.recorder.subclasses))
     tracer.refuse("tensor-subclass", name=names)

@@ -1,0 +1,83 @@
+"""The tracer as rules and features see it: a protocol. tracer.py imports all of them; none of them imports it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn, Protocol
+
+from dynamo_lite.capture import Recorder
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
+from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.tracing.heap.access_log import Reads
+from dynamo_lite.tracing.heap.generations import Heap
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
+from dynamo_lite.tracing.vocabulary.program_points import Mark
+from symbolic_shapes import Origin
+
+
+class Trace(Protocol):
+    """tracer.Tracer: one run of a program, watched."""
+
+    vm: Interpreter
+    recorder: Recorder
+    inputs: FlatInputs
+    root: Any
+    heap: Heap
+    journal: Journal
+    reads: Reads
+    writes: Any
+    rules: dict[int, Any]
+
+    # -- what stops a trace, and what is told of it
+    def refuse(self, id: str, **names: Any) -> NoReturn: ...
+    def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...
+    def refused(self, error: Any) -> DynamoLiteError: ...
+    def abort(self, error: DynamoLiteError) -> NoReturn: ...
+    def note(self, text: str) -> None: ...
+    def unrecordable(self, name: str) -> Any: ...
+
+    # -- where the program is
+    def mark(self) -> Mark: ...
+    def origin_of(self, mark: Mark) -> Origin: ...
+    def where(self) -> tuple[UserFrame, ...]: ...
+    def in_library(self) -> bool: ...
+    def is_talking(self) -> bool: ...
+    def drops_attributes(self) -> bool: ...
+    def outside(self) -> AbstractContextManager[None]: ...
+
+    # -- questions that several features ask
+    def inputs_are_one(self, left: int, right: int) -> bool: ...
+    def written(self, owner: Any, part: str, key: Any) -> None: ...
+
+    # -- the state of single features
+    broken: Any
+    call_serial: int
+    calls: Any
+    context_values: dict[Any, Any]
+    graph_nodes: dict[int, Any]
+    guards: list[str]
+    lifetimes: Any
+    listeners: Any
+    lru_caches: Any
+    lost_attributes: list[Any]
+    made_caches: set[int]
+    made_dicts: set[int]
+    made_leaf: Mark | None
+    made_wrappers: dict[int, Any]
+    modules: ModuleStack
+    number_for: str | None
+    open_saved_hooks: list[int | None]
+    owned_dicts: OwnedDicts
+    raised: BaseException | None
+    ranges: dict[int, tuple[range, Any]]
+    read_first: set[tuple[int, Any]]
+    sees_python: bool
+    saved_hooks: list[Any]
+    specializations: list[Any]
+    texts: Any
+    torch_function: Any
+    uses_arrays: bool
+    uses_texts: bool
