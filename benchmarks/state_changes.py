@@ -20,8 +20,8 @@ from torch import nn
 from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.replay.equal import same
 from dynamo_lite.replay.python_state import memory_of
-from dynamo_lite.tracing.policy.native_modules import in_library
 from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.policy.native_modules import in_library
 
 
 class Change(NamedTuple):

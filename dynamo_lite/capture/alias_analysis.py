@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.interfaces import InputRecording
 
 aten = torch.ops.aten
 Roots = frozenset[Hashable]
@@ -57,7 +55,7 @@ class AliasAnalysis:
     carried: the roots of the placeholders that stand for tensors of an earlier recording.
     """
 
-    def __init__(self, recorder: Outside, carried: Mapping[fx.Node, Roots] | None = None) -> None:
+    def __init__(self, recorder: InputRecording, carried: Mapping[fx.Node, Roots] | None = None) -> None:
         self.roots: dict[fx.Node, Roots] = dict(carried or {})
         self.writes: dict[fx.Node, Roots] = {}
         self._modules = recorder.modules

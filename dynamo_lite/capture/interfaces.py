@@ -10,6 +10,7 @@ from torch import fx
 
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
@@ -63,3 +64,22 @@ class OperatorRecording(Recording, Protocol):
     def operator(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any: ...
     def original(self, result: Any) -> Any: ...
     def stand_in(self, arg: Any) -> Any: ...
+
+
+class InputRecording(Recording, Protocol):
+    """graph_inputs.Outside: a recording that knows its tensors from outside."""
+
+    lifted: list[Lifted]
+    levels: Any
+
+    def head_node(self, func: Any, args: tuple[Any, ...], name: str) -> fx.Node: ...
+
+
+class EarlierRecording(Protocol):
+    """The digests of the recording before this one (fingerprint.Fingerprint), from whose state this one starts."""
+
+    updates: dict[str, torch.Tensor]
+
+    @property
+    def recorder(self) -> Any: ...
+    def origin(self, tensor: torch.Tensor) -> Any: ...

@@ -34,12 +34,13 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.heap.writes import Writes
 from dynamo_lite.tracing.higher_order.autograd import SavedHooks
+from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
 from dynamo_lite.tracing.sizes import builtin_calls, data_dependent_errors, dict_keys, native_arguments, runtime_values
 from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
+from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
-from dynamo_lite.tracing.strings.output import Listeners
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes, numpy_rules
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
@@ -159,12 +160,12 @@ class Tracer(Refusing):
         if (
             self.uses_texts
             and (type(fn) is not FunctionType or is_trusted(fn))
-            and key not in registry.skipped_always()
+            and key not in named_callables.skipped_always()
         ):
             deferred_str.check_call(fn, args, kwargs)
         if key in addresses.ORDERS and (answer := addresses.order(self, fn, args, kwargs)) is not NOT_HANDLED:
             return answer
-        if self.graph_nodes and key not in registry.skipped_always():
+        if self.graph_nodes and key not in named_callables.skipped_always():
             autograd_nodes.check_call(self, fn, args)
         rule = self.rules.get(key)
         if rule is None and type(fn) is lru_cache.LruCacheWrapper and id(fn) not in self.made_caches:

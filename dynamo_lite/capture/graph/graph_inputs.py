@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx, nn
@@ -28,11 +28,9 @@ from dynamo_lite.capture.graph.shared_views import SharedViews
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
+from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.errors import InvalidArguments
 from symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.fingerprint import Fingerprint
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -56,7 +54,7 @@ class Outside(GraphWriter):
         input_names: Sequence[str],
         fake_mode: FakeTensorMode,
         context: NodeContext,
-        earlier: Fingerprint | None = None,
+        earlier: EarlierRecording | None = None,
     ) -> None:
         super().__init__(fake_mode, context)
         self.levels = Levels(self)
@@ -374,7 +372,7 @@ class Outside(GraphWriter):
         node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
         return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
 
-    def _carry(self, tensor: torch.Tensor, earlier: Fingerprint) -> torch.Tensor | None:
+    def _carry(self, tensor: torch.Tensor, earlier: EarlierRecording) -> torch.Tensor | None:
         """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
         (replayed_constants.py)."""
         former, origin = earlier.recorder.nodes.get(tensor), earlier.origin(tensor)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import fx
@@ -18,9 +18,7 @@ from torch import fx
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.interfaces import InputRecording
 
 _METADATA_ONLY = {
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), "self"),
@@ -61,7 +59,9 @@ class Origin:
         return [f"the {s.kind.value} {s.fqn}" for s in self.sources if s.kind is not LiftedKind.CONSTANT]
 
 
-def origin_of(node: fx.Node, recorder: Outside, analysis: AliasAnalysis, assigned: Collection[str] = ()) -> Origin:
+def origin_of(
+    node: fx.Node, recorder: InputRecording, analysis: AliasAnalysis, assigned: Collection[str] = ()
+) -> Origin:
     """What the value that `node` has at the end of the run comes from. assigned: buffers that get another value."""
     walk = _Walk(recorder, analysis, set(assigned))
     reason = walk.run(node)
@@ -69,7 +69,7 @@ def origin_of(node: fx.Node, recorder: Outside, analysis: AliasAnalysis, assigne
 
 
 class _Walk:
-    def __init__(self, recorder: Outside, analysis: AliasAnalysis, assigned: set[str]) -> None:
+    def __init__(self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str]) -> None:
         self.analysis = analysis
         self.lifted = {entry.node: entry for entry in recorder.lifted}
         self.needed: set[fx.Node] = set()

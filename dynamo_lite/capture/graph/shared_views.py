@@ -8,8 +8,6 @@ is refused.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import fx
 
@@ -19,15 +17,13 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind, modes_off, shows_foreign_memory
 from dynamo_lite.capture.graph.memory_overlap import Extent, MemoryMap, extent
 from dynamo_lite.capture.graph.view_steps import Step, view_steps
-
-if TYPE_CHECKING:
-    from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.interfaces import InputRecording
 
 
 class SharedViews:
     """The views of one recording. `storages` is the memory of the stand-ins that registered tensors share with them."""
 
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, outside: InputRecording) -> None:
         self.storages: set[int] = set()
         self._outside = outside
         self._memory: MemoryMap[Lifted] = MemoryMap()

@@ -16,7 +16,6 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -35,6 +34,7 @@ from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
+from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
 from dynamo_lite.tracing.strings import log_calls
@@ -55,28 +55,7 @@ Rule = Callable[["Trace", Any, tuple, dict], Any]
 
 
 def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
-    rows = {}
-    for name in names:
-        module, _, path = name.partition(":")
-        found: Any = sys.modules.get(module)
-        for part in path.split(".") if found is not None else ():
-            found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)
-        if isinstance(found, (staticmethod, classmethod)) and hasattr(found, "__func__"):
-            found = found.__func__
-        if found is not None:
-            rows[id(found)] = rows[id(_unbound(found))] = rule(f"{module}.{path}")
-    return rows
-
-
-def _unbound(fn: Any) -> Any:
-    """The method of the type behind a bound built-in method (numpy.random.rand): what the interpreter reports."""
-    owner = getattr(fn, "__self__", None)
-    if owner is None or isinstance(owner, (type, ModuleType)):
-        return fn
-    for cls in type(owner).__mro__:
-        if fn.__name__ in cls.__dict__:
-            return cls.__dict__[fn.__name__]
-    return fn
+    return {key: rule(name) for key, name in loaded(names).items()}
 
 
 def _skip(name: str) -> Rule:
@@ -85,11 +64,6 @@ def _skip(name: str) -> Rule:
         return None
 
     return rule
-
-
-def skipped_always() -> set[int]:
-    """The ids of the callables that are skipped whatever they are given."""
-    return set(_from_table((*skipped_calls.SKIPPED, *skipped_calls.LOGGING), _skip))
 
 
 def _unrecordable(name: str) -> Rule:

@@ -13,8 +13,8 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
-from dynamo_lite.tracing.calls import registry
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.policy import named_callables
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
 _PUSHES = {
@@ -88,7 +88,7 @@ def _skips(tracer: Trace, stack: list[Any], first: int) -> bool:
     if fn is torch._assert:  # (condition, message)
         condition = stack[first]
         return condition is True or type(condition) is torch.SymBool or isinstance(condition, torch.Tensor)
-    return id(fn) in registry.skipped_always() or (_is_talk(fn) and _nobody_listens(tracer))
+    return id(fn) in named_callables.skipped_always() or (_is_talk(fn) and _nobody_listens(tracer))
 
 
 def _is_talk(fn: Any) -> bool:

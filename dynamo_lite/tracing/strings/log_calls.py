@@ -2,7 +2,7 @@
 
 Handlers, filters and formatters that are not the standard library's are the process's (Sentry's, pytest's): what they
 do with a record is not the program's, unless the program reads their state. That is known when the run is over
-(`Listeners.read_by` in output.py).
+(`Listeners.read_by` in listeners.py).
 """
 
 from __future__ import annotations
