@@ -135,7 +135,7 @@ _OURS: dict[str, Trust] = {
     **_rows(
         Level.BELOW,
         "the tracer: an interpreted frame of it would be a bug",
-        "dynamo_lite.tracing dynamo_lite.capture dynamo_lite.program",
+        "dynamo_lite.tracing dynamo_lite.capture dynamo_lite.program dynamo_lite.explanation",
     ),
     **_rows(
         Level.BELOW,
