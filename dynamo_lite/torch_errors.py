@@ -29,8 +29,9 @@ COUNTERPARTS: dict[type[errors.DynamoLiteError], tuple[tuple[str, ...], str | No
 @functools.cache
 def link() -> None:
     """Put torch's classes behind ours in the bases. Their constructors do not run (see DynamoLiteError.__init__)."""
-    from torch._dynamo import exc
     from torch.fx.experimental import symbolic_shapes
+
+    from dynamo_lite.torch_internals._torch_dynamo import exc
 
     for ours, (names, kind) in COUNTERPARTS.items():
         theirs = tuple(getattr(exc, name, None) or getattr(symbolic_shapes, name) for name in names)

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
+
 
 @dataclass(frozen=True)
 class TensorFacts:
@@ -53,7 +55,7 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
     """The facts of a tensor as it is; sizes of the dimensions in `dynamic` are left open, and its strides with them."""
     import torch
 
-    with torch._C.DisableTorchFunctionSubclass():
+    with DisableTorchFunctionSubclass():
         sizes = tuple(None if i in dynamic else int(size) for i, size in enumerate(tensor.shape))
         strided = tensor.layout is torch.strided
         strides = tuple(map(int, tensor.stride())) if strided and not dynamic else None
@@ -65,19 +67,18 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
             bool(tensor.requires_grad),
             sizes,
             strides,
-            torch._C._dispatch_keys(tensor) if keys else None,
+            _dispatch_keys(tensor) if keys else None,
             bool(tensor.is_contiguous()) if strided and dynamic else None,
         )
 
 
 def difference(value: Any, facts: TensorFacts) -> str:
     """How a value differs from the facts, in words; empty if it does not."""
-    import torch
 
     if type(value) is not facts.cls:
         return f"a {type(value).__module__}.{type(value).__qualname__}"
     tensor: Any = value
-    with torch._C.DisableTorchFunctionSubclass():
+    with DisableTorchFunctionSubclass():
         found: list[tuple[str, Any, Any]] = [
             ("dtype", tensor.dtype, facts.dtype),
             ("device", tensor.device, facts.device),
@@ -95,8 +96,8 @@ def difference(value: Any, facts: TensorFacts) -> str:
             return f"strides {tensor.stride()}"
         if facts.contiguous is not None and tensor.is_contiguous() is not facts.contiguous:
             return f"strides {tensor.stride()}"
-        if facts.keys is not None and torch._C._dispatch_keys(tensor) != facts.keys:
-            return f"dispatch keys {torch._C._dispatch_keys(tensor)}"
+        if facts.keys is not None and _dispatch_keys(tensor) != facts.keys:
+            return f"dispatch keys {_dispatch_keys(tensor)}"
     return ""
 
 
@@ -131,6 +132,5 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
 
 def helpers() -> dict[str, Any]:
     """What the code of `fails` calls."""
-    import torch
 
-    return {"_difference": difference, "_dispatch_keys": torch._C._dispatch_keys}
+    return {"_difference": difference, "_dispatch_keys": _dispatch_keys}

@@ -17,6 +17,8 @@ from torch import fx
 from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 aten = torch.ops.aten
 Roots = frozenset[Hashable]
@@ -114,7 +116,7 @@ def is_marker(node: fx.Node) -> bool:
     return node.op == "call_function" and node.target in _MARKERS
 
 
-_MARKERS = frozenset({torch._C._set_grad_enabled, _enter_autocast, _exit_autocast})
+_MARKERS = frozenset({_set_grad_enabled, _enter_autocast, _exit_autocast})
 
 
 def is_size(node: fx.Node) -> bool:
@@ -217,4 +219,4 @@ def _given(node: fx.Node, schema: Any, argument: Any) -> Iterator[fx.Node]:
 
 
 def _is_composite(target: OpOverload) -> bool:
-    return torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")
+    return _dispatch_has_kernel_for_dispatch_key(target.name(), "CompositeImplicitAutograd")

@@ -15,8 +15,6 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.capture._torch import (
     HigherOrderOperator,
@@ -36,6 +34,14 @@ from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels import composites, functorch, missing_data, number_arguments
 from dynamo_lite.capture.kernels.indexing import select_sizes
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunctionSubclass,
+    DispatchKey,
+    TorchDispatchMode,
+    _TorchDispatchModeKey,
+)
+from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled as torch_set_grad_enabled
 
 
 class OperatorMode(ProxyTorchDispatchMode):
@@ -56,8 +62,8 @@ class OperatorMode(ProxyTorchDispatchMode):
     _error_on_data_dependent_ops = True
 
     def __init__(self, recorder: OperatorRecording) -> None:
-        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
-        self._mode_key = torch._C._TorchDispatchModeKey.PROXY
+        TorchDispatchMode.__init__(self, DispatchKey.PreDispatch)
+        self._mode_key = _TorchDispatchModeKey.PROXY
         self.enter_stack: list[ProxyTorchDispatchMode | None] = []
         self.decomposition_table = {}
         self._decomposition_table_stack = []
@@ -137,7 +143,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         self._recorder.torch_function = func
         try:
             if types and self._subclass(types):
-                with torch._C.DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
+                with DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
                     result = self._call(func, args, kwargs or {})
             else:
                 result = self._call(func, args, kwargs or {})
@@ -227,7 +233,7 @@ def _is_neg(recorder: OperatorRecording, tensor: torch.Tensor) -> bool:
 
 
 def _set_grad_enabled(recorder: OperatorRecording, enabled: bool) -> None:
-    torch._C._set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
+    torch_set_grad_enabled(enabled)  # the recorder marks the border when the next node is made
 
 
 def _enter(recorder: OperatorRecording, *args: Any) -> None:
@@ -274,7 +280,7 @@ def _reads_data(name: str) -> Callable[..., Any]:
 _GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
 
 _HANDLERS: dict[Any, Callable[..., Any]] = {
-    torch._C._set_grad_enabled: _set_grad_enabled,
+    torch_set_grad_enabled: _set_grad_enabled,
     _enter_autocast: _enter,
     _exit_autocast: _exit,
     torch.Tensor.stride: _stride,

@@ -20,6 +20,7 @@ from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_m
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.graph.replayed_constants import Origin, metadata_argument, origin_of
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 
 class Fingerprint:
@@ -91,7 +92,7 @@ class Fingerprint:
             former = next((e for e in earlier.recorder.lifted if e.fqn == entry.fqn), entry)
             return earlier._identity(former)
         tensor = entry.tensor
-        is_fake = isinstance(tensor, torch._subclasses.FakeTensor)
+        is_fake = isinstance(tensor, FakeTensor)
         if entry.kind is not LiftedKind.CONSTANT or tensor.device.type == "meta" or is_fake:
             return id(tensor)
         content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()

@@ -42,6 +42,7 @@ from dynamo_lite.capture.kernels import collectives, composites, eager_errors, t
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.fingerprint import Fingerprint
@@ -351,7 +352,7 @@ class Recorder(Outside):
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
         self.marked_grad = self.grad_enabled
         admit_higher_order_operators()
-        stack.callback(torch._C._set_grad_enabled, self.grad_enabled)
+        stack.callback(_set_grad_enabled, self.grad_enabled)
         if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
             stack.enter_context(disable_autocast_cache())
         stack.callback(torch.clear_autocast_cache)  # it may hold stand-ins

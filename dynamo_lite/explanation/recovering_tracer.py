@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.explanation.example_evaluator import NoShadow, Shadow
 from dynamo_lite.explanation.recovering_recorder import LenientRecorder
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.strings.formatting import TEXTS
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function

@@ -108,8 +108,7 @@ class Sentry:
 def _evaluator() -> tuple[Callable[[Any], Any], Any]:
     missing: Exception
     try:
-        from torch._C._dynamo.eval_frame import set_eval_frame
-        from torch._dynamo.types import ConvertFrameReturn
+        from dynamo_lite.torch_internals._torch_dynamo import ConvertFrameReturn, set_eval_frame
     except ImportError as error:
         missing = error
     else:

@@ -31,6 +31,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
 from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
+from dynamo_lite.torch_internals._torch_tensors import _version
 from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
@@ -175,7 +176,7 @@ class _Rules(TorchFunctionMode):
 
     def _attribute(self, attribute: Any, value: Any) -> None:
         """What a stand-in answers otherwise than the tensor."""
-        if attribute is torch.Tensor._version:
+        if attribute is _version:
             self._tracer.unsound("Tensor._version counts the writes of the export; eager's goes on counting")
         elif attribute is torch.Tensor.grad_fn and value is not None:
             self._tracer.unsound("Tensor.grad_fn is read: the graph of autograd is that of the export")

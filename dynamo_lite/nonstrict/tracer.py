@@ -21,6 +21,8 @@ from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.nonstrict.referenced_names import Mentions
 from dynamo_lite.nonstrict.shared import shared_memory_seen
 from dynamo_lite.nonstrict.type_shims import AskedTypes
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 
@@ -65,7 +67,7 @@ class NativeTracer(Tracer):
             yield
 
     def _take(self, start: Any) -> None:
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             self._reach.take(start)
             self._iterators.put()
 
@@ -75,7 +77,7 @@ class NativeTracer(Tracer):
         return self._reach.holds(value)
 
     def first_run(self, frame: FrameType) -> None:
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             self._mentions.ran(frame)
             self._iterators.put()
         self._asked_types.ran(frame)
@@ -130,7 +132,7 @@ class NativeTracer(Tracer):
         self._check_inputs()
         if not self._reach.complete:
             self.unsound("the program holds too many objects to look at: changes of the rest are not seen")
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             for tensor, gradient in self._reach.gradients:
                 if tensor.grad is not gradient:
                     tensor.grad = gradient
@@ -150,5 +152,5 @@ _QUESTIONS = {
 }
 _FAILS_HERE: dict[int, tuple[str, dict[str, str]]] = {
     id(ContextVar.__dict__["reset"]): ("outside-object", {"what": "ContextVar.reset() with a token from outside"}),
-    id(torch._C.TensorBase.as_subclass): ("tensor-subclass", {"name": "another class (Tensor.as_subclass)"}),
+    id(TensorBase.as_subclass): ("tensor-subclass", {"name": "another class (Tensor.as_subclass)"}),
 }

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import fx, nn
 from torch.export.graph_signature import ConstantArgument, SymIntArgument, TensorArgument
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature
 from dynamo_lite.program.trees.containers import register_containers
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _CONSTANTS = (str, int, float, bool, type(None))
 

@@ -17,10 +17,10 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes import environment as core
 from symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
 from symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY

@@ -12,7 +12,6 @@ from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
@@ -23,6 +22,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 class Program(ExportedProgram):

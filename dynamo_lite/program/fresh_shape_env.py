@@ -20,6 +20,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.program._torch import FakeTensor, ShapeEnv
 from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
+from dynamo_lite.torch_internals._torch_operators import OpOverload
 from symbolic_shapes.torch_node.query_kinds import kernel_kind
 
 _COPIED = (
@@ -50,7 +51,7 @@ def _asking_kind(frame: FrameType | None) -> int | None:
     while frame is not None:
         # An operator is called by its `__call__`, or C++ hands it to a mode's `__torch_dispatch__` as `func`.
         asker = frame.f_locals.get("self" if frame.f_code.co_filename == _OPERATORS else "func")
-        kind = kernel_kind(asker) if isinstance(asker, torch._ops.OpOverload) else None
+        kind = kernel_kind(asker) if isinstance(asker, OpOverload) else None
         if kind is not None:
             return kind
         frame = frame.f_back

@@ -14,6 +14,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.program._torch import wrap_with_set_grad_enabled
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 
 class GradMode:
@@ -33,7 +34,7 @@ class GradMode:
             return
         before = self._before.get(threading.get_ident())
         if before:
-            torch._C._set_grad_enabled(before.pop())
+            _set_grad_enabled(before.pop())
 
 
 def restore_after_errors(module: fx.GraphModule) -> None:

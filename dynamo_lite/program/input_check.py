@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import reorder_kwargs
 from dynamo_lite.program.errors import InputMismatch
@@ -20,6 +19,7 @@ from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.paths import is_foreign, parts
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass

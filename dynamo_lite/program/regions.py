@@ -29,8 +29,9 @@ from dynamo_lite.program._torch import (
     wrap_with_autocast,
     wrap_with_set_grad_enabled,
 )
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
-_SET_GRAD = torch._C._set_grad_enabled
+_SET_GRAD = _set_grad_enabled
 _MARKERS = frozenset({_SET_GRAD, _enter_autocast, _exit_autocast})
 
 Modules = dict[str, fx.GraphModule]

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.fx._symbolic_trace import is_fx_symbolic_tracing
 
 from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.torch_internals._torch_fx import is_fx_symbolic_tracing
 
 _KEY = "unflattened_module"
 

@@ -10,11 +10,11 @@ import torch
 from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.mutations import frames_of, last_change
 from dynamo_lite.replay.python_state import StateChange, accounted_arguments, argument_names
 from dynamo_lite.replay.seen import Seen
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import sympy
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.trees.paths import unflatten
+from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.torch_internals._torch_tensors import _debug_has_internal_overlap
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -39,7 +40,7 @@ def fresh(call: Arguments, seed: int) -> Arguments:
 
 
 def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
-    if tensor.device.type != "cpu" or tensor.numel() < 2 or torch._debug_has_internal_overlap(tensor) == 1:
+    if tensor.device.type != "cpu" or tensor.numel() < 2 or _debug_has_internal_overlap(tensor) == 1:
         return
     with torch.no_grad():
         if tensor.is_floating_point() or tensor.is_complex():

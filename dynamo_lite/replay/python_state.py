@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch import nn
 from torch.export import ExportedProgram
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.nonstrict.opaque_state import told
 from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.replay.equal import same
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.effects import classify as effects_of
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 from dynamo_lite.tracing.heap.journal import Change, Journal

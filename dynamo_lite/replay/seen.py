@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.replay.python_state import StateChange
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass

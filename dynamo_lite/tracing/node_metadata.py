@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import torch
-
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -98,7 +97,7 @@ class TraceContext:
         doors = self._tracer.vm.doors
         was, doors.open = doors.open, False
         try:
-            with torch._C.DisableTorchFunction():
+            with DisableTorchFunction():
                 yield
         finally:
             doors.open = was

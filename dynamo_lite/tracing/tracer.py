@@ -14,13 +14,14 @@ from types import CellType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
@@ -406,7 +407,7 @@ class Tracer(Refusing):
         return self.drops
 
     def _shows_same(self, owner: torch.Tensor, value: torch.Tensor) -> bool:
-        with torch._C.DisableTorchFunction():  # not the program's questions about layout
+        with DisableTorchFunction():  # not the program's questions about layout
             return bool(self.recorder.shows_same(owner, value))
 
     # ---- stepping out of the trace

@@ -35,6 +35,7 @@ from symbolic_shapes.torch_node._torch import (
     resize_storage_bytes_,
     share_storage_,
 )
+from symbolic_shapes.torch_node._torch_state import _get_default_device
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 Tag = torch.Tag
@@ -174,7 +175,7 @@ class SymbolicCache:
             raise Bypass("make_fx traces sizes")
         env = self._env
         parts: list[Any] = [func, env.memo.epoch(), env.asking, torch.get_default_dtype(),
-                            torch._C._get_default_device(), torch.is_inference_mode_enabled()]
+                            _get_default_device(), torch.is_inference_mode_enabled()]
         self._key(parts, args, tensors)
         if kwargs:
             self._key(parts, kwargs.keys(), tensors)

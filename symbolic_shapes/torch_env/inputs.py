@@ -232,7 +232,7 @@ def _constrained(constraint: Any) -> tuple[Extended, Extended]:
 def _dim_source(source: Any, kind: str, index: int | None) -> Any:
     if source is None:
         return None
-    from torch._dynamo.source import TensorProperty, TensorPropertySource
+    from symbolic_shapes.torch_node._torch_dynamo import TensorProperty, TensorPropertySource
 
     return TensorPropertySource(source, TensorProperty[kind], index)
 

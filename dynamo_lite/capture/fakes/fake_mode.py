@@ -11,6 +11,7 @@ from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.torch_internals._torch_dispatch import _get_dispatch_mode, _TorchDispatchModeKey
 from symbolic_shapes.torch_env import dispatch_cache
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 
@@ -53,7 +54,7 @@ def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMod
 
 def is_active(mode: FakeTensorMode) -> bool:
     """Whether tensors that are made now are this mode's."""
-    return bool(torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is mode)
+    return bool(_get_dispatch_mode(_TorchDispatchModeKey.FAKE) is mode)
 
 
 def meta_of(fake: FakeTensor) -> torch.Tensor:

@@ -19,6 +19,7 @@ from dynamo_lite.capture.fakes import wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
@@ -119,7 +120,7 @@ class StandIns:
             return val, _extract_tensor_metadata(tensor)
 
     def _wrapper_snapshot(self, tensor: torch.Tensor) -> torch.Tensor:
-        with torch.no_grad(), torch._C.DisableTorchFunction():
+        with torch.no_grad(), DisableTorchFunction():
             return wrapper_subclasses.rebuilt(tensor, self._detached)
 
     def _detached(self, tensor: torch.Tensor) -> torch.Tensor:

@@ -19,6 +19,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
 from dynamo_lite.errors import InternalError
+from dynamo_lite.torch_internals._torch_dispatch import _C, _AutoDispatchBelowAutograd, _DisableTorchDispatch
 
 _ATOMS = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 _LIMIT = 100_000
@@ -99,7 +100,7 @@ def _is_function_of_metadata(func: OpOverload) -> bool:
 
 def switches() -> tuple[Any, ...]:
     """The global switches that results depend on."""
-    backends = torch._C
+    backends = _C
     return (
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
@@ -241,10 +242,10 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
     if like.whole:
         return given[like.source]  # type: ignore[index]
     if like.source is None:
-        with torch._C._DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
+        with _DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
             meta = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device="meta")
     else:
-        with in_kernel_invocation_manager(mode), torch._C._AutoDispatchBelowAutograd():
+        with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
             meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
     made = FakeTensor(mode, meta, like.device)
     return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)

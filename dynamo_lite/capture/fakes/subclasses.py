@@ -12,16 +12,22 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass_type
 
 from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
+    _disable_current_modes,
+    _disabled_torch_function_impl,
+    _DisablePythonDispatcher,
+    is_traceable_wrapper_subclass_type,
+)
 
 _ORDINARY = frozenset({torch.Tensor, nn.Parameter, nn.Buffer, FakeTensor})
 _NO_BEHAVIOUR = frozenset(
     {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slots__", "__torch_function__"}
     | {"__firstlineno__", "__static_attributes__", "__qualname__", "__orig_bases__", "__parameters__"}
 )
-_DISABLED: Any = torch._C._disabled_torch_function_impl
+_DISABLED: Any = _disabled_torch_function_impl
 _TORCHS: Any = torch.Tensor.__torch_function__
 
 
@@ -78,6 +84,6 @@ def as_plain(tensor: torch.Tensor) -> torch.Tensor:
     if not is_subclass(type(tensor)):
         return tensor
     # Outside of the recording, and past functions of the class.
-    off = torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher()
+    off = DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher()
     with torch.no_grad(), off[0], off[1], off[2]:
         return torch.Tensor.detach(tensor).as_subclass(torch.Tensor).requires_grad_(tensor.requires_grad)

@@ -17,6 +17,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
 from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from symbolic_shapes.expressions.expr import Int
 from symbolic_shapes.expressions.relations import Bool
 from symbolic_shapes.torch_env.dispatch_cache import Bypass, Entry, Output, SymbolicCache
@@ -142,7 +143,7 @@ class SymbolicMemory:
         if key is None:
             return
         try:
-            with torch._C._AutoDispatchBelowAutograd():
+            with _AutoDispatchBelowAutograd():
                 entry = self._cache.make_entry(out, _tensors([*args, *kwargs.values()]))
         except Bypass:
             return

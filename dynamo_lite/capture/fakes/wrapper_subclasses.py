@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import fx, nn
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type
 
 from dynamo_lite.capture._torch import FakeTensor, HigherOrderOperator
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, is_traceable_wrapper_subclass_type
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 ACCESS: Any = torch.ops.export.access_subclass_inner_tensor.default
 
@@ -120,7 +120,7 @@ class InnerTensors:
 
 def stand_in(tensor: Any, of: Callable[[torch.Tensor], torch.Tensor], size: Any = None, stride: Any = None) -> Any:
     """The stand-in for a wrapper of real tensors; `of` makes that of a tensor inside."""
-    with torch.no_grad(), torch._C.DisableTorchFunction():
+    with torch.no_grad(), DisableTorchFunction():
         fake = rebuilt(tensor, of, size, stride)
     if fake.requires_grad != tensor.requires_grad:
         fake.requires_grad_(tensor.requires_grad)

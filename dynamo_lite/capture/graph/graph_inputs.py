@@ -30,6 +30,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
 from symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 
 
@@ -222,7 +223,7 @@ class Outside(GraphWriter):
             raise CaptureError("tensor-subclass", f"{fqn} is a {name}", "use plain tensors", {"name": name}) from error
 
     def _lift_constant(self, tensor: torch.Tensor) -> Lifted:
-        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if is_functorch_wrapped_tensor(tensor):
             raise CaptureError(
                 "opaque-transform",
                 "an operator runs on a tensor inside of torch.vmap, torch.func.grad or another transform",
@@ -261,7 +262,7 @@ class Outside(GraphWriter):
 
     def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
-        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        if is_functorch_wrapped_tensor(tensor):
             return None
         fake = self.shared_views.stand_in(tensor, self._constant_fqn(tensor))
         if fake is not None:

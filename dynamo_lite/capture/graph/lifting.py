@@ -15,6 +15,7 @@ from torch.nn.parameter import is_lazy
 from dynamo_lite.capture._torch import FakeTensor, _disable_current_modes
 from dynamo_lite.capture.graph.names import unusable_fqn
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
 
 
 class LiftedKind(Enum):
@@ -72,7 +73,7 @@ def shows_foreign_memory(tensor: torch.Tensor) -> bool:
 @contextmanager
 def modes_off() -> Iterator[None]:
     """Operators run on the tensors that they are given, and are not recorded, wherever the recorder is."""
-    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
+    with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
         yield
 
 

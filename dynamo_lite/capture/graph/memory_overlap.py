@@ -15,6 +15,7 @@ import torch
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.wrapper_subclasses import is_wrapper
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ def extent(tensor: torch.Tensor) -> Extent | None:
     """Where a tensor lies; None for one without elements, or without strided memory."""
     if tensor.layout is not torch.strided or is_wrapper(tensor) or tensor.is_nested:
         return None
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         if not tensor.numel():
             return None
         size = tensor.element_size()

@@ -17,12 +17,13 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _GRAD_MODE = "dynamo_lite_grad_mode"
@@ -78,7 +79,7 @@ def record(
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
-        with torch._C.DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+        with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
             out = op(*(fakes[0] if run_on is None else run_on), **fakes[1])
     except CaptureError:
         raise

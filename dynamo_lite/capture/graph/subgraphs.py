@@ -22,6 +22,7 @@ from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.interfaces import Recording
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from symbolic_shapes.expressions.expr import Node, Symbol
 
 _FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
@@ -70,7 +71,7 @@ class Levels:
             yield level
             if recorder.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
                 recorder.marked_grad = enabled
-                recorder.marker(torch._C._set_grad_enabled, (enabled,))
+                recorder.marker(_set_grad_enabled, (enabled,))
         finally:
             self._inner.pop()
             self._restore(self._saved.pop())

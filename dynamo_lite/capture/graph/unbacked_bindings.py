@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture._torch import CallMethodKey, ConvertIntKey, DivideByKey
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes.expressions.expr import Int, Symbol
 from symbolic_shapes.expressions.floats import Float
 from symbolic_shapes.expressions.relations import eq

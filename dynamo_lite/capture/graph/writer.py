@@ -19,6 +19,7 @@ from dynamo_lite.capture.graph.names import rename_placeholder
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 from symbolic_shapes.torch_node.sym_node import SymNode
 
@@ -105,7 +106,7 @@ class GraphWriter:
         enabled = torch.is_grad_enabled() if self.around_function is None else self.around_function
         if enabled is not self.marked_grad:
             self.marked_grad = enabled
-            self.marker(torch._C._set_grad_enabled, (enabled,))
+            self.marker(_set_grad_enabled, (enabled,))
 
     def marker(self, func: Callable[..., Any], args: tuple[Any, ...]) -> fx.Node:
         """A node for what is no operator: the borders of no_grad and autocast regions (regions.py outlines them)."""

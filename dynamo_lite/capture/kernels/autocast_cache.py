@@ -17,6 +17,7 @@ import torch
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
 
 
 class AutocastCache:
@@ -51,7 +52,7 @@ def _refusal(func: OpOverload, what: str) -> CaptureError:
 @cache
 def casts(func: OpOverload) -> bool:
     """Whether autocast may cast arguments of `func`, or of an operator that it consists of."""
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    has_kernel = _dispatch_has_kernel_for_dispatch_key
     return any(has_kernel(func.name(), key) for key in ("AutocastCPU", "AutocastCUDA")) or bool(func._can_decompose())
 
 

@@ -26,10 +26,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 Refuse = Callable[[CaptureError], Any]
 """Ends the recording (`NodeContext.refuse`)."""

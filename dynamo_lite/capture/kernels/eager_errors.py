@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import _disable_current_modes
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
+    _disable_current_modes,
+    _DisablePythonDispatcher,
+)
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
 """What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
@@ -77,7 +81,7 @@ _KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__
 def _asked(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
     """What the real kernel raises on zeros; None if it does not."""
     with (
-        torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher(),
+        DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
         torch.random.fork_rng(devices=()), torch.no_grad(),
     ):
         try:
@@ -112,7 +116,7 @@ def of_overlap(
     """
     if func.namespace != "aten" or not any(_may_overlap(tensor, (args, kwargs)) for tensor in written):
         return None
-    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
+    with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
         storages: dict[int, torch.Tensor] = {}
         try:
             real_args = [_real(a, storages) for a in args]

@@ -15,8 +15,6 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.capture._torch import (
     VmapInterpreter,
@@ -26,27 +24,44 @@ from dynamo_lite.capture._torch import (
 )
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DispatchKey,
+    DispatchKeySet,
+    TorchDispatchMode,
+    _dispatch_tls_is_dispatch_key_excluded,
+    _dispatch_tls_is_dispatch_key_included,
+    _ExcludeDispatchKeyGuard,
+)
+from dynamo_lite.torch_internals._torch_functorch import (
+    _add_batch_dim,
+    _remove_batch_dim,
+    get_unwrapped,
+    is_batchedtensor,
+    is_functorch_wrapped_tensor,
+    unwrap_if_dead,
+)
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
-_FRONT = torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode
-_PRE_DISPATCH = torch._C.DispatchKeySet(torch._C.DispatchKey.PreDispatch)
+_FRONT = DispatchKey.FuncTorchDynamicLayerFrontMode
+_PRE_DISPATCH = DispatchKeySet(DispatchKey.PreDispatch)
 
 
 def active() -> bool:
     """Whether an operator that is called now is to be handled by a functorch transform first."""
-    return torch._C._dispatch_tls_is_dispatch_key_included(_FRONT)
+    return _dispatch_tls_is_dispatch_key_included(_FRONT)
 
 
 def outlived(args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The arguments, with tensors that outlived their transform (what a vjp function saved) unwrapped."""
     if not _any_wrapped(args) and not (kwargs and _any_wrapped(kwargs.values())):
         return args, kwargs
-    return pytree.tree_map_only(torch.Tensor, torch._C._functorch.unwrap_if_dead, (args, kwargs))
+    return pytree.tree_map_only(torch.Tensor, unwrap_if_dead, (args, kwargs))
 
 
 def _any_wrapped(values: Any) -> bool:
     for value in values:
         if isinstance(value, torch.Tensor):
-            if torch._C._functorch.is_functorch_wrapped_tensor(value):
+            if is_functorch_wrapped_tensor(value):
                 return True
         elif isinstance(value, (list, tuple)) and _any_wrapped(value):
             return True
@@ -55,10 +70,10 @@ def _any_wrapped(values: Any) -> bool:
 
 def is_batched(tensor: torch.Tensor) -> bool:
     """Whether a vmap that is running gives `tensor` another value per element."""
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        if torch._C._functorch.is_batchedtensor(tensor):
+    while is_functorch_wrapped_tensor(tensor):
+        if is_batchedtensor(tensor):
             return True
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+        tensor = get_unwrapped(tensor)
     return False
 
 
@@ -70,13 +85,13 @@ class Batches(NamedTuple):
     def off(self, tensor: torch.Tensor) -> torch.Tensor:
         """The plain tensor with a leading dimension for each vmap."""
         for level, size in reversed(self.levels):
-            tensor = torch._C._functorch._remove_batch_dim(tensor, level, size, 0)
+            tensor = _remove_batch_dim(tensor, level, size, 0)
         return tensor.contiguous()
 
     def on(self, tensor: torch.Tensor) -> torch.Tensor:
         """`off` undone."""
         for level, _ in self.levels:
-            tensor = torch._C._functorch._add_batch_dim(tensor, 0, level)
+            tensor = _add_batch_dim(tensor, 0, level)
         return tensor
 
 
@@ -128,10 +143,10 @@ def lower(recorder: OperatorRecording, mode: TorchDispatchMode, func: Any, args:
     recorder.lowering += 1
     try:
         with mode:
-            if not torch._C._dispatch_tls_is_dispatch_key_excluded(_FRONT):
+            if not _dispatch_tls_is_dispatch_key_excluded(_FRONT):
                 return func._op_dk(_FRONT, *args, **kwargs)
             # Past the recorder's key; functorch restores the keys when it goes further out.
-            with torch._C._ExcludeDispatchKeyGuard(_PRE_DISPATCH):
+            with _ExcludeDispatchKeyGuard(_PRE_DISPATCH):
                 return func(*args, **kwargs)
     finally:
         recorder.lowering -= 1

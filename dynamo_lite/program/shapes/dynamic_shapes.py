@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import _IntWrapper
@@ -30,6 +29,7 @@ from dynamo_lite.program.shapes.suggested_fixes import violation
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.trees.paths import is_foreign, unflatten
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes import Int, Symbol, symbols_of
 from symbolic_shapes.dims.symbols import DimTable, InvalidDims, declare
 from symbolic_shapes.dims.violations import Solution, solve

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.program._torch import Source
 from dynamo_lite.program.shapes.mark_dynamic import Unbacked, marks_of
 from dynamo_lite.program.shapes.spec_tree import Place, ShapeTree
 from dynamo_lite.program.trees.containers import path_string
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes.dims.symbols import InputDim
 
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.shapes.spec_tree import Made, arguments
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes.dims.specs import InvalidSpec, Named
 from symbolic_shapes.expressions.expr import INF, Extended
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.writer import in_root
 from dynamo_lite.program._torch import CallMethodKey, ConvertIntKey, DivideByKey
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes.expressions.expr import Symbol, symbols_of
 from symbolic_shapes.expressions.floats import has_unknown_float
 from symbolic_shapes.expressions.relations import Bool, le

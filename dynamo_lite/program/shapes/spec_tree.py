@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch.utils import _pytree as pytree
-
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _SEQUENCES = (list, tuple, deque)
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.errors import ConstraintViolation
 from dynamo_lite.program.shapes.input_dims import Spot
 from dynamo_lite.program.shapes.spec_tree import arguments, parameter_order
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from symbolic_shapes.dims.dim_source import compose, write
 from symbolic_shapes.dims.specs import Derived, DimSpec, Named, Static
 from symbolic_shapes.dims.suggestions import respecified

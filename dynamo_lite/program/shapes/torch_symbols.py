@@ -36,6 +36,7 @@ from dynamo_lite.program._torch import (
     no_python_dispatcher,
     resize_storage_bytes_,
 )
+from dynamo_lite.torch_internals._torch_tensors import _conj, _neg_view
 from symbolic_shapes.expressions.expr import Int, Node, Symbol, symbols_of
 from symbolic_shapes.expressions.floats import Float
 from symbolic_shapes.expressions.intervals import Interval
@@ -312,8 +313,8 @@ class Values:
                 meta = torch.ops.aten.detach.default(tensor)
         elif tensor.layout is torch.strided and not tensor.is_quantized:
             meta = self._strided(tensor)
-            meta = torch._conj(meta) if tensor.is_conj() else meta
-            meta = torch._neg_view(meta) if tensor.is_neg() else meta
+            meta = _conj(meta) if tensor.is_conj() else meta
+            meta = _neg_view(meta) if tensor.is_neg() else meta
         else:
             raise _unsupported(f"a tensor of layout {tensor.layout}, or quantized,")
         new = FakeTensor(self.fake_mode, meta, tensor.fake_device)

@@ -10,7 +10,8 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
+
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _PLAIN = (type(None), bool, int, float, str)
 _TORCH_NAMED = (torch.dtype, torch.layout, torch.memory_format)

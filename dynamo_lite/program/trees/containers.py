@@ -19,8 +19,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.fx._pytree import register_pytree_flatten_spec
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.fakes.subclasses import NESTED
 from dynamo_lite.interpreter.code.type_flags import is_changeable
@@ -28,6 +26,7 @@ from dynamo_lite.program._torch import _IntWrapper, register_namedtuple
 from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy_plain
 from dynamo_lite.program.trees.paths import Caller, direct, give_keys, is_foreign, parts
+from dynamo_lite.torch_internals._torch_pytree import pytree, register_pytree_flatten_spec
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _CONSTANTS = (

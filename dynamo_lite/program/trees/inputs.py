@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from torch.utils import _pytree as pytree
-
 from dynamo_lite.capture.graph.names import RESERVED, input_names, unique, unusable_keyword
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.trees.containers import check_leaf, register_containers
 from dynamo_lite.program.trees.paths import Caller, direct, flatten, has_foreign, unflatten
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass

@@ -17,12 +17,12 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.containers import check_leaf, path_string
 from dynamo_lite.program.trees.paths import Flat
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass

@@ -13,7 +13,8 @@ from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree
+
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 IsLeaf = Callable[[Any], bool]
 Caller = Callable[..., Any]

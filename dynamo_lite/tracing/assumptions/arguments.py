@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.assumptions.containers import item_step
 from dynamo_lite.tracing.assumptions.walk import Walk
 from dynamo_lite.tracing.heap.access_log import items_of

@@ -14,6 +14,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
+from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
 from dynamo_lite.tracing.assumptions.walk import Walk, module_name
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
@@ -92,9 +94,9 @@ def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
         State("inference mode", torch.is_inference_mode_enabled, torch.is_inference_mode_enabled()),
         State("the default device", torch.get_default_device, torch.get_default_device()),
         State("hooks on all modules", _global_hooks, _global_hooks()),
-        State("function modes", torch._C._len_torch_function_stack, 0),
-        State("dispatch modes", torch._C._len_torch_dispatch_stack, 0),
-        State("vmap or grad transforms", torch._C._functorch.maybe_current_level, None),
+        State("function modes", _len_torch_function_stack, 0),
+        State("dispatch modes", _len_torch_dispatch_stack, 0),
+        State("vmap or grad transforms", maybe_current_level, None),
     ):
         yield Guard("state", None, state)
 

@@ -6,9 +6,9 @@ from types import FunctionType
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.opaque import SAID, Said, Treatment
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls import substitutes
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC

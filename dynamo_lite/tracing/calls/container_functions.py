@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError
+from dynamo_lite.torch_internals._torch_dispatch import TorchDispatchMode
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.node_metadata import TraceContext

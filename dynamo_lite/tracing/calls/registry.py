@@ -24,6 +24,8 @@ from torch import nn
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import _C
+from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
@@ -361,21 +363,21 @@ def _functions() -> dict[int, Rule]:
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
-        id(torch._C.TensorBase.as_subclass): call_as_subclass,
-        id(torch.Tensor._make_wrapper_subclass): call_make_wrapper,
-        id(torch.Tensor._make_subclass): call_new_subclass,
+        id(TensorBase.as_subclass): call_as_subclass,
+        id(_make_wrapper_subclass): call_make_wrapper,
+        id(_make_subclass): call_new_subclass,
         id(torch.Tensor.__new__): call_new_subclass,
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
-        id(torch._C.TensorBase.requires_grad_): call_requires_grad,
-        id(torch._C.TensorBase._is_view): call_is_view,
+        id(TensorBase.requires_grad_): call_requires_grad,
+        id(TensorBase._is_view): call_is_view,
         id(type.__dict__["__subclasses__"]): call_subclasses,
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
         rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
-        rows[id(getattr(torch._C, name))] = type_queries.call_has_torch_function
+        rows[id(getattr(_C, name))] = type_queries.call_has_torch_function
     rows |= {id(fn): lifetimes.call_weak_reference for fn in lifetimes.callables()}
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensor
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
@@ -27,6 +26,7 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.snapshots import MISSING

@@ -17,6 +17,7 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
@@ -95,7 +96,7 @@ def _reached(recorder: Recorder, learns: set[fx.Node]) -> set[fx.Node]:
     for node in recorder.graph.nodes:
         if node.op != "call_function":
             continue
-        if node.target is torch._C._set_grad_enabled:
+        if node.target is _set_grad_enabled:
             enabled = bool(node.args[0])
             continue
         sources = node.all_input_nodes

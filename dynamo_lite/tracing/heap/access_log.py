@@ -48,11 +48,11 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole

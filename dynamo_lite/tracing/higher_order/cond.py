@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.kernels import functorch
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import SYMBOLIC, Traced, no_effects, trace
 from dynamo_lite.tracing.interfaces import Trace
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._higher_order_ops.flex_attention import create_fw_bw_graph
 from torch.overrides import TorchFunctionMode
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.torch_internals._torch_operators import create_fw_bw_graph
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 from dynamo_lite.tracing.interfaces import Trace
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 from dynamo_lite.tracing.interfaces import Trace
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._ops import HigherOrderOperator
-from torch.utils import _pytree as pytree
 
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -39,7 +40,7 @@ def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str
         op = sys.modules["torch._higher_order_ops._invoke_quant"].invoke_quant
         kwargs = {"scheme": kwargs["scheme"]} if kwargs.get("scheme") is not None else {}
     traced, subgraph, captured = _subgraph(tracer, op, function, operands, "subgraph")
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         results = HigherOrderOperator.__call__(op, subgraph, *captured, **kwargs)
     if quant is not None:
         node = next(node for node in reversed(tracer.recorder.graph.nodes) if node.target is op)  # the call just made
@@ -64,7 +65,7 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return NOT_HANDLED
     op, name = bound["self"], "hints_wrapper_body_graph_"
     traced, subgraph, captured = _subgraph(tracer, op, bound["body_fn"], operands, name)
-    with torch._C.DisableTorchFunction():  # a mode would go through the operator's own __call__, which loses the name
+    with DisableTorchFunction():  # a mode would go through the operator's own __call__, which loses the name
         results = HigherOrderOperator.__call__(op, subgraph, tuple(captured), {}, hints=dict(hints))
     return pytree.tree_unflatten(list(results), traced.spec)
 

@@ -9,6 +9,7 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.sizes import asserted_branches
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -123,4 +124,4 @@ def _assert_tensor(value: torch.Tensor, wanted: bool, message: str) -> Any:
 
 def table() -> dict[int, Callable[..., Any]]:
     """id(callable) → rule."""
-    return {id(torch._C.TensorBase.tolist): call_tolist}
+    return {id(TensorBase.tolist): call_tolist}

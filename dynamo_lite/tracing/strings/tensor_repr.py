@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import _tensor_str
+
+from dynamo_lite.torch_internals._torch_tensors import _tensor_str
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork

@@ -18,6 +18,7 @@ import torch
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.strings import discarded
@@ -158,6 +159,6 @@ def _guard(tracer: Trace, number: int, text: str) -> None:
     paths = inputs.key_paths
     if ambiguous(paths):  # torch cannot write a guard on these
         tracer.refuse("autograd-graph")
-    guard = f"L{torch.utils._pytree.keystr(paths[number])}.{text}"
+    guard = f"L{keystr(paths[number])}.{text}"
     if guard not in tracer.guards:
         tracer.guards.append(guard)

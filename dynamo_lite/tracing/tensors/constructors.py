@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
@@ -112,8 +113,8 @@ def table(rows: dict[int, Rule]) -> dict[int, Rule]:
     """id(callable) → rule. `rows` are the rules before these, which have what these do not handle."""
     found = {id(fn): _literal(0, keyword) for fn, keyword in ((torch.tensor, "data"), (torch.as_tensor, "data"))}
     found[id(torch.asarray)] = _literal(0, "obj")
-    found[id(torch._C.TensorBase.new_tensor)] = _literal(1, "data")
-    found[id(torch._C.TensorBase.new)] = _literal(1, None, sizes_are_data=False)
+    found[id(TensorBase.new_tensor)] = _literal(1, "data")
+    found[id(TensorBase.new)] = _literal(1, None, sizes_are_data=False)
     for cls in (torch.Tensor, *(getattr(torch, f"{name}Tensor") for name in _LEGACY)):
         found[id(cls)] = _literal(0, None, sizes_are_data=False)
     return {key: _otherwise(rule, rows.get(key)) for key, rule in found.items()}

@@ -17,8 +17,8 @@ from itertools import combinations
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 

@@ -60,7 +60,7 @@ def _eager_numpy(tensor: torch.Tensor, force: bool) -> None:
 def arrays_of(tracer: Trace) -> Any:
     """torch._numpy, whose arrays answer as numpy's until the trace is over."""
     with tracer.outside():
-        import torch._numpy as arrays
+        from dynamo_lite.torch_internals._torch_numpy import arrays  # only where a program uses numpy
     if "__array_ufunc__" not in vars(arrays.ndarray):
         _prepare(tracer, arrays.ndarray)
     return arrays

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import Kind
@@ -87,7 +88,7 @@ def _of_tensor(before: Rule | None) -> Rule:
 
 def table(rows: dict[int, Rule]) -> dict[int, Rule]:
     """id(callable) → rule; `rows` holds the rules for what is given no array."""
-    found: dict[int, Rule] = {id(torch._C.TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
+    found: dict[int, Rule] = {id(TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
     for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
         found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)
     for kind in (float, int):

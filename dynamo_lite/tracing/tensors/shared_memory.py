@@ -14,6 +14,7 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.memory_overlap import Extent
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
@@ -68,4 +69,4 @@ def call_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def table() -> dict[int, Any]:
     """id(function) → rule."""
     shared = (torch.from_numpy, torch.frombuffer, torch.asarray, torch.as_tensor)
-    return {id(torch._C.TensorBase.set_): call_set, **{id(fn): call_shared for fn in shared}}
+    return {id(TensorBase.set_): call_set, **{id(fn): call_shared for fn in shared}}

@@ -10,10 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.overrides import _get_current_function_mode_stack
 
 from dynamo_lite.capture.dispatch_modes import FunctionMode
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import (
+    _get_current_function_mode_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_function_stack,
+)
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import compiling_flags
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -47,12 +51,12 @@ def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if not all(isinstance(mode, FunctionMode) for mode in modes):
         return NOT_HANDLED
     for _ in modes:
-        torch._C._pop_torch_function_stack()
+        _pop_torch_function_stack()
     try:
         return fn(*args, **kwargs)
     finally:
         for mode in modes:
-            torch._C._push_on_torch_function_stack(mode)
+            _push_on_torch_function_stack(mode)
 
 
 def _tells(cls: type, classes: Any) -> bool:

@@ -11,7 +11,19 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
+
+from dynamo_lite.torch_internals._torch_dispatch import (
+    _C,
+    DisableTorchFunction,
+    _disable_current_modes,
+    _DisablePythonDispatcher,
+)
+from dynamo_lite.torch_internals._torch_state import (
+    _get_sdp_priority_order,
+    _set_deterministic_algorithms,
+    _set_grad_enabled,
+    _set_sdp_priority_order,
+)
 
 
 def _autocast_nesting() -> int:
@@ -57,8 +69,8 @@ def _autocast(device: str) -> list[Switch]:
 def _backend_switches() -> Iterator[Switch]:
     """What torch.backends sets, by the functions of torch._C behind it: name → (getter, setter)."""
     for name, (getter, setter) in _BACKENDS.items():
-        if hasattr(torch._C, getter) and hasattr(torch._C, setter):
-            yield Switch(name, getattr(torch._C, getter), getattr(torch._C, setter))
+        if hasattr(_C, getter) and hasattr(_C, setter):
+            yield Switch(name, getattr(_C, getter), getattr(_C, setter))
 
 
 _BACKENDS: dict[str, tuple[str, str]] = {
@@ -79,7 +91,7 @@ _BACKENDS: dict[str, tuple[str, str]] = {
 
 
 SWITCHES: tuple[Switch, ...] = (
-    Switch("grad mode", torch.is_grad_enabled, torch._C._set_grad_enabled),
+    Switch("grad mode", torch.is_grad_enabled, _set_grad_enabled),
     Switch("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
     *_autocast("cpu"),
     *_autocast("cuda"),
@@ -88,7 +100,7 @@ SWITCHES: tuple[Switch, ...] = (
     Switch(
         "deterministic algorithms",
         torch.are_deterministic_algorithms_enabled,
-        lambda v: torch._C._set_deterministic_algorithms(
+        lambda v: _set_deterministic_algorithms(
             v, warn_only=torch.is_deterministic_algorithms_warn_only_enabled()
         ),
     ),
@@ -97,7 +109,7 @@ SWITCHES: tuple[Switch, ...] = (
     _attribute("torch.backends.mha.get_fastpath_enabled()", torch.backends.mha, "_is_fastpath_enabled"),
     _attribute("torch.backends.opt_einsum.enabled", torch.backends.opt_einsum, "enabled"),
     _attribute("torch.backends.opt_einsum.strategy", torch.backends.opt_einsum, "strategy"),
-    Switch("the order of attention kernels", torch._C._get_sdp_priority_order, torch._C._set_sdp_priority_order),
+    Switch("the order of attention kernels", _get_sdp_priority_order, _set_sdp_priority_order),
     Switch("the precision of float32 products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     Switch("the number of threads", torch.get_num_threads, torch.set_num_threads),
     *_backend_switches(),
@@ -129,5 +141,5 @@ class TorchState:
 @contextmanager
 def modes_off() -> Iterator[None]:
     """No dispatch or function mode is active: what runs here makes real tensors and is not recorded."""
-    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch._C._DisablePythonDispatcher():
+    with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
         yield

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any, TypeGuard
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
+
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
+from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
 
 
 def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
@@ -19,7 +21,7 @@ def is_tensor(value: Any) -> TypeGuard[torch.Tensor]:
 
 def is_wrapped(value: torch.Tensor) -> bool:
     """A tensor inside of torch.vmap, torch.func.grad, ...: made by the transform, so never one from outside."""
-    return torch._C._functorch.is_functorch_wrapped_tensor(value)
+    return is_functorch_wrapped_tensor(value)
 
 
 def is_fake(value: Any) -> TypeGuard[FakeTensor]:
