@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import dynamo_lite
 
+from . import object_programs  # noqa: F401  (adds its programs)
 from .programs import READINGS, Base, Change, Reading
 
 

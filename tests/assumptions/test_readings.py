@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 import dynamo_lite
 
+from . import object_programs  # noqa: F401  (adds its programs)
 from .programs import READINGS, Reading
 
 BREAKS = [(name, change) for name, row in READINGS.items() for change in row.breaks]

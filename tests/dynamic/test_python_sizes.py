@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 import dynamo_lite
 
+from . import size_programs_objects  # noqa: F401  (adds its programs)
 from .size_programs import PROGRAMS, Program, Shapes
 
 
