@@ -77,7 +77,7 @@ def trace(
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
 ) -> Trace:
-    """Trace one call of `mod`, as `export` does, and keep what was learned on the way.
+    """Trace one call of `mod`, as `export` does, and keep its guards, effects and notes.
 
     Arguments and errors are those of `export`, whose result is `trace(...).program`.
     """

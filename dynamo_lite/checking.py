@@ -87,7 +87,7 @@ def check(
         fresh_data: further sets of arguments of the example's sizes.
         sizes: at most so many further sets of sizes; none if the program's sizes are constants.
         tolerance: the largest absolute and relative difference of floating-point values.
-        seed: of torch's, Python's and numpy's generators, set anew before each call of either side.
+        seed: of torch's, Python's and numpy's generators, set before each call of either side.
 
     Compared are the outputs (structure, types, constants, tensors), the arguments after the call, the buffers and
     parameters, exceptions, and the Python state within reach: what an eager call changes there (attributes, containers,

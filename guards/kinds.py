@@ -1,7 +1,7 @@
 """The kinds of guards: what each demands, as generated code and in words. One row a kind.
 
 `fails` is Python that is true when the guard does not hold: {v} is the value's variable, {c} the constant `expected`,
-{w} the variable of the guard's other source. The kinds are listed from likely to fail and cheap to unlikely or dear:
+{w} the variable of the guard's other source. The kinds are listed with the cheapest and likeliest to fail first:
 the compiled function asks in that order (a guard that another one's path rests on comes before it all the same).
 """
 
@@ -74,7 +74,7 @@ KINDS: Mapping[str, Kind] = {
         "kwargs.keys() != {c}", lambda e: f"the keyword arguments {sorted(e)}", lambda v, e: f"{sorted(v)}"
     ),
     "tensor": Kind("", str, difference),
-    "unknown": Kind("True", str, lambda v, e: "nobody knows"),
+    "unknown": Kind("True", str, lambda v, e: "unknown"),
     "python": Kind("", str, lambda v, e: "this is false"),
     # ---- values
     "state": Kind("{c}() != {w}", lambda e: "", lambda v, e: ""),

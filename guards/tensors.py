@@ -44,11 +44,11 @@ class TensorFacts:
 
     def __str__(self) -> str:
         sizes = ", ".join("*" if size is None else str(size) for size in self.sizes)
-        learns = ", requires_grad" if self.requires_grad else ""
+        grad = ", requires_grad" if self.requires_grad else ""
         strides = "" if self.strides is None else f", strides {self.strides}"
         if self.contiguous is not None:
             strides = ", contiguous" if self.contiguous else ", not contiguous"
-        return f"a {self.cls.__qualname__} {self.dtype} [{sizes}] on {self.device}{strides}{learns}"
+        return f"a {self.cls.__qualname__} {self.dtype} [{sizes}] on {self.device}{strides}{grad}"
 
 
 def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -> TensorFacts:

@@ -1,4 +1,4 @@
-"""Who wants to hear what an environment learns, as it learns it: for logs. Without listeners that costs nothing."""
+"""Callbacks for new symbols and facts, for logs. Without listeners they cost nothing."""
 
 from __future__ import annotations
 

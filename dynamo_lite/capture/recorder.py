@@ -219,7 +219,7 @@ class Recorder(Outside):
             if self.env is None:
                 return func(*args, **kwargs)
             with self.env.inside_operator(func):
-                if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_learns(args, kwargs):
+                if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
                     return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
                 args = truth_values.as_numbers(args)
                 out = composites.run(self.env, func, args, kwargs)
@@ -319,7 +319,7 @@ class Recorder(Outside):
         if self._lift_view(tensor) is not None:  # torch.from_numpy(buffer.numpy())
             return self.lift(tensor)
         lifted = self._lifted_by_id.get(id(tensor)) or self._lift_constant(tensor)
-        # A literal, not a constant from outside: nobody else can see it, so the program may change it.
+        # A literal, not a constant from outside: only the program can see it, and may change it.
         self.constant_storages.pop(storage_key(lifted.fake), None)
         node = self.node_of(tensor)
         out = torch.ops.aten.lift_fresh.default(tensor)

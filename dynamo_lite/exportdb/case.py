@@ -113,7 +113,7 @@ class Case:
         """Whether the program exports and the error comes when it is called with `wrong_inputs()`."""
         return hasattr(self.file, "wrong_inputs")
 
-    # ---- what to run; each call makes it anew
+    # ---- what to run, made for each call
 
     def module(self) -> Callable[..., Any]:
         """The module that works or is refused."""

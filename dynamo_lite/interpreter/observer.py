@@ -77,7 +77,7 @@ class Observer:
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
-        """The program is about to learn something of `owner` other than by reading one value of it.
+        """The program is about to look at `owner` in another way than by reading one value of it.
 
         `how` is "length", "items" (what it holds, in order: iteration, unpacking), "arguments" (a dict's items, for a
         call), "keys" (those of a dict), "truth",

@@ -31,6 +31,6 @@ ARTIFACTS: dict[str, Artifact] = {
 """By name, in the order in which `help` lists them."""
 
 GUARD_VARIABLE = "DYNAMO_LITE_EXTENDED_DEBUG_GUARD_ADDED"
-"""A relation as `dynamic` prints it (`Eq(s2, s4)`): when that fact is learned, the whole stacks are logged."""
+"""A relation as `dynamic` prints it (`Eq(s2, s4)`): when that fact is recorded, the whole stacks are logged."""
 SYMBOL_VARIABLE = "DYNAMO_LITE_EXTENDED_DEBUG_CREATE_SYMBOL"
 """The name of a symbol (`s0`): when it is made, the whole stacks are logged."""

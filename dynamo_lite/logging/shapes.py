@@ -1,4 +1,4 @@
-"""`dynamic`: what the shape environment learns, as it learns it."""
+"""`dynamic`: facts of the shape environment, as they are recorded."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ShapeLog(Listener):
         self._say(line, f'for the stacks: {GUARD_VARIABLE}="{text}"', level)
         asked = _squeezed(os.environ.get(GUARD_VARIABLE, ""))
         if asked and asked in (_squeezed(text), _squeezed(str(fact.relation))):
-            self._stacks(f"{text} is learned")
+            self._stacks(f"{text} is recorded")
 
     def on_replacement(self, atom: Atom, value: Int, fact: Fact) -> None:
         text = f"{self._text(atom.as_int())} is {self._text(value)}, because of {self._text(fact.relation)}"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 class Setting(NamedTuple):
     """One setting: its name for people, how to read it (as something to compare), how to write it.
 
-    `words` are the names by which code sets it; with none, nobody but the program does.
+    `words` are the names by which code sets it; with none, only the program does.
     """
 
     name: str

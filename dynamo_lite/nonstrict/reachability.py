@@ -1,4 +1,4 @@
-"""What a program may change, looked at before and after a run that nobody watches.
+"""What a program may change, looked at before and after a run without an observer.
 
 Before the run a journal takes a snapshot of every object within reach; after it the journal yields what has changed and
 puts it back, as after a run in the interpreter. Within reach is what the callable holds, through attributes, containers
@@ -51,7 +51,7 @@ _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 class Reach:
     """The objects within reach of a callable. `take` takes their snapshots.
 
-    `follows_globals`: functions lead to all globals of their module, where nobody tells which of them run.
+    `follows_globals`: functions lead to all globals of their module, where no hook tells which of them run.
     """
 
     follows_globals = False
@@ -65,7 +65,7 @@ class Reach:
         self.hidden: list[Hidden] = []  # state that no snapshot shows
         self.pinned: set[int] = set()  # ids of iterators in places that cannot be set
         self._rows: dict[type, Row | None] = {}
-        self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that learn, with their .grad
+        self.gradients: list[tuple[torch.Tensor, Any]] = []  # tensors that require grad, with their .grad
         self.complete = True
 
     def take(self, start: Any) -> None:

@@ -55,7 +55,7 @@ class NativeTracer(Tracer):
     def watching(self) -> Iterator[None]:
         """Around the program's call."""
         self.note("CPython ran the program (strict=False): what it reads from Python is assumed, and guarded nowhere")
-        self._reach.follows_globals = sys.getprofile() is not None  # nobody tells then what runs
+        self._reach.follows_globals = sys.getprofile() is not None  # then no hook tells what runs
         self._take(self.root)
         process = ProcessState()
         with ExitStack() as stack:

@@ -1,7 +1,7 @@
 """Parameters and buffers under several names: tied weights, a module with two parents, `self.b = self.a`.
 
 The operators use the placeholder of the first name (of a buffer: of the first persistent one). Each further name has a
-placeholder that nobody uses, as in torch.export's non-strict mode, so that `module()` and its `state_dict()` have all
+unused placeholder, as in torch.export's non-strict mode, so that `module()` and its `state_dict()` have all
 names, after `torch.export.load` too; they share one tensor.
 """
 

@@ -208,7 +208,7 @@ def _drop_dead(recorder: Recorder) -> None:
 
 
 def _unused_literal(node: fx.Node) -> list[fx.Node] | None:
-    """The nodes to erase, last first, if nobody uses a constant but the operators that end torch.tensor(...)."""
+    """The nodes to erase, last first, if a constant is used only by the operators that end torch.tensor(...)."""
     chain = [node]
     while chain[0].users:
         user, *others = chain[0].users
@@ -250,7 +250,7 @@ def _state_dict(root: nn.Module | None, recorder: Recorder) -> dict[str, torch.T
     """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
     state: dict[str, torch.Tensor] = {} if root is None else dict(root.named_parameters(remove_duplicate=False))
     for lifted in recorder.lifted:
-        if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that learns
+        if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that requires grad
             is_parameter = isinstance(lifted.tensor, nn.Parameter)
             state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
     if root is None:

@@ -1,7 +1,7 @@
 """run_decompositions of a dynamic program: torch traces the program again, and what it decides on the way must hold.
 
 torch's ShapeEnv asks the example where a decomposition or a meta kernel depends on a size, and keeps the answer as a
-guard that nobody checks afterwards. Three remedies:
+guard that is not checked afterwards. Three remedies:
 - the trace answers `guard_or_false` and its kin as for unbacked sizes, so that decompositions take their general path;
 - a kernel of torch's that only asks how memory is laid out is right with either answer (the same law, and the same
   table, as in symbolic_shapes/torch_env/env.py);

@@ -17,7 +17,7 @@ class Verdict(Enum):
     CARRIED = "carried"
     """The program makes the same change: a buffer's new value, an input changed in place."""
     INVISIBLE = "invisible"
-    """Nobody can see it: written before it is read in each call."""
+    """Not observable: written before it is read in each call."""
     FIRST_CALL = "first call only"
     """A one-time initialisation: the second call records the same program and changes nothing more."""
     DROPPED = "dropped"

@@ -178,7 +178,7 @@ def _cut(
 
 
 def _last_tensor(region: list[fx.Node]) -> list[fx.Node]:
-    """What a region returns whose results nobody uses (it changes a buffer): torch cannot load a call without any."""
+    """What a region returns whose results are unused (it changes a buffer): torch cannot load a call without any."""
     return next(([node] for node in reversed(region) if isinstance(node.meta.get("val"), torch.Tensor)), [])
 
 

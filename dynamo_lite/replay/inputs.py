@@ -28,7 +28,7 @@ def example(call: Arguments) -> Arguments:
 
 
 def fresh(call: Arguments, seed: int) -> Arguments:
-    """Copies with other data: floats are drawn anew, integers are permuted, which keeps them in range."""
+    """Copies with other data: floats are drawn again, integers are permuted, which keeps them in range."""
     copied: Arguments = copy.deepcopy(call)
     generator = torch.Generator().manual_seed(seed)
     seen: set[int] = set()

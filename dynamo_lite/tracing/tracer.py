@@ -78,7 +78,7 @@ class Tracer(Refusing):
         self.drops = False  # whether effects that the program cannot carry are let go
         self.lost_attributes: list[attributes.Lost] = []
         self.journal.on_rollback(self.listeners.restore_filters)
-        self.made_leaf: Mark | None = None  # where the program first made a tensor of its own learn
+        self.made_leaf: Mark | None = None  # where the program first set requires_grad on a tensor of its own
         self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
         self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
@@ -109,7 +109,8 @@ class Tracer(Refusing):
         self.vm.made_dicts = self.made_dicts
 
     def is_talking(self) -> bool:
-        """Whether a text is being made that nobody reads, where no interpreter is to tell (dynamo_lite/nonstrict)."""
+        """Whether a string is being made that is discarded, where no interpreter is there to tell
+        (dynamo_lite/nonstrict)."""
         return False
 
     def _stop_if_ours(self, error: Exception) -> None:
@@ -124,7 +125,7 @@ class Tracer(Refusing):
     # ---- refusals of their own kind
 
     def unrecordable(self, name: str) -> Unrecordable:
-        """What stands for the result of `name`: refused where it is used, but for a text that nobody sees."""
+        """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
         is_dropped = partial(discarded.is_dropped, self)
         return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
 

@@ -83,7 +83,7 @@ def _is_fresh(name: str, old: Mapping[str, DimSpec]) -> bool:
 
 
 def respecified(spec: DimSpec, definitions: Mapping[str, DimSpec]) -> DimSpec:
-    """A spec with the names that are defined anew replaced. InvalidSpec if that does not construct."""
+    """A spec with the redefined names replaced. InvalidSpec if that does not construct."""
     if isinstance(spec, Named):
         return definitions.get(spec.name, spec)
     if isinstance(spec, Derived):

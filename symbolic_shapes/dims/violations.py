@@ -29,7 +29,7 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 
 FEW = 2
 """A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
-meaning there, and nobody asked for it. So a program may demand a size of up to this, as with torch.export, or that it
+meaning there, and no spec asked for it. So a program may demand a size of up to this, as with torch.export, or that it
 is not 0 or 1; that is a guard. (A `min` that only keeps derived dimensions from being negative is none.)"""
 
 

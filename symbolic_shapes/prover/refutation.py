@@ -257,7 +257,7 @@ def _splits(known: Knowledge, focus: dict[Atom, None], rows: list[Row]) -> Itera
 
 
 def _operator_cases(known: Knowledge, atoms: dict[Atom, None], rows: list[Row]) -> Iterator[Split]:
-    """What a max or a choice is; last a max whose upper end nobody asks for, as it is above its arguments anyway."""
+    """What a max or a choice is; last a max whose upper end is not needed: it is above its arguments anyway."""
     open_ = [a for a in atoms if isinstance(a, Apply) and a.op in ("max", "ite") and a not in known.solved]
     asked = _bounded_below(rows)
     for atom in sorted(open_, key=lambda a: a.op == "max" and a not in asked):

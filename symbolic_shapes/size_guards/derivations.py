@@ -264,7 +264,7 @@ def _by_deciding(premises: Sequence[Bool], goal: Bool) -> Derivation | None:
     try:
         env = environment_of(premises)
     except ContradictoryFacts:
-        return None  # nobody should build on contradictory premises
+        return None  # nothing follows from contradictory premises
     return derive_in(env, goal)
 
 

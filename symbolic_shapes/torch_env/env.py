@@ -69,7 +69,7 @@ class TorchShapeEnv(Learning):
         unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
         specialized: called with an expression and its value in the example, where the program takes the value.
-        past: what environments that came about as this one did have found out (shared_history.py).
+        past: answers of environments with the same history (shared_history.py).
         values_taken: how often a number was taken of a symbolic expression.
     """
 

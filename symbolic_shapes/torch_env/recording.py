@@ -1,4 +1,6 @@
-"""What an environment learns for torch: answers taken from the example, torch._check, ranges that operators declare."""
+"""What an environment records for torch: answers taken from the example, torch._check, ranges that operators
+declare.
+"""
 
 from __future__ import annotations
 

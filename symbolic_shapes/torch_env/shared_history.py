@@ -1,4 +1,4 @@
-"""Environments that came about alike: what was found out in one holds in the next.
+"""Shares answers between environments with equal histories.
 
 What an environment answers depends on its symbols (their names, ranges and values in the example) and on the facts that
 were learned before. A `State` stands for such a past. Environments with the same past share it, and what is known in

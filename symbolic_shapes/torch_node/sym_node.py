@@ -278,7 +278,7 @@ def _binary(name: str, meaning: Meaning) -> Callable[[SymNode, SymNode], SymNode
         if make_fx_mode() is not None:
             return self._traced(operator, self, other)
         if strides and other.constant == 1 and self.shape_env.in_kernel and self.shape_env.is_size(self.core):
-            return self  # the strides of a tensor without elements, which nobody reads
+            return self  # the strides of a tensor without elements, which are not read
         if divides:
             self.shape_env.require_divisor(other.core)
         elif shifts and isinstance(other.core, Int) and self.pytype is not float:

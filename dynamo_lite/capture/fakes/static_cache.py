@@ -188,7 +188,7 @@ def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
     return found
 
 
-def any_learns(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+def any_requires_grad(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether autograd tracks what an operator is given."""
     return torch.is_grad_enabled() and any(t.requires_grad for t in _tensors([*args, *kwargs.values()]))
 
@@ -264,7 +264,7 @@ def with_history(
     if requires_grad and torch.is_grad_enabled():
         result = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
     elif requires_grad:
-        made.requires_grad_(True)  # a view of what learns, made under no_grad, learns and is a leaf
+        made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
     if base is not None:
         vars(result)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
         if several or hasattr(base, "_dynamo_lite_several"):

@@ -41,11 +41,11 @@ class Layout(NamedTuple):
 
 
 class Remembered(NamedTuple):
-    """What an operator returned (`learns`: which results require grad), and the facts that it asked for."""
+    """What an operator returned (`requires_grad`: of each result), and the facts that it asked for."""
 
     outputs: tuple[Layout, ...]
     container: type | None
-    learns: tuple[bool, ...]
+    requires_grad_of: tuple[bool, ...]
     facts: tuple[tuple[Bool, str], ...]
 
 
@@ -62,7 +62,7 @@ class Call(NamedTuple):
 
 
 class SymbolicMemory:
-    """The results of one recording, and those of earlier ones whose environments came about alike
+    """The results of one recording, and those of earlier ones whose environments have the same history
     (shared_history.py)."""
 
     def __init__(self, mode: FakeTensorMode, env: TorchShapeEnv) -> None:
@@ -95,10 +95,10 @@ class SymbolicMemory:
 
     def _shared_key(self, key: Any) -> Any:
         """The key over a state's symbols; without the epoch, which is this recording's; None if there is none."""
-        (func, _, *parts), switches, learns = key
+        (func, _, *parts), switches, requires_grad_of = key
         node = self._shared_node
         try:
-            return (func, tuple([node(p) if isinstance(p, SymNode) else p for p in parts]), switches, learns)
+            return (func, tuple([node(p) if isinstance(p, SymNode) else p for p in parts]), switches, requires_grad_of)
         except Untranslatable:
             return None
 
@@ -111,10 +111,10 @@ class SymbolicMemory:
         remembered = None
         if found is None and call.state is not None and call.shared is not None:
             remembered = call.state.known.get(call.shared)
-            found = None if remembered is None else (self._entry(remembered), remembered.learns)
+            found = None if remembered is None else (self._entry(remembered), remembered.requires_grad_of)
         if found is None:
             return static_cache.MISS
-        entry, learns = found
+        entry, requires_grad_of = found
         tensors = _tensors([*args, *kwargs.values()])
         if memory is static_cache.Memory.GRADIENT_VIEWS:
             sources = [tensors[o.alias] for o in entry.outputs if o.alias is not None]
@@ -127,7 +127,7 @@ class SymbolicMemory:
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
         results = self._cache.replay(entry, tensors)
         made = [results] if entry.container is None else [*results]
-        for index, (output, requires_grad) in enumerate(zip(entry.outputs, learns)):
+        for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
             made[index] = static_cache.with_history(made[index], requires_grad, tensors, source, len(made) > 1)
         if entry.container is None:
@@ -138,7 +138,7 @@ class SymbolicMemory:
         """Keep what the operator has just returned, if its memory is its own or an argument's."""
         if call.unbacked != self._env.unbacked_created:
             return
-        # The run may have learned equations: the key of now, not of before.
+        # The run may have recorded equations: the key of now, not of before.
         key = self._key(func, args, kwargs)
         if key is None:
             return
@@ -151,14 +151,14 @@ class SymbolicMemory:
         own = [o for o in entry.outputs if o.alias is None]
         if any(o.twin is not None for o in own) or any(t.requires_grad and t.is_leaf for t in outputs):
             return
-        learns = tuple(t.requires_grad for t in outputs)
-        self._known[key] = (entry, learns)
+        requires_grad_of = tuple(t.requires_grad for t in outputs)
+        self._known[key] = (entry, requires_grad_of)
         # Whoever hears of numbers that are taken (`specialized`) hears it of a run only.
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
-            self._keep(call, entry, learns)
+            self._keep(call, entry, requires_grad_of)
 
     # -- across recordings ----------------------------------------------------------------------------------------
-    def _keep(self, call: Call, entry: Entry, learns: tuple[bool, ...]) -> None:
+    def _keep(self, call: Call, entry: Entry, requires_grad_of: tuple[bool, ...]) -> None:
         """For recordings to come, over symbols of the state's own."""
         assert call.state is not None
         try:
@@ -166,7 +166,7 @@ class SymbolicMemory:
             outputs = tuple(map(self._layout, entry.outputs))
         except Untranslatable:
             return
-        keep(call.state, call.shared, Remembered(outputs, entry.container, learns, facts))
+        keep(call.state, call.shared, Remembered(outputs, entry.container, requires_grad_of, facts))
 
     def _layout(self, output: Output) -> Layout:
         number, meta = self._past.shared_number, output.meta

@@ -307,7 +307,7 @@ class Outside(GraphWriter):
     def lift(self, tensor: torch.Tensor) -> torch.Tensor:
         """The FakeTensor that stands for `tensor`; a real tensor not seen before becomes a constant input.
 
-        One that learns (a parameter of a module that is no submodule, say) becomes a parameter of the program.
+        One that requires grad (a parameter of a module that is no submodule, say) becomes a parameter of the program.
 
         Raises UnknownTensor for a FakeTensor that nothing recorded has made.
         """
@@ -354,8 +354,8 @@ class Outside(GraphWriter):
             fakes = [self.lift(part) for part in inner.values()]
             made = operator(*fakes, tensor.shape, tensor.stride())
             if made.requires_grad != tensor.requires_grad:
-                what, named = "a tensor around others that learns by itself", {"name": type(tensor).__qualname__}
-                raise CaptureError("tensor-subclass", what, "make it of tensors that learn", named)
+                what, named = "a wrapper tensor that requires grad by itself", {"name": type(tensor).__qualname__}
+                raise CaptureError("tensor-subclass", what, "make it of tensors that require grad", named)
             sizes = self.lower(tuple(tensor.shape)), self.lower(tuple(tensor.stride()))
             node = self.call_node(operator, (*map(self.node_of, fakes), *sizes), {}, "assemble")
         self.keep += (tensor, made)

@@ -72,7 +72,7 @@ def record(
     """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
 
     run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
-    Raises CaptureError for a function that is no such module: nobody has traced it.
+    Raises CaptureError for a function that is no such module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))

@@ -1,7 +1,7 @@
 """From tensors to the graph nodes that stand for them, by identity.
 
 Tensors are held weakly. That is not only for memory: `torch.zeros(2)` makes a shallow copy of the tensor that the
-dispatch mode saw unless nobody else holds it (make_variable in torch/csrc/autograd/variable.h), and the copy would be
+dispatch mode saw unless nothing else holds it (make_variable in torch/csrc/autograd/variable.h), and the copy would be
 unknown. torch keeps the Python object of a tensor alive as long as C++ holds the tensor, so an id is not reused early.
 """
 

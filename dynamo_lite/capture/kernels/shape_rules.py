@@ -204,8 +204,8 @@ def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mappin
     dtype = None if sizes is None else _dtype_of(func, args, kwargs)
     if sizes is None or dtype is None:
         return None
-    learns = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
-    return _new(sizes, tensors[0], learns, dtype)
+    requiring = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
+    return _new(sizes, tensors[0], requiring, dtype)
 
 
 def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
@@ -292,5 +292,5 @@ def _new(
 ) -> torch.Tensor:
     """A contiguous result that depends on `given`."""
     made = aten.empty.memory_format(sizes, dtype=dtype or like.dtype, device=like.device)
-    learns = torch.is_grad_enabled() and any(t.requires_grad for t in given)
-    return static_cache.with_history(made, learns, given, None, False)
+    requires_grad = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+    return static_cache.with_history(made, requires_grad, given, None, False)

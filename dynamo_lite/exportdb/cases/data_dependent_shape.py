@@ -1,4 +1,4 @@
-"""An operator whose result has a size that nobody can name
+"""An operator whose result has a size that is not known before run time
 
 Most operators of this kind (`nonzero`, `unique`, boolean masks) say that they make a new size, and export. `lstsq`
 does not: whether it returns residuals depends on the rank. Use operators whose sizes are known.

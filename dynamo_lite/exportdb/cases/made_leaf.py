@@ -1,7 +1,7 @@
-"""A result that is made to learn in forward
+"""A result on which forward sets requires_grad
 
 `requires_grad_()` is no operator: within forward it counts (torch.autograd.grad is recorded as what it computes), but a
-program that returns such a tensor, or what was computed from it alone, would return one that does not learn.
+program that returns such a tensor, or what was computed from it alone, would return one that does not require grad.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Module(nn.Module):
 
 
 class Rewrite(nn.Module):
-    """The caller makes the result learn."""
+    """The caller sets requires_grad on the result."""
 
     def forward(self, x: Tensor) -> Tensor:
         return x.relu().detach() * 2

@@ -1,6 +1,6 @@
 """A parametrized weight
 
-`torch.nn.utils.parametrizations` computes the weight anew in each call; the computation is in the program.
+`torch.nn.utils.parametrizations` computes the weight in each call; the computation is in the program.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tree functions on an object that was not registered
 
-`torch.utils._pytree` takes an object of a class that nobody registered for a leaf. Export registers the classes of
+`torch.utils._pytree` takes an object of an unregistered class for a leaf. Export registers the classes of
 inputs, and from then on it would be taken apart: another answer. Name its parts, or register the class yourself.
 """
 

@@ -1,6 +1,6 @@
 """A module compiled by torch.jit.script
 
-TorchScript runs its own code, and may change its module where nobody sees it. Call the Python module that it was made
+TorchScript runs its own code, and may change its module unseen. Call the Python module that it was made
 from.
 """
 

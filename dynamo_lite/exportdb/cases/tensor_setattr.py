@@ -1,6 +1,6 @@
 """An attribute on a tensor of the program
 
-On a tensor that the program made itself, attributes are Python values like others: nobody outside can see them.
+On a tensor that the program made itself, attributes are Python values like others: they are not visible outside.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Python's random numbers
 
 Each call draws another number, and the program would repeat the one of the export. torch's random operators are a part
-of the program and draw anew on each call.
+of the program and draw in each call.
 """
 
 from __future__ import annotations

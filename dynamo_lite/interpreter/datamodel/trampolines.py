@@ -241,7 +241,7 @@ class Doors:
             self.open = was
 
     def release(self) -> None:
-        """Gives every armed function its own code back and forgets what was learned."""
+        """Gives every armed function its own code back and forgets what was cached."""
         armed, self._armed = self._armed, []
         for door in armed:
             fn = door.ref()

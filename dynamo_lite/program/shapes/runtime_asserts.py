@@ -77,7 +77,7 @@ def _unbacked(fact: Fact) -> set[Symbol]:
 def _check_bound(facts: Sequence[Fact], bound: set[Symbol]) -> None:
     """Symbols that no node binds were made for values that are not in the program (a trial run, a dropped branch).
 
-    Facts among themselves are then nobody's business; one that ties them to the program is.
+    Facts among such values are then left out; one that ties them to the program is kept.
     """
     tied, grown = set(bound), True
     lost: Fact | None = None

@@ -101,7 +101,7 @@ class SizeCheck:
     def check(self, leaves: Sequence[Any]) -> None:
         """Raises InputMismatch naming the input, the dimension, what was expected and what was given."""
         if any(map(_is_symbolic, leaves)):
-            return  # another trace looks at the program: its sizes answer by guards, which nobody wants of us
+            return  # another trace looks at the program: its sizes answer by guards of that trace
         values: dict[str, int] = {}
         found: dict[str, _Place] = {}
         self._bind(leaves, values, found)

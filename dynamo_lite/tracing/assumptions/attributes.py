@@ -1,4 +1,4 @@
-"""What a program learned of an object's attributes: the instance's own, the class's, or that there is none."""
+"""Guards on attributes: the instance's own, the class's, or that there is none."""
 
 from __future__ import annotations
 

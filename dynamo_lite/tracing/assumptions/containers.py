@@ -1,4 +1,4 @@
-"""What a program learned of a container: its items, their number, whether one is there."""
+"""Guards on containers: items, their number, whether one is there."""
 
 from __future__ import annotations
 

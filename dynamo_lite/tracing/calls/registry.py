@@ -92,7 +92,7 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
 
 
 def _of_generator(name: str) -> Rule:
-    """A method of a torch.Generator. One that this run has made is nobody else's; operators refuse to be given it."""
+    """A method of a torch.Generator. One that this run has made is its own; operators refuse to be given it."""
 
     of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
 

@@ -23,7 +23,7 @@ from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.read_before_write import was_looked_at
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_entries import is_scratch_entry
-from dynamo_lite.tracing.effects.unreachable_containers import forsaken
+from dynamo_lite.tracing.effects.unreachable_containers import unreachable
 from dynamo_lite.tracing.heap import locks
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
@@ -81,7 +81,7 @@ def classify(tracer: Trace) -> Effects:
             effects.dropped.append(change)
         else:
             effects.pending.append(change)
-    unseen = forsaken(tracer, effects.pending)
+    unseen = unreachable(tracer, effects.pending)
     effects.dropped += [change for change in effects.pending if id(change.owner) in unseen]
     effects.pending = [change for change in effects.pending if id(change.owner) not in unseen]
     check_assigned(tracer, assigned)
@@ -116,7 +116,7 @@ def _made(tracer: Trace, outside: set[int]) -> set[int]:
 
 
 def is_invisible_place(change: Change) -> bool:
-    """Whether a change is in a place that nobody looks at: which warnings were shown, a library's own counters."""
+    """Whether a change is in a place that no program reads: which warnings were shown, a library's own counters."""
     if _is_globals(change.owner) and (change.key == "__warningregistry__" or isinstance(change.old, Order)):
         return True  # which warnings have been shown; which name was bound first
     return _place(change) in INVISIBLE or is_invisible(change.part)

@@ -57,7 +57,7 @@ class Lost:
 class RoundTrip:
     """What becomes of the example's own arguments, taken apart and made again.
 
-    kept: the leaves that come back with the value that they had; made: those that flatten makes anew each time.
+    kept: the leaves that come back with the value that they had; made: those that flatten makes each time.
     """
 
     kept: set[int] = field(default_factory=set)

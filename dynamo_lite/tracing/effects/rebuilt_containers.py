@@ -1,4 +1,4 @@
-"""Containers that a program makes anew in each call, with the same things in them: `self.tables = [*self.tables]`."""
+"""Containers that each call replaces by an equal one: `self.tables = [*self.tables]`."""
 
 from __future__ import annotations
 

@@ -28,24 +28,24 @@ _STOPS = frozenset({torch.ops.aten.detach.default, torch.ops.aten.detach_copy.de
 
 
 def lost(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs) -> list[int]:
-    """The numbers of the outputs that learn in eager though nothing that the program is given makes them.
+    """The numbers of the outputs that require grad in eager though no input or parameter makes them.
 
     leaves: the values of the flat inputs.
     """
-    learning = [
+    outputs_requiring = [
         (index, value)
         for index, (leaf, value) in enumerate(zip(outputs.leaves, outputs.values))
         if isinstance(leaf, torch.Tensor) and leaf.requires_grad and isinstance(value, fx.Node)
     ]
-    if not learning:
+    if not outputs_requiring:
         return []
-    learns = _learning_nodes(recorder, leaves)
-    return [index for index, node in learning if node not in learns]
+    requiring = _nodes_requiring_grad(recorder, leaves)
+    return [index for index, node in outputs_requiring if node not in requiring]
 
 
 def requires_grad_without_inputs(recorder: Recorder, tensor: torch.Tensor) -> bool:
     """Whether a result requires grad because of parameters, whatever the inputs are."""
-    return recorder.node_of(tensor) in _learning_nodes(recorder, [])
+    return recorder.node_of(tensor) in _nodes_requiring_grad(recorder, [])
 
 
 def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
@@ -64,7 +64,7 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 
 def saved_in(recorder: Recorder, leaves: list[Any], regions: Iterable[SavedHooks]) -> SavedHooks | None:
     """The first region of saved_tensors_hooks in which autograd has something to save."""
-    reached = _learning_nodes(recorder, leaves)
+    reached = _nodes_requiring_grad(recorder, leaves)
     for region in regions:
         inside = region.first is None
         for node in recorder.graph.nodes:
@@ -82,15 +82,15 @@ def retained(outputs: FlatOutputs) -> int | None:
     return None
 
 
-def _learning_nodes(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
+def _nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
     """The nodes whose value has `requires_grad` when the program runs, by autograd's rule."""
-    learns = {node for node, leaf in zip(recorder.input_nodes, leaves) if getattr(leaf, "requires_grad", False)}
-    learns |= {lifted.node for lifted in recorder.lifted if lifted.tensor.requires_grad}
-    return _reached(recorder, learns)
+    requiring = {node for node, leaf in zip(recorder.input_nodes, leaves) if getattr(leaf, "requires_grad", False)}
+    requiring |= {lifted.node for lifted in recorder.lifted if lifted.tensor.requires_grad}
+    return _reached(recorder, requiring)
 
 
-def _reached(recorder: Recorder, learns: set[fx.Node]) -> set[fx.Node]:
-    """The nodes that a gradient flows through to one of the placeholders `learns`, these included."""
+def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
+    """The nodes that a gradient flows through to one of the placeholders `requiring`, these included."""
     enabled = recorder.grad_enabled
     memory: dict[fx.Node, fx.Node] = {}  # a view → what it is a view of
     for node in recorder.graph.nodes:
@@ -105,14 +105,14 @@ def _reached(recorder: Recorder, learns: set[fx.Node]) -> set[fx.Node]:
             continue
         if sources and schema is not None and any(argument.alias_info is not None for argument in schema.arguments):
             memory[node] = memory.get(sources[0], sources[0])
-        if any(source in learns or memory.get(source) in learns for source in sources):
+        if any(source in requiring or memory.get(source) in requiring for source in sources):
             if _passes_on(node, enabled):
-                learns.add(node)
+                requiring.add(node)
                 if schema is not None and schema.is_mutable:
-                    learns.add(memory[node])  # a write through a view makes what it is a view of learn
-            elif schema is not None and schema.is_mutable and sources[0] in learns:
-                learns.add(node)  # as it did before
-    return learns | {node for node, base in memory.items() if base in learns}
+                    requiring.add(memory[node])  # a write through a view makes its base require grad
+            elif schema is not None and schema.is_mutable and sources[0] in requiring:
+                requiring.add(node)  # as it did before
+    return requiring | {node for node, base in memory.items() if base in requiring}
 
 
 def _passes_on(node: fx.Node, enabled: bool) -> bool:

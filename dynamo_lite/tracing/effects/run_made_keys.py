@@ -1,6 +1,6 @@
 """Entries of an older dict under an object that the run itself made.
 
-Nobody else has that key: a later call, which makes an object of its own, cannot ask for the entry, and only who looks
+No later call has that key: it, which makes an object of its own, cannot ask for the entry, and only who looks
 at the dict as a whole (its length, its keys) could tell that it is there. functools.singledispatchmethod keeps its
 bound methods so, under the instance, and since the method holds the instance the entry outlives it.
 """

@@ -1,4 +1,4 @@
-"""Containers from outside that nothing holds any more when the run is over: what they came to hold nobody can see.
+"""Drops writes to containers that are unreachable after the run.
 
 torch.nn.utils.parametrize.cached() fills its dict and then puts an empty one in its place.
 """
@@ -15,7 +15,7 @@ from dynamo_lite.tracing.interfaces import Trace
 _KINDS = (dict, list, set)
 
 
-def forsaken(tracer: Trace, changes: list[Change]) -> set[int]:
+def unreachable(tracer: Trace, changes: list[Change]) -> set[int]:
     """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
     owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
     # Most are held by the program itself, which is seen without a walk over the whole heap.

@@ -6,7 +6,7 @@ objects that the run made belong to no object afterwards. What the program wrote
 values are looked up after the run, when the heap is again as it was before (walk.py).
 
 =============  ==============================================  ========================
-how            the program learned                             key
+how            what the program read                           key
 =============  ==============================================  ========================
 "attr"         an attribute, or that it is not there           its name
 "item"         an item, or that it is not there                its key

@@ -25,7 +25,7 @@ ATOM_BASES: tuple[type, ...] = (int, float, complex, str, bytes)
 
 
 def same_contents(value: Any) -> Callable[[Any], bool] | None:
-    """A function that tells whether an object (of the same type) holds what `value` holds now; None: nobody knows."""
+    """A function that tells whether an object (of the same type) holds what `value` holds now; None: unknown."""
     if isinstance(value, ATOM_BASES):
         plain = _plain(value)
         return lambda found: same_atom(_plain(found), plain)

@@ -188,5 +188,5 @@ def restore_ndarray(owner: Any, contents: Any) -> None:
         flat = numpy.frombuffer(contents, dtype=owner.dtype)
     array: Any = numpy.ndarray
     if not array.flags.__get__(owner).writeable:
-        return  # nobody can have written
+        return  # it cannot have been written
     array.__setitem__(owner, ..., flat.reshape(owner.shape))

@@ -1,6 +1,6 @@
 """Every write of the program, told to the journal before it happens; what no snapshot can show is refused.
 
-A write into an object that the run has made is nobody's business. Which objects those are is known only at the end, so
+A write into an object that the run has made is ignored. Which objects those are is known only at the end, so
 the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
 """
 
@@ -70,7 +70,7 @@ class Writes:
         self.made[id(result)] = result
 
     def note_part(self, owner: Any, part: Any) -> None:
-        """The program has read `part`, an attribute of the array `owner` that is made anew for each who asks."""
+        """The program has read `part`, an attribute of the array `owner` that is made for each access."""
         if shared_buffers.is_ndarray(owner):
             self.made[id(part)] = part
             if type(part).__name__ == "flagsobj":

@@ -96,7 +96,7 @@ def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _without_gradients(args: tuple[Any, ...], result: Any) -> Any:
-    """The result, where what the Function keeps from learning (`ctx.mark_non_differentiable`) is detached: autograd
+    """The result, where what the Function marks with `ctx.mark_non_differentiable` is detached: autograd
     would differentiate the operators that it is made of."""
     if not any(isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args):
         return result

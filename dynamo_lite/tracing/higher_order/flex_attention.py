@@ -54,7 +54,7 @@ def call_flex_attention_backward(tracer: Trace, fn: Any, args: tuple[Any, ...], 
         reason = "it is called with a backward function, or buffers, of its own"
         tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
     score, mask, buffers = _graphs(tracer, query, score_mod, block_mask[-1], ("fw_graph", "mask_graph"))
-    if buffers[0]:  # torch's own operator fails on tensors whose gradients nobody wants
+    if buffers[0]:  # torch's own operator fails on tensors whose gradients are not needed
         reason = "its score function closes over a tensor"
         tracer.refuse("higher-order-rejected", function=f"{_NAME}_backward", reason=reason)
     joint = _joint(tracer, query, score)

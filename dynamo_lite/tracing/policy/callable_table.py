@@ -110,7 +110,7 @@ NAMES: dict[str, Verdict] = {
         f"torch._C:StorageBase.{name}": PURE
         for name in _words("element_size nbytes device is_shared resizable __len__")
     },
-    # -- effects that nobody reads
+    # -- effects without a reader in the program
     **_each(
         "builtins:print sys:displayhook sys:audit _warnings:warn _warnings:warn_explicit",
         EFFECT,

@@ -28,7 +28,8 @@ class Branch(NamedTuple):
     """What the questions of one function of torch are answered.
 
     `module` and `function` (its qualified name) say who asks; `differs` what the answer decides. `note` goes into the
-    report where eager would take its fast path: gradients are off or nothing learns, and one of the local variables
+    report where eager would take its fast path: gradients are off or nothing requires grad, and one of the local
+    variables
     `given` is there. `needs` is an attribute without which eager has no fast path: the exporting answer then.
     """
 

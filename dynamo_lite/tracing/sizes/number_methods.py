@@ -39,7 +39,7 @@ def asked_by_torch(depth: int) -> bool:
 
 
 def in_example(size: Any) -> Any:
-    """A number of the right type, for a text that nobody reads."""
+    """A number of the right type, for a string that is discarded."""
     kind = PYTHON_TYPE[type(size)]
     return kind(size.node.hint or 0)
 
@@ -205,7 +205,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
     """While inside, stand-ins answer the program in this thread as numbers do.
 
-    `texts` says where a number is for a text that nobody reads as yet: then none is taken.
+    `texts` says where a number is for a string that has not been read yet: then none is taken.
     """
     thread = threading.get_ident()
     replaced: list[tuple[type, str, Any]] = []

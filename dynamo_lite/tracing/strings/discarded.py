@@ -1,4 +1,4 @@
-"""Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: nobody sees it.
+"""Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: it is discarded.
 
 `logger.info(f"got {n} rows")` would otherwise fix `n`, for a text that the program never sees. The text is dropped if
 the instructions after the one at work hand it, and nothing else that they make of it but a longer text, to such a call.
@@ -30,7 +30,7 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 
 
 def is_dropped(tracer: Trace) -> bool:
-    """Whether the text that the instruction at work is making is for nobody."""
+    """Whether the string that the current instruction makes is discarded."""
     if not tracer.sees_python:
         return tracer.is_talking()
     place = text_at_work(tracer)

@@ -1,6 +1,6 @@
 """The text that an instruction of the program is making: what it asks, and an `UnreadText` if that is not known.
 
-`check(n > 1, f"bad shape {x.shape}")` makes a text of each size of `x`, for nobody. The instruction at work asks sizes
+`check(n > 1, f"bad shape {x.shape}")` formats each size of `x` and drops the result. The instruction at work asks sizes
 and tensors for their texts through C code, which asks here (`ask_size`, `ask_tensor`); what it makes of them is unread
 (`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a tensor's text is refused. So
 is that of an operator's error, where eager may word it in another way (`of_error`).
@@ -35,9 +35,9 @@ class TextsAtWork:
         self._refusal = ""
 
     def ask_size(self, size: Any, depth: int) -> bool:
-        """Whether `size` is asked for a text that nobody reads as yet, by the code `depth` frames further out.
+        """Whether `size` is asked for a string that has not been read yet, by the code `depth` frames further out.
 
-        That is one for nobody at all, or one that an instruction of the program makes through C code only: then the
+        That is one that is discarded, or one that an instruction of the program makes through C code only: then the
         interpreter's own code asks.
         """
         if discarded.is_dropped(self._tracer):
@@ -71,7 +71,7 @@ class TextsAtWork:
         return unread(text, read)
 
     def _asks_error(self, sizes: list[Any], refusal: str) -> bool:
-        """Whether an error is asked for its text by C code, for a text that nobody reads as yet."""
+        """Whether an error is asked for its text by C code, for a string that has not been read yet."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and _module(frame).startswith(_OF_TENSORS):
             frame = frame.f_back

@@ -1,4 +1,4 @@
-"""A value that differs from call to call: harmless while nobody uses it.
+"""A value that differs from call to call: harmless unless it is used.
 
 `random.random()` or `time.time()` in forward is fine as long as its value does not matter (a layer-drop that is off in
 eval mode, a timing that is only logged). The tracer gives the program an `Unrecordable` in place of the number;
@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 
 class Unrecordable:
-    """Stands for the result of `function`; `refuse(function)` raises. `is_dropped()`: a text is made for nobody."""
+    """Stands for the result of `function`; `refuse(function)` raises. `is_dropped()`: a string is made that is
+    discarded."""
 
     __slots__ = ("_function", "_is_dropped", "_refuse")
 
@@ -50,7 +51,8 @@ def _another(self: Any, *args: Any) -> Any:
 
 
 def _in_text(instead: Any) -> Callable[..., Any]:
-    """What makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a text for nobody."""
+    """What makes a text of the value, or a number that `"%.2f" % value` formats: any will do in a string that is
+    discarded."""
 
     def use(self: Any, *args: Any) -> Any:
         return instead if self._is_dropped() else _used(self)

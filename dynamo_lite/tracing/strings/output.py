@@ -1,4 +1,4 @@
-"""print(), warnings.warn() and logging: skipped with a note, while nobody in the program listens.
+"""print(), warnings.warn() and logging: skipped with a note, unless the program itself reads the output.
 
 A program that catches what it says (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
 print(file=buffer)) reads it again: then it is no mere talk.

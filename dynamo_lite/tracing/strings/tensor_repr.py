@@ -28,7 +28,8 @@ def refused(
 ) -> Iterator[None]:
     """While inside, the text of any tensor calls `refuse` in this thread, unless it is for one of `texts`.
 
-    Not where `in_operator()`: kernels make texts that nobody sees (torch's argument parser formats what does not fit an
+    Not where `in_operator()`: kernels make strings that are discarded (torch's argument parser formats what does not
+    fit an
     overload before it tries the next one).
     """
     thread = threading.get_ident()

@@ -1,4 +1,5 @@
-"""torch.tensor([x.sum(), n, 2.0]) and the like: C takes the numbers of what the list holds, which nobody knows yet.
+"""torch.tensor([x.sum(), n, 2.0]) and the like: C code takes the numbers of what the list holds, which are not known
+yet.
 
 It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: it is asked with ones of the same types.
 (torch/csrc/utils/tensor_new.cpp: a tensor in the list counts as one number, of its dtype, if it has one element.)

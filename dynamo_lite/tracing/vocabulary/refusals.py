@@ -232,7 +232,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "made-leaf": Refusal(
         errors.UnsupportedEffect,
-        "The program returns a tensor that learns only because the program itself set requires_grad; the exported "
+        "The program returns a tensor that requires grad only because it set requires_grad itself; the exported "
         "program has no operator for that, and returns one that does not.",
         "call requires_grad_() on the result outside of forward, make it a parameter, or return it detach()ed; "
         'effects="drop" says that losing it is fine.',
