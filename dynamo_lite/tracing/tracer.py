@@ -17,6 +17,7 @@ import torch
 
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
+from dynamo_lite.interpreter.datamodel import trampolines
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
@@ -287,15 +288,17 @@ class Tracer(Refusing):
         a class of torch's that the program uses too (fx.Graph, weak dictionaries).
         """
         package = str(fn.__globals__.get("__name__", "")).partition(".")[0]
+        is_standard = package in sys.stdlib_module_names
         caller: Any = sys._getframe(3)  # through the door and its trampoline
-        if package in sys.stdlib_module_names:
-            return not is_trusted_module(str(caller.f_globals.get("__name__", "")))
-        while package == "torch" and caller is not None:
+        while (is_standard or package == "torch") and caller is not None:
             name = str(caller.f_globals.get("__name__", ""))
-            if name.startswith("dynamo_lite.interpreter") or caller.f_code is run_native.__code__:
-                return True
-            if is_below(name):
-                return False
+            if name != trampolines.__name__:  # which calls what is asked about here, too
+                if name.startswith("dynamo_lite.interpreter") or caller.f_code is run_native.__code__:
+                    return True
+                if is_trusted_module(name) if is_standard else is_below(name):
+                    return False
+                if is_standard and name.partition(".")[0] not in sys.stdlib_module_names:
+                    return True
             caller = caller.f_back
         return True
 
