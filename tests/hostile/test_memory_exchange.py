@@ -57,7 +57,7 @@ REFUSED: dict[str, Step] = {
     "__dlpack__ of an input": lambda m, x: torch.from_dlpack(x.__dlpack__()),
     "numpy's from_dlpack of an input": lambda m, x: np.from_dlpack(x),
     "numpy's from_dlpack of a buffer": lambda m, x: np.from_dlpack(m.b),
-    "set_ of a buffer": lambda m, x: m.b.set_(torch.ones(2, 3)),
+    "set_ of a buffer to a storage": lambda m, x: m.b.set_(m.storage),
     "a storage filled": lambda m, x: m.storage.fill_(1),
     "a storage resized": lambda m, x: m.storage.resize_(0),
     "a storage's address": lambda m, x: m.storage.data_ptr(),

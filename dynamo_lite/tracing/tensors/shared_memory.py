@@ -59,9 +59,10 @@ def call_exchange(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def call_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Tensor.set_(source): other memory for a tensor. On one from outside it would be changed for good."""
-    tensor = args[0] if args else None
-    if is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor)):
+    """Tensor.set_(source): other memory for a tensor. With a tensor as source it is an operator like others."""
+    tensor, source = (*args, None, None)[:2]
+    is_outside = is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor))
+    if is_outside and not is_tensor(source):  # a storage: it runs on the tensor itself
         tracer.refuse("tensor-data-assigned", name="set_()")
     return NOT_HANDLED
 

@@ -231,7 +231,7 @@ def weak_set_of_modules():
     return Model(body, seen=weakref.WeakSet()), (t(3),)
 
 
-@refused("outside-iterator")
+@refused("background-code")
 def weak_finalizer():
     calls: list[int] = []
 

@@ -143,7 +143,7 @@ def python_queue():
     return Model(body, q=queue.Queue()), (t(3),)
 
 
-@sound("outside-object", "opaque-call", STATE)
+@refused("lock-held")
 def lock_is_left_locked():
     def body(self, x):
         taken = self.lock.acquire(blocking=False)

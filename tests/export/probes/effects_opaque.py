@@ -351,7 +351,7 @@ def tensor_saved():
     return Model(body), (t(3),)
 
 
-@refused("outside-world", "unrecordable-value")
+@refused("background-code")
 def process_started():
     return Model(lambda self, x: x * len(subprocess.run(["true"], check=False).args)), (t(3),)
 
