@@ -285,8 +285,11 @@ class Tracer(Refusing):
         """Native code calls `fn`: is that a call of the program?
 
         Not so where trusted Python code uses the standard library, nor where what runs operators, or this tracer, uses
-        a class of torch's that the program uses too (fx.Graph, weak dictionaries).
+        a class of torch's that the program uses too (fx.Graph, weak dictionaries). A marked constructor is answered by
+        its rule whoever calls it: natively it would look for torch.export's tracer.
         """
+        if id(fn.__globals__) in self._wrapping_globals and marked_constructors.own(fn) is not None:
+            return True
         package = str(fn.__globals__.get("__name__", "")).partition(".")[0]
         is_standard = package in sys.stdlib_module_names
         caller: Any = sys._getframe(3)  # through the door and its trampoline

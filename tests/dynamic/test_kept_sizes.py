@@ -1,4 +1,7 @@
-"""Sizes that the program leaves in its state: the example's, where a later call would see them."""
+"""Sizes that the program leaves in its state: the example's, where a later call would see them.
+
+They stay dynamic where a trace from any state that a call leaves gives the same program.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,34 @@ class Settings(nn.Module):
         return x + self.seen["length"]
 
 
+class Longest(Settings):
+    """A later call with a smaller size finds the largest."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.seen["length"] < x.shape[1]:
+            self.seen["length"] = x.shape[1]
+        return x + self.seen["length"]
+
+
+class First(Settings):
+    """A later call finds the first size."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.seen["length"] == 0:
+            self.seen["length"] = x.shape[1]
+        return x + self.seen["length"]
+
+
+class Repeated(Settings):
+    """A later call with the same size does something else."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.seen["length"] != x.shape[1]:
+            self.seen["length"] = x.shape[1]
+            return x * 2
+        return x + self.seen["length"]
+
+
 class Shown(nn.Module):
     """Written before it is read: no state."""
 
@@ -57,7 +88,7 @@ class Counter(nn.Module):
 AUTO = ({0: Dim.AUTO, 1: Dim.AUTO},)
 
 
-@pytest.mark.parametrize("make", [Window, Settings])
+@pytest.mark.parametrize("make", [Window, Longest, First])
 def test_a_size_that_is_kept_is_a_number(make: type[nn.Module]) -> None:
     module = make()
     before = {key: dict(value) if isinstance(value, dict) else value for key, value in vars(module).items()}
@@ -71,6 +102,21 @@ def test_a_size_that_is_kept_is_a_number(make: type[nn.Module]) -> None:
         torch.testing.assert_close(run(x), make()(x))
     with pytest.raises(Exception, match="4"):
         run(torch.randn(3, 5))
+
+
+def test_a_kept_size_that_each_call_finds_or_makes_its_own_stays_dynamic() -> None:
+    run, eager = dynamo_lite.export(Settings(), (torch.randn(3, 4),), dynamic_shapes=AUTO).module(), Settings()
+    for sizes in ((3, 4), (5, 4), (3, 5), (2, 7), (2, 7), (3, 4), (1, 1), (4, 2), (3, 1)):
+        x = torch.randn(sizes)
+        torch.testing.assert_close(run(x), eager(x))
+    assert eager.seen == {"length": 1}
+
+
+def test_another_program_for_a_size_seen_before_is_refused() -> None:
+    module = Repeated()
+    with pytest.raises(GraphBreak, match="python-state"):
+        dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=AUTO)
+    assert module.seen == {"length": 0}
 
 
 def test_the_line_is_told() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import torch.utils.mkldnn  # script modules, whose methods are not in the namespaces of their classes
 
 from dynamo_lite.tracing.policy.native_modules import has_state, is_trusted, report, trust_of
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level

@@ -13,11 +13,12 @@ operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 import torch
 
+from dynamo_lite.interpreter import datamodel
 from dynamo_lite.tracing.interfaces import Trace
 
 EAGER: Final = False
@@ -154,7 +155,7 @@ def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
     row = _asker(tracer, _NOTES)
     if row is None:
         return None
-    if row.needs is not None and getattr(_variables(tracer)["self"], row.needs) is None:
+    if row.needs is not None and datamodel.getattr_(tracer.vm, _variables(tracer)["self"], row.needs) is None:
         return True
     _note(tracer, row)
     return True if row.answer is EXPORTING else ask()
@@ -178,4 +179,16 @@ def _variables(tracer: Trace) -> dict[str, Any]:
 
 
 def _is_fast(module: torch.nn.Module) -> bool:
-    return not (torch.is_grad_enabled() and any(p.requires_grad for p in module.parameters()))
+    return not (torch.is_grad_enabled() and any(p.requires_grad for p in _parameters(module)))
+
+
+def _parameters(module: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """`module.parameters()`, without a frame of the program's that CPython would evaluate."""
+    modules = {id(module): module}
+    waiting = [module]
+    while waiting:
+        own = vars(waiting.pop())
+        yield from (parameter for parameter in own["_parameters"].values() if parameter is not None)
+        new = {id(child): child for child in own["_modules"].values() if child is not None and id(child) not in modules}
+        modules |= new
+        waiting += new.values()

@@ -87,7 +87,7 @@ _TORCH: dict[str, Trust] = {
         "functions of tensors and numbers",
         "torch.functional torch.nn.functional torch.nn._reduction torch.nn.grad torch.nn.init torch.nn.utils.rnn "
         "torch.fft torch.linalg torch.special torch.signal torch.sparse torch.quasirandom torch.utils.dlpack torch.nn "
-        "torch.utils._foreach_utils torch.utils._dtype_abbrs torch.utils.mkldnn torch.serialization torch.hub",
+        "torch.utils._foreach_utils torch.utils._dtype_abbrs torch.serialization torch.hub",
     ),
     "torch:": Trust(Level.BELOW, "functions of numbers, settings and types; those that change a setting are refused"),
     "torch.utils:": Trust(Level.BELOW, "names for functions of other modules"),
@@ -98,7 +98,7 @@ _TORCH: dict[str, Trust] = {
         "torch.ao.nn torch.ao.quantization torch.amp torch.autograd torch._functorch torch._higher_order_ops "
         "torch.func torch.distributions torch.random torch.testing torch.utils._contextlib torch.utils._pytree "
         "torch.utils._cxx_pytree torch.utils.checkpoint torch.utils.hooks torch.utils.data torch._compile "
-        "torch._vmap_internals torch.cuda.amp torch._dynamo._trace_wrapped_higher_order_op "
+        "torch.utils.mkldnn torch._vmap_internals torch.cuda.amp torch._dynamo._trace_wrapped_higher_order_op "
         "torch.distributed.tensor.experimental._func_map",
     ),
     "torch._export.db.examples": Trust(Level.CALLS, "examples: programs themselves"),
