@@ -28,7 +28,7 @@ def add_aliases(graph: fx.Graph, root: nn.Module | None, lifted: Sequence[Lifted
     first = {(entry.kind, id(entry.tensor)): entry for entry in lifted}
     own = {(entry.kind, entry.fqn): entry.node for entry in lifted}
     used = {node.name for node in graph.nodes}
-    transient = non_persistent_buffers(root)
+    transient: set[str] | None = None
     specs: dict[fx.Node, InputSpec] = {}
     last = graph._root
     for kind, fqn, tensor in _names(root):
@@ -37,6 +37,8 @@ def add_aliases(graph: fx.Graph, root: nn.Module | None, lifted: Sequence[Lifted
             is_parameter = kind is LiftedKind.PARAMETER
             (name,) = lifted_names([("p_" if is_parameter else "b_", fqn)], used)
             node = _placeholder(graph, name, last, first[kind, id(tensor)].node)
+            if transient is None:
+                transient = non_persistent_buffers(root)
             persistent = None if is_parameter else fqn not in transient
             of_kind = InputKind.PARAMETER if is_parameter else InputKind.BUFFER
             specs[node] = InputSpec(of_kind, TensorArgument(name), fqn, persistent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from torch import nn
@@ -29,12 +29,16 @@ class ModuleStack:
         self.current: dict[str, tuple[str, str]] = {}
         self.leaf: Leaf | None = None
         self._serial = 0
-        self._paths: dict[int, str] = {}
+        self._root = root
         self._calls: dict[str, int] = {}
         self._strangers: list[weakref.ref[nn.Module]] = []
-        if isinstance(root, nn.Module):
-            for path, module in root.named_modules():
-                self._paths[id(module)] = path
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        """id of a module → its first path from the root: made when the first module is called."""
+        if not isinstance(self._root, nn.Module):
+            return {}
+        return {id(module): path for path, module in self._root.named_modules()}
 
     def path(self, module: nn.Module) -> str | None:
         """The first path of `module` from the root; None for a module that the root does not hold."""
