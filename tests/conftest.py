@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -49,3 +52,17 @@ def pytest_configure() -> None:
         import torch
 
         torch.set_num_threads(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """The recursion limit is each test's own: TorchInductor doubles the process's and leaves it.
+
+    An endless recursion through sorted() takes 2 KB of C stack a level, more where torch left its frame hook installed:
+    with the double limit, the C stack ends first.
+    """
+    before = sys.getrecursionlimit()
+    try:
+        return (yield)
+    finally:
+        sys.setrecursionlimit(before)

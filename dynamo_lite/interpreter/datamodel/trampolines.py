@@ -429,6 +429,8 @@ class Doors:
             return
         self._visiting.add(id(value))
         for held in gc.get_referents(value):
+            if type(held) is tuple:
+                held = tuple(gc.get_referents(held))  # zip_longest's own has empty (NULL) slots: reading one crashes
             if type(held) is not dict:
                 self.arm_shallow(held)
         self._visiting.discard(id(value))

@@ -441,7 +441,7 @@ LEFT: dict[str, Callable[[], Any]] = {
     "autocast_nesting": lambda: torch.autocast_increment_nesting() and None,
     "gradients": lambda: torch.no_grad().__enter__(),
     "determinism": lambda: torch.use_deterministic_algorithms(True),
-    "cudnn": lambda: setattr(torch.backends.cudnn, "benchmark", True),
+    "cudnn": lambda: torch.backends.cudnn.set_flags(_benchmark=True) and None,  # may be frozen for assignments
     "fast_path": lambda: torch.backends.mha.set_fastpath_enabled(False),
     "attention": lambda: sdpa_kernel(SDPBackend.MATH).__enter__(),
     "anomaly_mode": lambda: torch.autograd.set_detect_anomaly(True) and None,

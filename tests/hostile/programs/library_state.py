@@ -301,7 +301,7 @@ def distribution_attribute():
     return program(forward, torch.distributions.Normal(torch.zeros(3), torch.ones(3)))
 
 
-@refused("python-state")
+@refused("new-state-tensor")
 def transform_cache():
     def forward(self, x):
         return self.kept(x) + self.kept.inv(self.kept(x))
@@ -318,7 +318,7 @@ def gradient_scaler_update():
     return program(forward, torch.amp.GradScaler("cpu", init_scale=2.0))
 
 
-@refused("new-state-tensor")
+@equal
 def gradient_scaler_scale():
     def forward(self, x):
         return self.kept.scale(x)

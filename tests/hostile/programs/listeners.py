@@ -567,12 +567,29 @@ def stderr_redirect_traceback():
 
 @refused("outside-object")
 def stderr_redirect_logging():
+    logger = logging.getLogger("without.handlers")
+    logger.propagate = False  # the root has handlers in a test run: they take the record, and stderr gets nothing
 
     def f(x):
         b = io.StringIO()
         with contextlib.redirect_stderr(b):
-            logging.getLogger("qq").warning("abc")
+            logger.warning("abc")
         return x * len(b.getvalue())
+
+    return (f, (t(3),))
+
+
+@equal
+def stderr_redirect_logging_handled():
+    logger = logging.getLogger("with.a.handler")
+    logger.propagate = False
+    logger.addHandler(logging.NullHandler())
+
+    def f(x):
+        b = io.StringIO()
+        with contextlib.redirect_stderr(b):
+            logger.warning("abc")
+        return x * (1 + len(b.getvalue()))
 
     return (f, (t(3),))
 

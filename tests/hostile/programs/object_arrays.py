@@ -262,7 +262,7 @@ def tensors_in_an_array():
     return program(forward)
 
 
-@refused("python-state")
+@refused("new-state-tensor")
 def stored_tensor():
     def forward(self, x):
         self.kept[0] = x
