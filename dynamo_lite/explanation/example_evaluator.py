@@ -54,7 +54,7 @@ class Shadow:
         from symbolic_shapes.expressions.floats import float_symbols_of
 
         env = self._recorder.env
-        asked = {*symbols_of(question), *float_symbols_of(question)}
+        asked: set[Any] = {*symbols_of(question), *float_symbols_of(question)}
         for symbol in asked:
             if symbol.hint is None:
                 self._find_hint(symbol)
