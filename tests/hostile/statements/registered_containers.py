@@ -2,7 +2,8 @@
 
 HEADER = """
 from torch.utils import _pytree as pytree
-from tests.hostile.programs.registered_containers import Copying, Counting, Growing, Packed, Plain, Point, Row
+from tests.hostile.programs.container_kinds import Row
+from tests.hostile.programs.registered_containers import Copying, Counting, Growing, Packed, Plain, Point
 """
 
 INIT = """\
