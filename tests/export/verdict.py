@@ -39,8 +39,21 @@ def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_sh
     module = exported.module()
     kept = [effect for effect in exported.trace.effects if effect.verdict is Verdicts.FIRST_CALL]
     targets = {effect.target.removeprefix("self.") for effect in kept if effect.kind in ("buffer", "parameter")}
-    module._set_once = targets  # a name that no program uses for a tensor of its own
+    module._set_once = _under_all_names(program, targets)  # a name that no program uses for a tensor of its own
     return module
+
+
+def _under_all_names(program: Any, targets: set[str]) -> set[str]:
+    """The paths of parameters and buffers, and those by which the same modules hold them elsewhere in the program."""
+    if not isinstance(program, nn.Module):
+        return targets
+    paths: dict[int, list[str]] = {}
+    for path, module in program.named_modules(remove_duplicate=False):
+        paths.setdefault(id(module), []).append(path)
+    by_path = {path: others for others in paths.values() for path in others}
+    owners = {target: target.rpartition(".")[::2] for target in targets}
+    others = {(path, leaf) for owner, leaf in owners.values() for path in by_path.get(owner, ())}
+    return targets | {f"{path}.{leaf}".lstrip(".") for path, leaf in others}
 
 
 def itself(
