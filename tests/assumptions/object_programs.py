@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from .programs import READINGS, SETTING, Reading, _marked, _scratch, _this, into, other, put, scale
+from .programs import READINGS, Change, Reading, _marked, _scratch, into, other, put, scale
+
+SETTING = 4
+
+
+def _this(name: str, value: Any) -> Change:
+    """Another value of a global of this file."""
+    return lambda mod, patch: patch.setitem(globals(), name, value)
 
 
 @dataclasses.dataclass
