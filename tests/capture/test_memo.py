@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.export import ExportedProgram
 
+import dynamo_lite
 from dynamo_lite.capture.fakes import static_cache
 from tests.capture.modules import CASES
 from tests.capture.native import export_natively
@@ -151,3 +152,20 @@ def test_keys_tell_types_of_numbers_apart() -> None:
     add = torch.ops.aten.add.Scalar
     keys = {static_cache.key_of(add, (value,), {}) for value in (1, 1.0, True, 0.0, -0.0)}
     assert len(keys) == 5
+
+
+@pytest.mark.parametrize("known", [lambda x: x * 2, lambda x: (x * 2)[0], lambda x: x[0], lambda x: x])
+def test_the_base_of_a_view_is_eager_s_whichever_operators_were_remembered(known: Any) -> None:
+    class Known(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return known(x) + 1
+
+    class Asks(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            y = x * 2
+            return [x + (1 if view._base is base else 2) for base in (x, y) for view in (base[0], base[0][1:])]
+
+    x = torch.randn(3, 4)
+    static_cache.forget()
+    dynamo_lite.export(Known(), (x,))
+    assert all(map(torch.equal, dynamo_lite.export(Asks(), (x,)).module()(x), Asks()(x)))

@@ -116,7 +116,7 @@ def test_the_stacks_of_one_guard_and_one_symbol(logged: Any, monkeypatch: pytest
     monkeypatch.setenv("DYNAMO_LITE_EXTENDED_DEBUG_CREATE_SYMBOL", "s1")
     lines = logged("", sizes, "dynamic")
     assert len(lines) == 2
-    stacks = only(lines, "s0 >= 4 is learned")
+    stacks = only(lines, "s0 >= 4 is recorded")
     where = line_of("branch").partition(":")[2]
     assert f'programs.py", line {where}, in forward' in stacks and "__bool__" in stacks
     only(lines, "symbol s1 is created")

@@ -14,7 +14,7 @@ from symbolic_shapes.dims import suggestions
 from symbolic_shapes.dims.dim_source import compose, read, write
 from symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named
 from symbolic_shapes.dims.suggestions import respecified
-from symbolic_shapes.dims.violations import Solution
+from symbolic_shapes.dims.violations import Solution, solve
 from symbolic_shapes.expressions.expr import INF
 from tests.symbolic_shapes.dim_cases import Questions, trace
 from tests.symbolic_shapes.test_simplify import QUIET
@@ -179,7 +179,7 @@ def test_a_suggestion_solves_whatever_was_asked(run: tuple[list[int], list[Any],
 def test_a_proposal_that_does_not_solve_is_not_shown(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     solution = trace([8], [B], lambda x: [eq(x % 4, 0)])
     monkeypatch.setattr(suggestions._Proposal, "definitions", lambda self: wrong)
-    assert suggestions.suggest(solution) is None
+    assert suggestions.suggest(solution, solve) is None
     assert "No change of the specs was found" in solution.report()
 
 

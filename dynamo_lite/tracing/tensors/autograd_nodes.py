@@ -121,7 +121,7 @@ def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
 
 def check_base(tracer: Trace, owner: torch.Tensor, base: Any) -> None:
     """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
-    for tensor in (owner, base, vars(owner).get("_dynamo_lite_base")):
+    for tensor in (owner, base):
         number = None if tensor is None else tracer.recorder.input_number(tensor)
         if number is not None:
             is_view(tracer, number)

@@ -358,7 +358,7 @@ def parametrized_layer():
     return model, args
 
 
-@refused("tensor-data-assigned")
+@refused("parameter-assigned")
 def parametrization_registered_in_forward():
     class Doubled(nn.Module):
         def forward(self, w):
