@@ -266,10 +266,22 @@ def with_history(
     elif requires_grad:
         made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
     if base is not None:
-        vars(result)["_dynamo_lite_base"] = getattr(base, "_dynamo_lite_base", base)
-        if several or hasattr(base, "_dynamo_lite_several"):
-            vars(result)["_dynamo_lite_several"] = True
+        whole = base_of(base)
+        vars(result)["_dynamo_lite_base"] = base if whole is None else whole
+        if several or hasattr(base, "_dynamo_lite_several") or base._base is not None:
+            vars(result)["_dynamo_lite_several"] = True  # what made a view that autograd knows cannot be asked
     return result
+
+
+def base_of(view: torch.Tensor) -> torch.Tensor | None:
+    """`view._base` as eager has it; None if it is no view.
+
+    A view that came from memory is none to autograd: its base is noted on it, and autograd takes it for the base of
+    the views that an operator which ran made of it.
+    """
+    known = view._base
+    base: torch.Tensor | None = vars(view if known is None else known).get("_dynamo_lite_base", known)
+    return base
 
 
 class Inexact(InternalError):
@@ -295,7 +307,7 @@ def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
     values = dict(zip((a.name for a in func._schema.arguments), args)) | kwargs
     for tensor in _tensors([values[name] for name in written if name in values]):
         known = tensor if tensor._base is None else tensor._base  # an operator that ran made the rest of the chain
-        base = getattr(known, "_dynamo_lite_base", None)
+        base = vars(known).get("_dynamo_lite_base")
         leaf = tensor.is_leaf or (base is not None and base.is_leaf)  # a view that no_grad made is one too
         if base is not None and (not base.requires_grad or leaf or hasattr(known, "_dynamo_lite_several")):
             raise Inexact(f"{func} changes a view in place")

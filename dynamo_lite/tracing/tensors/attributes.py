@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -42,19 +43,10 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "_version":
         tracer.refuse("unrecordable-value", function="Tensor._version")
     if key == "_base":
-        base = _base_of(owner, value)
+        base = static_cache.base_of(owner)
         autograd_nodes.check_base(tracer, owner, base)
         return base
     return value
-
-
-def _base_of(view: torch.Tensor, base: torch.Tensor | None) -> Any:
-    """The base of a view as eager has it, from the one that autograd knows on the stand-ins.
-
-    A view that came from memory (capture/fakes/static_cache.py) is none to autograd: its base is noted on it, and
-    autograd takes it for the base of the views that an operator which ran made of it.
-    """
-    return vars(view if base is None else base).get("_dynamo_lite_base", base)
 
 
 @dataclass(frozen=True)
