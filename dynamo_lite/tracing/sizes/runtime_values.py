@@ -61,6 +61,12 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
     return wanted if holds.node.expect_true("", 0) else not wanted
 
 
+def is_assertion(frame: Any) -> bool:
+    """Whether the jump at work is that of an `assert`, or of a branch that only raises what nobody catches."""
+    asserted = _asserted(frame) or _raised(frame)
+    return asserted is not None and not asserted_branches.may_be_caught(frame)
+
+
 def _asserted(frame: Any) -> tuple[bool, str] | None:
     """(the truth that does not fail, the message), if the instruction at work decides a jump of an `assert`."""
     ops = frame.info.ops
