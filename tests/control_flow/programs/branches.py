@@ -1,4 +1,4 @@
-# ruff: noqa: B007, C417, F841, RUF034  (written as people write it)
+
 """Branches on data: if, elif, early returns, boolean operators, numbers."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: B007, C417, F841, RUF034  (written as people write it)
+
 """Branches that change tensors, buffers and inputs in place; aliases."""
 
 from __future__ import annotations

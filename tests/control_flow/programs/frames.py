@@ -1,4 +1,4 @@
-# ruff: noqa: B007, C417, F841, RUF034  (written as people write it)
+# ruff: noqa: B007, C417, F841  (written as people write it)
 """Branches within try, with, generators, callbacks and loops of known length."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: B007, C417, F841, RUF034  (written as people write it)
+# ruff: noqa: F841, RUF034  (written as people write it)
 """Branches that change containers, objects, variables of enclosing functions; values that differ."""
 
 from __future__ import annotations
