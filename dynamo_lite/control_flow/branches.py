@@ -212,6 +212,9 @@ class _Joins:
 
 def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
     """The plan of the merge. Raises CannotMerge."""
+    for side in (left, right):
+        if side.problem is not None:
+            raise side.problem
     for switch, one, other in zip(SWITCHES, left.switches, right.switches):
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")

@@ -16,6 +16,7 @@ class Forking(Trace, Protocol):
         loops: the loops whose bodies are being captured, innermost last.
         forked: how often sides have been run.
         depth: how many sides are being run, one within the other.
+        watches: the iterators that each of these sides may use (iterators.py).
         journals: the journals of the states around the side at work.
         known: tensors whose truth is known on the side at work.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
@@ -26,6 +27,7 @@ class Forking(Trace, Protocol):
     forked: int
     depth: int
     journals: list[Journal]
+    watches: list[Any]
     known: list[tuple[Any, bool]]
     predicates: Any
     branches: Any

@@ -1,14 +1,20 @@
-"""Iterators in the variables of a frame that forks: each side moves a copy on, and an unmoved one stays itself."""
+"""Iterators in the variables of a frame that forks: each side moves a copy on, and an unmoved one stays itself.
+
+No snapshot shows the position of an iterator, so one that is older than a side must not be moved on by it: `Watch`
+finds the iterators that a side is about to use.
+"""
 
 from __future__ import annotations
 
 import copy
 import gc
 import types
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import make_generator, suspended_frame
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 
 _SIMPLE = (*map(type, map(iter, ([], (), "", b"", range(0), range(1 << 70)))), type(reversed([])), reversed)
 _COMPOUND = (enumerate, zip)
@@ -19,28 +25,36 @@ _COPIED = frozenset({*_SIMPLE, *_COMPOUND, *_DICTS})
 def is_copied(value: Any) -> bool:
     """Whether a side gets a copy of this iterator, or of this generator of the program's."""
     if type(value) is types.GeneratorType:
-        return suspended_frame(value) is not None
+        frame = suspended_frame(value)
+        return frame is not None and (frame.handled is None or frame.handled.value is None)
     if type(value) in _COMPOUND:
         return all(type(part) is int or is_copied(part) for part in value.__reduce__()[1])
     return type(value) in _COPIED
 
 
-def copied(value: Any) -> Any:
-    """A copy that moves on by itself."""
+def copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy that moves on by itself. memo: id → copy, so that what is shared stays shared."""
+    made = memo.get(id(value))
+    if made is None:
+        made = memo[id(value)] = _copied(value, memo)
+    return made
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
     if type(value) is types.GeneratorType:
-        return _copied_generator(value)
+        return _copied_generator(value, memo)
     if type(value) in _COMPOUND:
         make, parts = value.__reduce__()[:2]
-        return make(*[part if type(part) is int else copied(part) for part in parts])
+        return make(*[part if type(part) is int else copied(part, memo) for part in parts])
     return copy.copy(value)
 
 
-def _copied_generator(value: Any) -> Any:
+def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     """A generator of the program's: its frame is ours, and a new driver goes on where the old one waits."""
     old = suspended_frame(value)
     assert old is not None
     new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, list(old.locals))
-    new.stack[:] = [copied(item) if is_copied(item) else item for item in old.stack]
+    new.stack[:] = [copied(item, memo) if is_copied(item) else item for item in old.stack]
     new.pc, new.state, new.namespace = old.pc, old.state, old.namespace
     return make_generator(new, value.__name__, value.__qualname__)
 
@@ -70,3 +84,71 @@ def _sequence_position(reduced: Any) -> Any:
     if not state and type(of) in (tuple, list, str, bytes) and not of:
         sequence = "exhausted"
     return make, sequence, tuple(item for item in state if type(item) is int)
+
+
+class Kept(list[Any]):
+    """Objects that are kept alive so that their ids stay theirs."""
+
+
+class Watch:
+    """The iterators that one side may move on: copies of those in the variables of the frame, and its own."""
+
+    def __init__(self, is_young: Callable[[Any], bool]) -> None:
+        self._is_young = is_young
+        self._known: dict[int, Any] = {}
+        self._originals: list[Any] = []
+        self._copies: list[Any] = []
+
+    def copy_all(self, places: Sequence[tuple[list[Any], list[Any]]]) -> None:
+        """Put copies of the iterators in `values` into `place`, for each (place, values)."""
+        memo: dict[int, Any] = {}
+        for place, values in places:
+            for index, value in enumerate(values):
+                if is_copied(value):
+                    place[index] = copied(value, memo)
+                    self._originals.append(value)
+                    self._copies.append(place[index])
+        self._known.update((id(made), made) for made in memo.values())
+
+    def made(self, value: Any) -> None:
+        """A native call of the side has made an iterator."""
+        self._known[id(value)] = value
+
+    def may_use(self, value: Any) -> bool:
+        """Whether a value is no iterator that is older than the side."""
+        return type(value) not in ITERATORS or id(value) in self._known or self._is_young(value)
+
+    def forget(self) -> None:
+        """The side is over."""
+        for kept in (self._known, self._originals, self._copies):
+            kept.clear()
+
+    def holders(self) -> set[int]:
+        """ids of the objects of ours that hold iterators."""
+        return {id(self._known), id(self._originals), id(self._copies)}
+
+    def originals_moved(self) -> list[Any]:
+        """The iterators in variables whose copies the side has moved on."""
+        return [one for one, made in zip(self._originals, self._copies) if position(one) != position(made)]
+
+
+_OURS = (types.FrameType, Watch, Kept, *_COMPOUND)
+
+
+def is_held_elsewhere(value: Any, own: Collection[int], owners: Iterable[Any]) -> bool:
+    """Whether anybody else than the lists with the ids `own` holds an iterator. owners: objects older than the run that
+    the program wrote to, at which the collector does not look."""
+    holders = gc.get_referrers(value)
+    for holder in holders:
+        if id(holder) in own or type(holder) in _OURS:
+            continue
+        if type(holder) is not tuple:
+            return True
+        for outer in gc.get_referrers(holder):  # nothing holds the arguments of a call at work
+            if outer is not holders and type(outer) not in _OURS:
+                return True
+    for owner in owners:  # no generator expression, which would hold the value
+        for held in gc.get_referents(owner):
+            if held is value:
+                return True
+    return False

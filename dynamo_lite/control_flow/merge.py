@@ -90,7 +90,7 @@ class Merge:
         self.fills: list[Callable[[], None]] = []
         self.plans: dict[tuple[int, int], Plan] = {}
         self.partner: dict[int, int] = {}
-        self._keep: list[Any] = []
+        self._keep = iterators.Kept()
 
     def plan(self, left: Any, right: Any) -> Plan:
         """How the value is made that is `left` on one side and `right` on the other. Raises Differs."""

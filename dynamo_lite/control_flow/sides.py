@@ -17,7 +17,8 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow import iterators
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import Side, State
+from dynamo_lite.control_flow.iterators import Kept, Watch, is_held_elsewhere
+from dynamo_lite.control_flow.states import CannotMerge, Side, State
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch
@@ -43,14 +44,17 @@ def run_side(
     side = Side(None)  # type: ignore[arg-type]
     with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed):
         marker: list[Any] = []  # what the collector lists behind it is younger
+        watch = Watch(lambda value: any(value is other for other in _younger_than(marker)))
+        tracer.watches.append(watch)
         made = set(tracer.made_dicts)
         tracer.made_dicts.clear()
         try:
             with tracer.recorder.levels.entered(functional=True) as level:
                 side.level = level
-                _copy_iterators(tracer, frame, base)
+                _copy_iterators(tracer, watch, frame, base)
                 begin(level)
                 _run(tracer, frame, base, stops, side)
+            _check_iterators(tracer, watch, frame, side)
             side.switches = [switch.read() for switch in SWITCHES]
             _check_variables(tracer)
             _collect(tracer, side, marker, made)
@@ -75,7 +79,7 @@ def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) 
         tracer.refuse("branch-unsupported", why="locals() is asked for in it")
     side.pc = END if stop is None else stop
     if stop is None and frame.state != RETURNED:
-        tracer.refuse("branch-unsupported", why="a generator yields on one side of it")
+        side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
     side.result = frame.result if stop is None else None
     side.state = state = State.of(frame)
     for before, now in ((base.stack, state.stack), (base.locals, state.locals)):
@@ -117,7 +121,7 @@ def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Itera
     cached, by_size = dict(tracer.lru_caches._results), list(tracer.lru_caches._by_size)
     switches = [switch.read() for switch in SWITCHES]
     variables, tracer.context_values = tracer.context_values, {}
-    loops = len(tracer.loops)
+    loops, watches = len(tracer.loops), len(tracer.watches)
     tracer.depth += 1
     try:
         yield
@@ -130,7 +134,9 @@ def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Itera
         outer.touched |= inner.touched
         tracer.lru_caches._results, tracer.lru_caches._by_size = cached, by_size
         tracer.context_values = variables
-        del tracer.loops[loops:]
+        for watch in tracer.watches[watches:]:
+            watch.forget()
+        del tracer.loops[loops:], tracer.watches[watches:]
         for switch, value in zip(SWITCHES, switches):
             if switch.read() != value:
                 switch.write(value)
@@ -173,14 +179,25 @@ def keep_facts(tracer: Forking, side: Side, learned: Sequence[Any], before: set[
             core.assume(fact.relation, fact.origin, fact.kind)
 
 
-def _copy_iterators(tracer: Forking, frame: Any, base: State) -> None:
-    for place, values in ((frame.locals, base.locals), (frame.stack, base.stack)):
-        for index, value in enumerate(values):
-            if iterators.is_copied(value):
-                place[index] = iterators.copied(value)
+def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: State) -> None:
+    watch.copy_all(((frame.locals, base.locals), (frame.stack, base.stack)))
     for value in base.stack:
         if type(value) in _FILLED_UNSEEN:
             tracer.journal.touch(value, "items")
+
+
+def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> None:
+    """No merge is right of a side that has moved on the copy of an iterator that somebody else holds, too."""
+    moved = watch.originals_moved()
+    if not moved:
+        return
+    own = {id(values) for state in State.living for values in (state.locals, state.stack)}
+    own |= {id(values) for values in (frame.locals, frame.stack, moved)}
+    own = own.union(*(other.holders() for other in tracer.watches))
+    owners = [owner for journal in (tracer.journal, *tracer.journals) for owner in journal.owners()]
+    for value in moved:  # no generator expression, which would hold it
+        if is_held_elsewhere(value, own, owners):
+            side.problem = CannotMerge("branch-unsupported", why="it moves an iterator on that is held elsewhere, too")
 
 
 # -- what a side leaves ------------------------------------------------------------------------------------------------
@@ -211,15 +228,17 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
         side.heap[id(owner), snapshot.part] = (snapshot, snapshot.current())
 
 
-def _younger_than(marker: list[Any]) -> list[Any]:
+def _younger_than(marker: list[Any]) -> Kept:
     """The collector lists objects as they were made, the youngest generation's first."""
-    found: list[Any] = []
+    found = Kept()
     for generation in range(3):
         objects = gc.get_objects(generation)
-        at = next((i for i in range(len(objects) - 1, -1, -1) if objects[i] is marker), None)
-        if at is not None:
-            return found + objects[at + 1 :]
-        found += objects
+        at = len(objects) - 1
+        while at >= 0 and objects[at] is not marker:  # no closure over the list: it would be in itself, and stay
+            at -= 1
+        found += objects[at + 1 :]
+        if at >= 0:
+            return found
     raise AssertionError("the marker is gone")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.interpreter.flow import END
@@ -27,15 +28,20 @@ class LeftFromWithin(BaseException):
     """A loop that is also left by `return`, or by another way than its test's."""
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
-    """What a frame holds at one place: enough to go on from there."""
+    """What a frame holds at one place: enough to go on from there. `living` are all states that are kept."""
+
+    living: ClassVar[weakref.WeakSet[State]] = weakref.WeakSet()
 
     locals: list[Any]
     stack: list[Any]
     pc: int = 0
     handled: Any = None
     unmerged: dict[int, str] | None = None
+
+    def __post_init__(self) -> None:
+        State.living.add(self)
 
     @staticmethod
     def of(frame: Any) -> State:
@@ -57,6 +63,7 @@ class Side:
         level: the sub-graph that it was recorded into.
         pc: the instruction that it stopped at; END for a return.
         error: what it raised, else None.
+        problem: why no merge with this side is right, else None.
         heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
         young: ids of the objects that the side made (`keep` holds them).
         checks: facts about sizes that hold on this side only.
@@ -68,6 +75,7 @@ class Side:
     state: State | None = None
     result: Any = None
     error: BaseException | None = None
+    problem: CannotMerge | None = None
     heap: dict[tuple[int, str], tuple[Any, Any]] = field(default_factory=dict)
     young: set[int] = field(default_factory=set)
     checks: list[Any] = field(default_factory=list)

@@ -8,6 +8,7 @@ from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import Branch
+from dynamo_lite.control_flow.iterators import Watch
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes
@@ -17,9 +18,11 @@ from dynamo_lite.control_flow.states import LeftFromWithin, OpenLoop, State
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.sizes import runtime_values
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import items_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -31,6 +34,7 @@ class ForkingTracer(Tracer):
         self.loops: list[OpenLoop] = []
         self.forked = self.depth = 0
         self.journals: list[Journal] = []
+        self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = Notes(self)
@@ -42,6 +46,28 @@ class ForkingTracer(Tracer):
         return next((loop for loop in reversed(self.loops) if loop.frame is frame), None)
 
     # ---- the observer's methods
+
+    def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.watches:
+            self._check_iterators((*args, *kwargs.values()))
+        return super().before_call(fn, args, kwargs)
+
+    def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        if self.watches and type(result) in ITERATORS and not any(result is arg for arg in args):
+            self.watches[-1].made(result)
+        return super().after_native_call(fn, args, kwargs, result)
+
+    def on_look(self, how: str, owner: Any, key: Any = None) -> None:
+        if self.watches and type(owner) in ITERATORS:
+            self._check_iterators((owner,))
+        super().on_look(how, owner, key)
+
+    def _check_iterators(self, values: tuple[Any, ...]) -> None:
+        """Refuses to use iterators that are older than the side at work: it cannot be undone."""
+        for value in values:
+            held = items_of(value) if type(value) in (list, tuple, dict) else (value,)
+            if not all(map(self.watches[-1].may_use, held or ())):
+                self.refuse("branch-unsupported", why="it uses an iterator that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         if functorch.active() or not self.predicates.depends_on_data(value) or self._is_known(value):

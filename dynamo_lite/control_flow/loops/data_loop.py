@@ -113,6 +113,8 @@ class DataLoop:
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
+        if side.problem is not None:
+            raise side.problem
         as_test(tracer, side, self.open)
         if side.pc not in self.loop.tests:
             raise LeftFromWithin

@@ -1,0 +1,104 @@
+# ruff: noqa: F841  (written as people write it)
+"""Iterators that one side, or both, move on."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from tests.control_flow.programs.table import SIGNS, program
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class iterator_in_list(nn.Module):
+    def forward(self, x):
+        box = [iter([1, 2, 3])]
+        if x.sum() > 0:
+            a = next(box[0])
+        return x + next(box[0])
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class iterator_in_cell(nn.Module):
+    def forward(self, x):
+        it = iter(range(5))
+
+        def bump():
+            return next(it)
+
+        if x.sum() > 0:
+            x = x + bump()
+        return x + next(it)
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class iterator_in_variable_and_list(nn.Module):
+    def forward(self, x):
+        it = iter([1, 2, 3])
+        box = [it]
+        if x.sum() > 0:
+            a = next(it)
+        else:
+            a = next(it)
+        return x + next(box[0]) + a
+
+
+@program(*SIGNS)
+class iterator_moved_by_both(nn.Module):
+    def forward(self, x):
+        it = iter([1, 2, 3])
+        if x.sum() > 0:
+            a = next(it)
+        else:
+            a = next(it)
+        return x + next(it) + a
+
+
+@program(*SIGNS)
+class iterator_moved_by_one(nn.Module):
+    def forward(self, x):
+        it = iter([1, 2, 3])
+        if x.sum() > 0:
+            a = next(it)
+        for _ in range(2):
+            x = x + next(it)
+        return x
+
+
+@program(*SIGNS)
+class iterator_carried_on(nn.Module):
+    def forward(self, x):
+        it = iter([1, 2, 3])
+        if x.sum() > 0:
+            a = next(it)
+        return x + next(it)
+
+
+@program(*SIGNS)
+class pairs_of_one_iterator(nn.Module):
+    def forward(self, x):
+        it = iter([1, 2, 3, 4])
+        for a, b in zip(it, it):
+            if x.sum() > a:
+                x = x - b
+        return x
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class generator_in_list(nn.Module):
+    def forward(self, x):
+        box = [(i for i in range(4))]
+        if x.sum() > 0:
+            x = x + next(box[0])
+        return x * next(box[0])
+
+
+@program(*SIGNS)
+class iterators_of_the_sides(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            for i, v in enumerate(map(abs, [1, -2])):
+                x = x + i * v
+        else:
+            it = iter(range(3))
+            x = x - next(it) - next(it)
+        return x
