@@ -24,6 +24,9 @@ def attach(run: Run) -> None:
     if not anything_on():
         return
     stepping.attach(run.tracer.vm)
+    branches = getattr(run.tracer, "branches", None)  # dynamo_lite/control_flow
+    if branches is not None and is_on("control_flow"):
+        branches.listeners.append(lambda text: log("control_flow", text))
     if run.recorder.env is not None:
         run.recorder.env.core.listeners.append(shapes.ShapeLog(run.recorder.env, run.tracer.where))
 

@@ -1,0 +1,229 @@
+"""Random programs with branches and loops on data, in Python as it is written: text, module and inputs from a seed.
+
+    python -m tests.control_flow.random_programs FIRST LAST
+
+runs the seeds of a range and prints what is wrong, with a count of outcomes.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import random
+import sys
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite.errors import DynamoLiteError
+from tests.control_flow.harness import differences
+
+_TENSORS = ("x", "a", "b", "c")
+_VALUES = (
+    *("{t} + {k}", "{t} * {f}", "{t} - {u}", "{t}.clone()", "torch.maximum({t}, {u})", "{t}", "{t} * k", "-{t}"),
+    *("box[0] + {t}", "table['p'] * {f}", "obj.v + {t}", "{t} + self.count", "helper({t}, {u})", "{t}[:1] + {u}"),
+    *("({t} if {cond} else {u})", "bump({t})", "{t}.t().t() + {k}", "torch.stack([{t}, {u}]).sum(0)"),
+)
+_CONDITIONS = (
+    *(
+        "{t}.sum() > {k}",
+        "{t}.max() < {k}",
+        "{t}[0, 0] > {u}[0, 1]",
+        "not {t}.min() > -{k}",
+        "k > {k}",
+        "self.count > {k}",
+    ),
+    *("{t}.sum() > {k} and {u}.min() < 0", "{t}.mean() < 0 or {u}.max() > {k}", "0 < {t}.sum() < {k}", "found"),
+)
+_STATEMENTS = (
+    *("{w} = {value}", "{w} = {value}", "{w} = {value}", "{w} = {value}", "k = k + {k}", "k = {k}", "found = {cond}"),
+    *(
+        "{w} += {k}",
+        "{w}.mul_({f})",
+        "{w}[0] = {k}.0",
+        "{w}[:, 0].add_({k})",
+        "self.count.add_({k})",
+        "self.kept.copy_({t}.sum(0))",
+    ),
+    *(
+        "self.kept = {t}.mean(0)",
+        "box[0] = {value}",
+        "box = [{value}]",
+        "table['p'] = {value}",
+        "obj.v = {value}",
+        "obj = Holder({value})",
+    ),
+    *(
+        "table['q'] = {t}",
+        "pair = ({value}, k)",
+        "{w}, k = pair[0], pair[1] + 1",
+        "box.append({t})",
+        "alias = {w}",
+        "alias.add_({k})",
+    ),
+    *("k = next(numbers)", "row = {t}[1]", "row.sub_({k})", "x.add_({k})", "{w} = box.pop() if len(box) > 1 else {t}"),
+)
+_HEAD = """
+def forward(self, x):
+    a, b, c, k, found = x * 2, x.clone() + 1, x - 1, 1, False
+    box, table, obj, pair, alias, row = [a + 1], {"p": b * 1}, Holder(c * 1), (a, 2), b * 3, c[1]
+    numbers, total = iter([1, 2, 3, 4, 5, 6, 7, 8, 9] * 9), x.sum()
+    def bump(t):
+        nonlocal total
+        total = total + t.sum()
+        return t + 1
+"""
+_TAIL = """
+    return a, b, c, k, box, table, obj.v, pair, total, alias
+"""
+
+
+class Holder:
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+
+def helper(t: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
+    if (t * u).sum() > 1:
+        return t + u
+    return t - 1
+
+
+class _Writer:
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.lines: list[str] = []
+        self.left = self.rng.randint(3, 9)
+        self.forks = 0
+
+    def fill(self, text: str) -> str:
+        rng = self.rng
+        for _ in range(3):
+            text = text.replace("{value}", rng.choice(_VALUES), 1).replace("{cond}", rng.choice(_CONDITIONS), 1)
+        names = {n: rng.choice(_TENSORS) for n in ("t", "u", "w")}
+        if names["w"] == "x":
+            names["w"] = "a"
+        return text.format(**names, k=rng.randint(1, 4), f=rng.choice((0.5, 1.5, 2)), value="a", cond="found")
+
+    def block(self, indent: int, loop: bool) -> None:
+        rng, pad = self.rng, "    " * indent
+        self.lines.append(pad + "k = k + 0")
+        for _ in range(rng.randint(1, 3)):
+            self.left -= 1
+            kind = rng.random()
+            if kind < 0.45 or indent > 3 or self.forks > 4:
+                self.lines.append(pad + self.fill(rng.choice(_STATEMENTS)))
+            elif kind < 0.75:
+                self.branch(indent, loop)
+            elif kind < 0.85:
+                self.loop(indent)
+            elif kind < 0.9:
+                self.lines.append(f"{pad}try:")
+                self.block(indent + 1, False)
+                self.lines.append(f"{pad}except ValueError:\n{pad}    {self.fill('{w} = {value}')}")
+            elif kind < 0.95 and indent > 1:
+                self.lines.append(pad + self.fill(rng.choice(("return {value}", "raise ValueError('{k}')"))))
+                return
+            elif loop and indent > 2:
+                self.lines.append(pad + rng.choice(("break", "continue")))
+                return
+
+    def branch(self, indent: int, loop: bool) -> None:
+        pad = "    " * indent
+        self.forks += 1
+        self.lines.append(self.fill(f"{pad}if {{cond}}:"))
+        self.block(indent + 1, loop)
+        if self.rng.random() < 0.6:
+            self.lines.append(f"{pad}else:")
+            self.block(indent + 1, loop)
+
+    def loop(self, indent: int) -> None:
+        pad, rng = "    " * indent, self.rng
+        self.forks += 2
+        kind = rng.random()
+        if kind < 0.4:
+            self.lines.append(f"{pad}for i in range({rng.randint(1, 2)}):")
+            self.block(indent + 1, True)
+        elif kind < 0.7:
+            self.lines.append(self.fill(f"{pad}while {{t}}.sum() < 20 and self.count < 9:"))
+            self.block(indent + 1, True)
+            self.lines.append(f"{pad}    x = x + 1; a = a + 3; b = b + 3; c = c + 3; self.count.add_(1)")
+        else:
+            self.lines.append(f"{pad}for i in range(int(x[0, 0].abs().to(torch.int64).item())):")
+            self.block(indent + 1, True)
+
+
+def source(seed: int) -> str:
+    writer = _Writer(seed)
+    while writer.left > 0:
+        writer.block(1, False)
+    return _HEAD + "\n".join(writer.lines) + _TAIL
+
+
+def module(seed: int) -> nn.Module:
+    space: dict[str, Any] = {"torch": torch, "Holder": Holder, "helper": helper}
+    exec(compile(source(seed), f"<random program {seed}>", "exec"), space)
+
+    class Module(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+            self.register_buffer("kept", torch.zeros(2))
+
+        forward = space["forward"]
+
+    return Module()
+
+
+def inputs(seed: int) -> tuple[tuple[torch.Tensor], ...]:
+    generator = torch.Generator().manual_seed(seed)
+    scales = (1.0, 3.0, 0.3, 2.0, 5.0)
+    return tuple(
+        ((torch.randn(2, 2, generator=generator) * s + i % 3 - 1).round(decimals=2),) for i, s in enumerate(scales)
+    )
+
+
+def outcome(seed: int) -> tuple[str, str]:
+    """("equal" | "refused" | "raises" | "wrong" | "failed", why)."""
+    mod, calls = module(seed), inputs(seed)
+    try:
+        ep = dynamo_lite.export(mod, copy.deepcopy(calls[0]), control_flow="capture")
+    except DynamoLiteError as error:
+        return ("failed" if error.id == "internal" else "refused"), f"{error.id}: {str(error).splitlines()[0]}"
+    except Exception as error:
+        try:
+            copy.deepcopy(mod)(*copy.deepcopy(calls[0]))
+        except Exception as eager:
+            return ("raises" if type(eager) is type(error) else "failed"), repr(error)
+        return "failed", repr(error)
+    wrong = differences(lambda: copy.deepcopy(ep).module(), mod, calls)
+    return ("wrong", "\n".join(wrong)) if wrong else ("equal", str(_operators(ep)))
+
+
+def _operators(ep: torch.export.ExportedProgram) -> int:
+    return sum(str(node.target) in ("cond", "while_loop") for node in ep.graph.nodes)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    counts: collections.Counter[str] = collections.Counter()
+    reasons: collections.Counter[str] = collections.Counter()
+    for seed in range(int(sys.argv[1]), int(sys.argv[2])):
+        result, why = outcome(seed)
+        counts[result] += 1
+        if result == "refused":
+            reasons[why[:110]] += 1
+        if result in ("wrong", "failed"):
+            print(f"seed {seed}: {result}\n{source(seed)}\n{why}\n", flush=True)
+        if seed % 10 == 9:
+            print(seed, counts, flush=True)
+    print(counts)
+    for reason, count in reasons.most_common(25):
+        print(f"{count:5} {reason}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""What is told of captured branches: notes with lines, the log, the cost."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.interpreter.observer import Observer
+from tests.control_flow.programs import PROGRAMS
+from tests.control_flow.programs.table import POS
+
+
+class Branches(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            x = x.sin()
+        while x.sum() < 10:
+            x = x + 1
+        return x
+
+
+def test_each_branch_has_a_note_with_its_line() -> None:
+    notes = dynamo_lite.trace(Branches(), (POS,), control_flow="capture").notes
+    first = Branches.forward.__code__.co_firstlineno
+    texts = [text for text in notes if "on data" in text]
+    assert [f"line {first + 1} is captured" in texts[0], f"line {first + 3} is captured" in texts[1]] == [True, True]
+    assert "torch.cond with 1 results (1 tensor)" in texts[0] and "while_loop with 2 carried values" in texts[1]
+
+
+def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+    monkeypatch.setattr("dynamo_lite.logging.reports.anything_on", lambda: True)
+    monkeypatch.setattr("dynamo_lite.logging.reports.is_on", lambda name: name == "control_flow")
+    monkeypatch.setattr("dynamo_lite.logging.reports.log", lambda name, text: found.append(f"{name}: {text}"))
+    with caplog.at_level(logging.ERROR):
+        dynamo_lite.export(Branches(), (POS,), control_flow="capture")
+    assert len(found) == 2 and all(row.startswith("control_flow: the ") for row in found)
+
+
+def test_the_option_is_checked() -> None:
+    with pytest.raises(InvalidArguments, match="control_flow must be"):
+        dynamo_lite.export(Branches(), (POS,), control_flow="both")
+    with pytest.raises(InvalidArguments, match="needs strict=True"):
+        dynamo_lite.export(Branches(), (POS,), control_flow="capture", strict=False)
+
+
+def test_nothing_asks_where_nothing_is_captured() -> None:
+    from dynamo_lite.tracing.tracer import Tracer
+
+    for name in ("on_branch", "on_for", "on_not", "on_unbound"):
+        assert getattr(Tracer, name) is getattr(Observer, name)
+
+
+class InARow(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for i in range(self.count):
+            if x.sum() > i:
+                x = x - 0.5
+            else:
+                x = x * 1.5
+        return x
+
+
+@pytest.mark.parametrize("count", [5, 20])
+def test_branches_in_a_row_run_each_side_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dynamo_lite.control_flow import branches
+
+    runs: list[bool] = []
+    run_side = branches.run_side
+    monkeypatch.setattr(branches, "run_side", lambda *args: (runs.append(True), run_side(*args))[1])
+    ep = dynamo_lite.export(InARow(count), (POS,), control_flow="capture")
+    assert len(runs) == 2 * count
+    assert torch.allclose(ep.module()(-POS), InARow(count)(-POS))
+
+
+class ByHand(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)) + 1
+
+
+class Swapped(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not x.sum() > 0:
+            y = x.cos()
+        else:
+            y = x.sin()
+        return y + 1
+
+
+def test_equals_the_program_with_torch_cond_by_hand() -> None:
+    program = PROGRAMS["if_else"]
+    ours = dynamo_lite.export(program.make(), (POS,), control_flow="capture")
+    others = [dynamo_lite.export(ByHand(), (POS,)), dynamo_lite.export(Swapped(), (POS,), control_flow="capture")]
+    for ep in others:
+        assert all(torch.equal(ours.module()(*call), ep.module()(*call)) for call in program.inputs)
+        names = [[str(node.target) for node in p.graph.nodes if node.op == "call_function"] for p in (ours, ep)]
+        assert "cond" in names[1] and len(names[0]) <= len(names[1]) + 1
