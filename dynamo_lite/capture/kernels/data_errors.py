@@ -50,7 +50,6 @@ def _has_integer_indices(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool
 
 
 _RUNTIME: Final = frozenset({RuntimeError})
-_INDEX: Final = frozenset({IndexError})
 _EITHER: Final = frozenset({RuntimeError, IndexError})
 _LINALG: Final = frozenset({RuntimeError, torch.linalg.LinAlgError})
 _CUSTOM: Final = MayRaise(frozenset({BaseException}), _always)
@@ -66,36 +65,59 @@ def _checks_errors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 def _takes_tensor_bound(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    return any(isinstance(a, torch.Tensor) for a in args[1:3]) or isinstance(kwargs.get("std"), torch.Tensor)
+    """`normal` with a tensor of standard deviations."""
+    return any(isinstance(a, torch.Tensor) for a in (*args[1:3], *kwargs.values()))
+
+
+def _is_between_tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    return any(isinstance(a, torch.Tensor) for a in args[:2])
+
+
+def _may_be_empty(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """A tensor of which only run time knows whether it has elements: there is no largest of none."""
+    tensors = [value for value in (*args[:1], *kwargs.values()) if isinstance(value, torch.Tensor)]
+    return any(_may_be_zero(size) for tensor in tensors for size in tensor.shape)
+
+
+def _may_be_zero(size: Any) -> bool:
+    if not isinstance(size, torch.SymInt) or size.node.has_hint():
+        return False
+    more: Any = size > 0
+    return more is not True and (more is False or more.node.shape_env.decide_node(more.node) is not True)
 
 
 _ROWS: tuple[tuple[Kinds, Condition, str], ...] = (
-    (_LINALG, _always, (
-        "linalg_cholesky linalg_inv linalg_solve linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_svd "
-        "linalg_svdvals linalg_pinv linalg_matrix_rank linalg_cond linalg_lu_factor linalg_ldl_factor linalg_lstsq "
-        "linalg_tensorinv linalg_tensorsolve linalg_norm linalg_matrix_norm linalg_matrix_power linalg_lu_solve "
-        "cholesky inverse svd pinverse matrix_power nuclear_norm lu_solve lu_unpack norm_except_dim lstsq "
-        "cholesky_inverse _linalg_svd _linalg_eigh _linalg_eigvals linalg_ldl_solve matrix_exp geqrf ormqr"
-    )),
-    (_LINALG, _checks_errors, "linalg_cholesky_ex linalg_inv_ex linalg_lu_factor_ex linalg_ldl_factor_ex "
-                              "linalg_solve_ex _linalg_solve_ex"),
+    (_LINALG, _always, """
+        cholesky cholesky_inverse inverse linalg_cholesky linalg_cond linalg_eig linalg_eigh linalg_eigvals
+        linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_ldl_solve linalg_lstsq linalg_lu_factor linalg_lu_solve
+        linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_norm linalg_pinv linalg_solve linalg_svd
+        linalg_svdvals linalg_tensorinv linalg_tensorsolve lu_solve lu_unpack matrix_power nuclear_norm pinverse svd
+        _linalg_eigvals _linalg_eigh _linalg_svd
+    """),
+    (_LINALG, _checks_errors, """
+        linalg_cholesky_ex linalg_inv_ex linalg_ldl_factor_ex linalg_lu_factor_ex linalg_solve_ex _linalg_solve_ex
+    """),
     (_EITHER, _has_integer_indices, "index index_put index_put_ _index_put_impl_ _unsafe_index _unsafe_index_put"),
-    (_EITHER, _always, (
-        "embedding embedding_bag _embedding_bag embedding_renorm_ gather take take_along_dim put put_ scatter scatter_ "
-        "scatter_add scatter_add_ scatter_reduce scatter_reduce_ index_select index_add index_add_ index_copy "
-        "index_copy_ index_fill index_fill_ index_reduce index_reduce_ masked_scatter masked_scatter_ "
-        "one_hot nll_loss nll_loss_nd nll_loss2d nll_loss_forward cross_entropy_loss ctc_loss _ctc_loss multi_margin_loss "
-        "multilabel_margin_loss multilabel_margin_loss_forward multinomial bernoulli bernoulli_ poisson binomial "
-        "binary_cross_entropy bincount histc histogram histogramdd quantile nanquantile repeat_interleave "
-        "_pack_padded_sequence _pad_packed_sequence segment_reduce istft max_unpool2d max_unpool3d tensor_split "
-        "sparse_coo_tensor _validate_sparse_coo_tensor_args sparse_csr_tensor sparse_compressed_tensor "
-        "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_tensor quantize_per_channel "
-        "_assert_async _assert_scalar geometric_ unravel_index vander _nested_tensor_from_mask "
-        "nested_to_padded_tensor to_padded_tensor unique_dim searchsorted bucketize combinations"
-    )),
+    (_EITHER, _always, """
+        embedding embedding_bag _embedding_bag embedding_renorm_ gather take take_along_dim put put_ index_select
+        index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce index_reduce_ masked_scatter
+        masked_scatter_ scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_ one_hot nll_loss
+        nll_loss_nd nll_loss2d nll_loss_forward cross_entropy_loss ctc_loss _ctc_loss multi_margin_loss
+        multilabel_margin_loss multilabel_margin_loss_forward binary_cross_entropy multinomial bernoulli bernoulli_
+        poisson binomial bincount histc histogram histogramdd cov quantile nanquantile repeat_interleave
+        _pack_padded_sequence _pad_packed_sequence segment_reduce istft max_unpool2d max_unpool3d tensor_split
+        sparse_coo_tensor _sparse_coo_tensor_with_dims_and_tensors sparse_csr_tensor sparse_compressed_tensor
+        fake_quantize_per_channel_affine fake_quantize_per_tensor_affine quantize_per_tensor quantize_per_channel
+        _assert_async _assert_scalar
+    """),
     (_RUNTIME, _takes_tensor_bound, "normal normal_"),
-    (_RUNTIME, _divides_whole_numbers, "div div_ divide divide_ floor_divide floor_divide_ remainder remainder_ fmod fmod_ "
-                                       "__ifloordiv__"),
+    (_RUNTIME, _is_between_tensors, "linspace logspace"),
+    (_RUNTIME, _divides_whole_numbers, """
+        div div_ divide divide_ floor_divide floor_divide_ remainder remainder_ fmod fmod_
+    """),
+    (_EITHER, _may_be_empty, """
+        max min amax amin aminmax argmax argmin kthvalue mode topk cummax cummin median nanmedian
+    """),
 )  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """Whether the program goes on after an exception, told from its bytecode and exception tables without raising one.
 
 `may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
-instructions that the handlers lead to: a handler that can only raise again (`finally: close()`, `except X: log(); raise`)
-is no catch; one from which a `return` or a `yield` can be reached is. What cannot be told counts as a catch.
+instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
+raise`) is no catch; one from which a `return`, a `yield` or the `raise` of another exception can be reached is. What
+cannot be told counts as a catch.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ _RERAISES, _RAISES = HANDLERS["RERAISE"], HANDLERS["RAISE_VARARGS"]
 _ENDS_HANDLER = HANDLERS["POP_EXCEPT"]
 _MATCHES, _JUMPS_IF_NOT = HANDLERS["CHECK_EXC_MATCH"], HANDLERS["POP_JUMP_IF_FALSE"]
 _EXITS_CONTEXT = HANDLERS["WITH_EXCEPT_START"]
+_STORES = HANDLERS["STORE_FAST"]
 _END_ITERATION = frozenset({HANDLERS["CLEANUP_THROW"], HANDLERS["END_ASYNC_FOR"]})
 _CONSTANT = HANDLERS["LOAD_CONST"]
 _QUIET = frozenset(
@@ -90,6 +92,7 @@ class _Walk:
         self.frame = frame
         self.depth = depth
         self.raised: list[Raised] = []
+        self._names: set[tuple[Any, Any]] = set()  # what loads the exception by the name that `except` gave it
         self._todo: list[Raised] = []
         self._seen: set[Raised] = set()
 
@@ -113,10 +116,10 @@ class _Walk:
             return True
         if handler in _LOADS and live and self._matched(here):
             return False
-        if handler is _RERAISES or (handler is _RAISES and arg == 0):
+        if handler is _RAISES and not self._raises_same(at, arg):
+            return True
+        if handler is _RERAISES or handler is _RAISES:
             self.raised.append(here)
-        elif handler is _RAISES:
-            self.raised.append(Raised(at, ANY, live))
         elif handler in _END_ITERATION and not kinds & {BaseException, StopIteration, StopAsyncIteration}:
             self.raised.append(here)
         elif handler is _EXITS_CONTEXT:
@@ -131,6 +134,10 @@ class _Walk:
             if handler is not _ALWAYS_JUMPS:
                 self._todo.append(Raised(at + 1, kinds, live))
         return False
+
+    def _raises_same(self, at: int, count: int) -> bool:
+        """Whether `raise` at `at` raises the exception that is handled: `raise`, or `raise error` of its own name."""
+        return count == 0 or (count == 1 and self.frame.info.ops[at - 1] in self._names)
 
     def _matched(self, here: Raised) -> bool:
         """Takes the ways on of an `except kind` that begins here; False if none does, or its classes are unclear."""
@@ -147,6 +154,8 @@ class _Walk:
         unknown = kinds & {BaseException}
         matching = frozenset(kind for kind in kinds if issubclass(kind, wanted))
         if matching or unknown:
+            if ops[at + 2][0] is _STORES:
+                self._names.add((_FAST, ops[at + 2][1]))
             self._todo.append(Raised(at + 2, matching | unknown, live))
         if kinds - matching:
             self._todo.append(Raised(ops[at + 1][1], (kinds - matching), live))
@@ -221,8 +230,8 @@ def _attribute(owner: Any, name: str) -> Any:
 
 # -- with ... as ------------------------------------------------------------------------------------------------------
 
-_SILENT_MODULES = frozenset({"_thread", "_io", "torch", "_contextvars", "mmap"})
-"""Modules whose context managers written in C end no exception."""
+_SILENT_MODULES = frozenset({"_thread", "_io", "_contextvars", "mmap", "threading", "warnings", "torch"})
+"""Modules none of whose context managers ends an exception."""
 
 
 def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
@@ -264,7 +273,7 @@ def _after_stack(stack: contextlib.ExitStack[Any], kinds: Kinds) -> Kinds | None
 
 
 def _after_function(code: CodeType, kinds: Kinds) -> Kinds | None:
-    """An `__exit__` that returns nothing but None and False lets exceptions through."""
+    """An `__exit__` that returns nothing but None and False, and raises nothing, lets exceptions through."""
     ops = info_of(code).ops
     targets = {arg for handler, arg in ops if handler in _JUMPS and handler is not _SENDS}
     for at, (handler, _) in enumerate(ops):
@@ -272,4 +281,4 @@ def _after_function(code: CodeType, kinds: Kinds) -> Kinds | None:
             constant, value = ops[at - 1]
             if constant is not _CONSTANT or value or at in targets:
                 return None
-    return ANY if any(handler is _RAISES for handler, _ in ops) else kinds
+    return None if any(handler is _RAISES for handler, _ in ops) else kinds
