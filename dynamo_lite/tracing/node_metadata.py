@@ -117,13 +117,13 @@ class TraceContext:
         if may_be_caught(self._tracer.vm.frame, kinds):
             self._tracer.refuse("caught-operator-error", operator=operator)
 
-    def check_deferred(self, operator: str | None) -> None:
-        """The same for what is asserted of sizes that only run time knows."""
-        self.may_raise(operator or "a check", _OF_SIZES)
+    def check_deferred(self, operator: str) -> None:
+        """The same for what an operator asserts of sizes that only run time knows."""
+        self.may_raise(operator, _OF_SIZES)
 
 
 _UNSHOWN = "torch._higher_order_ops"
 """torch.cond and friends in Python: the line that counts is the one that calls them."""
 _OF_SIZES = frozenset({RuntimeError, IndexError, ValueError, AssertionError, ZeroDivisionError})
-"""What operators and torch._check raise where sizes do not fit."""
+"""What operators raise where sizes do not fit."""
 _METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

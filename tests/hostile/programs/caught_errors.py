@@ -402,19 +402,6 @@ def masks_of_unequal_sizes():
     return tried(lambda x: x[x > 0] + x[x < 0]), (torch.tensor([1.0, -1.0]),)
 
 
-@refused(CAUGHT)
-def a_check_of_data():
-    def f(x):
-        n = int((x > 0).sum())
-        try:
-            torch._check(n > 1)
-        except RuntimeError:
-            return x
-        return x + n
-
-    return f, (torch.ones(3),)
-
-
 @sound()
 def an_element_by_data():
     def f(x, i):
