@@ -1,4 +1,4 @@
-"""Which operators raise for some data: each operator of torch's own list, called with data that its samples do not have.
+"""Which operators raise for some data: each operator of torch's own list, called with data unlike its samples.
 
     python -m tests.capture.hostile_operators [first] [step]
 
@@ -14,6 +14,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import torch
@@ -79,19 +80,17 @@ def _found(entry: Any) -> Iterator[tuple[str, str, bool]]:
             for func, arguments in mode.calls:
                 leaves, spec = pytree.tree_flatten(arguments)
                 tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-                if not tensors or len(tensors) > 6 or func._overloadpacket._qualified_op_name in _OF_SIZES:
+                name = func._overloadpacket._qualified_op_name
+                if not 0 < len(tensors) < 7 or name in _OF_SIZES or _error(func, leaves, spec) is not None:
                     continue
-                if _error(func, leaves, spec) is not None:
-                    continue
-                row = TABLE[func._overloadpacket._qualified_op_name]
-                for kind in FLOATS:
-                    for chosen in (*([i] for i in tensors), tensors):
-                        changed = [_hostile(leaf, kind) if i in chosen else leaf for i, leaf in enumerate(leaves)]
-                        error = _error(func, changed, spec)
-                        if error is not None:
-                            args, kwargs = pytree.tree_unflatten(leaves, spec)
-                            known = row is not None and bool(row.kinds & {type(error), BaseException}) and row.asks(args, kwargs)
-                            yield str(func), type(error).__name__, known
+                row = TABLE[name]
+                args, kwargs = pytree.tree_unflatten(leaves, spec)
+                kinds = row.kinds if row is not None and row.asks(args, kwargs) else frozenset()
+                for kind, at in product(FLOATS, (*([i] for i in tensors), tensors)):
+                    changed = [_hostile(leaf, kind) if i in at else leaf for i, leaf in enumerate(leaves)]
+                    error = _error(func, changed, spec)
+                    if error is not None:
+                        yield str(func), type(error).__name__, bool(kinds & {type(error), BaseException})
 
 
 _OF_SIZES = frozenset({"aten::narrow", "aten::item", "aten::_local_scalar_dense"})

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -231,7 +232,7 @@ def suppresses_others() -> None:
 
 
 def suppresses_nothing() -> None:
-    with contextlib.suppress():
+    with contextlib.suppress():  # noqa: B022
         boom()
 
 
@@ -402,9 +403,9 @@ def in_a_comprehension_caught() -> None:
         pass
 
 
-PROGRAMS = [value for value in list(vars().values()) if getattr(value, "__code__", None) and value.__code__.co_argcount == 0
-            and not value.__code__.co_flags & 0x20 and value.__module__ == __name__
-            and value is not boom and not hasattr(value, "__wrapped__")]  # fmt: skip
+GENERATORS = (generator, delegating, catching_generator)
+PROGRAMS = [value for value in list(vars().values()) if type(value) is FunctionType and value.__module__ == __name__
+            and value not in (boom, goes_on, *GENERATORS) and not hasattr(value, "__wrapped__")]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -127,5 +127,7 @@ class _Table(dict[str, MayRaise | None]):
         return found
 
 
-TABLE: Final = _Table({f"aten::{name}": MayRaise(kinds, asks) for kinds, asks, names in _ROWS for name in names.split()})
+TABLE: Final = _Table(
+    {f"aten::{name}": MayRaise(kinds, asks) for kinds, asks, names in _ROWS for name in names.split()}
+)
 """The qualified name of an operator → what it may raise, or None."""

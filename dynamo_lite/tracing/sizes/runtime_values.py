@@ -63,7 +63,8 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
 
 
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of an `assert`."""
+    """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
+    an `assert`."""
     ops = frame.info.ops
     jump = _jump(frame)
     if jump is None:
@@ -80,7 +81,8 @@ def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
 
 
 def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not raise, the message, the class of the error), if one way of the jump at work does nothing but raise."""
+    """(the truth that does not raise, the message, the class of the error), if one way of the jump at work does nothing
+    but raise."""
     jump = _jump(frame)
     if jump is None:
         return None

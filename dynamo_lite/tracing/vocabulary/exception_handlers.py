@@ -26,7 +26,7 @@ ANY: Final[Kinds] = frozenset({BaseException})
 
 
 class Raised(NamedTuple):
-    """An exception at an instruction. `live`: no handler has ended yet, so that the frame's stack is what it will be."""
+    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
 
     at: int
     kinds: Kinds
@@ -42,6 +42,7 @@ _MATCHES, _JUMPS_IF_NOT = HANDLERS["CHECK_EXC_MATCH"], HANDLERS["POP_JUMP_IF_FAL
 _EXITS_CONTEXT = HANDLERS["WITH_EXCEPT_START"]
 _STORES = HANDLERS["STORE_FAST"]
 _END_ITERATION = frozenset({HANDLERS["CLEANUP_THROW"], HANDLERS["END_ASYNC_FOR"]})
+_ENDS_OF_ITERATION: Kinds = frozenset({BaseException, StopIteration, StopAsyncIteration})
 _CONSTANT = HANDLERS["LOAD_CONST"]
 _QUIET = frozenset(
     HANDLERS[name]
@@ -118,9 +119,8 @@ class _Walk:
             return False
         if handler is _RAISES and not self._raises_same(at, arg):
             return True
-        if handler is _RERAISES or handler is _RAISES:
-            self.raised.append(here)
-        elif handler in _END_ITERATION and not kinds & {BaseException, StopIteration, StopAsyncIteration}:
+        ends_iteration = handler in _END_ITERATION and not kinds & _ENDS_OF_ITERATION
+        if handler is _RERAISES or handler is _RAISES or ends_iteration:
             self.raised.append(here)
         elif handler is _EXITS_CONTEXT:
             return self._exit_context(here)
