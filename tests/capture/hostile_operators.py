@@ -94,7 +94,7 @@ def _found(entry: Any) -> Iterator[tuple[str, str, bool]]:
 
 
 _OF_SIZES = frozenset({"aten::narrow", "aten::item", "aten::_local_scalar_dense"})
-"""What reads a tensor's number: the program that records it has a size of run time, and asserts what must hold of it."""
+"""What reads a number of a tensor: its program has a size of run time, and asserts what must hold of it."""
 
 
 def main(first: int = 0, step: int = 1) -> None:
