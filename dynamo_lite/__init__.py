@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
     from dynamo_lite.opaque import substitute as substitute
     from dynamo_lite.program.exported_program import load as load
+    from dynamo_lite.program.exported_program import save as save
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_size as constrain_as_size
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.shapes.legacy_constraints import dynamic_dim as dynamic_dim
@@ -33,6 +34,7 @@ _LAZY = {
     "check": "dynamo_lite.checking",
     "explain": "dynamo_lite.explanation.explain",
     "load": "dynamo_lite.program.exported_program",
+    "save": "dynamo_lite.program.exported_program",
     "Trace": "dynamo_lite.traces",
     "trace": "dynamo_lite.api",
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
