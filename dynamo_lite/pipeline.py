@@ -14,6 +14,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
+from dynamo_lite.control_flow import ForkingTracer
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
@@ -40,7 +41,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Options:
-    """What `export` and `trace` take besides the call. Raises InvalidArguments for an unknown word of `effects`."""
+    """What `export` and `trace` take besides the call. Raises InvalidArguments for words that it does not know."""
 
     dynamic_shapes: Any
     constraints: Any
@@ -48,10 +49,23 @@ class Options:
     preserve_module_call_signature: Sequence[str]
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: str
+    control_flow: str = "refuse"
 
     def __post_init__(self) -> None:
+        if self.control_flow not in ("refuse", "capture"):
+            raise InvalidArguments(f'control_flow must be "refuse" or "capture", not {self.control_flow!r}')
+        if self.control_flow == "capture" and not self.strict:
+            raise InvalidArguments('control_flow="capture" runs the program in the interpreter: it needs strict=True')
         if self.effects not in ("refuse", "drop"):
             raise InvalidArguments(f'effects must be "refuse" or "drop", not {self.effects!r}')
+
+
+_TRACERS: dict[tuple[bool, str], type[Tracer]] = {
+    (True, "refuse"): Tracer,
+    (True, "capture"): ForkingTracer,
+    (False, "refuse"): NativeTracer,
+}
+"""Which tracer watches the run, by `strict` and `control_flow`."""
 
 
 def capture(
@@ -67,7 +81,7 @@ def capture(
         root,
         inputs,
         call.specs,
-        tracer=Tracer if options.strict else NativeTracer,
+        tracer=_TRACERS[options.strict, options.control_flow],
         drops=options.effects == "drop",
         started=_with_call_signatures(root, options.preserve_module_call_signature),
     )
