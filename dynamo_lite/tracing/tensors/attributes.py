@@ -36,6 +36,7 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
         tracer.refuse("tensor-attribute", name="grad")
     if key == "grad_fn" and value is not None:
         tracer.graph_nodes[id(value)] = value  # `is None` may be asked; what is in it may not
+        tracer.plans.wake("nodes")
     if tracer.in_library():
         return value
     if key in autograd_nodes.FLAGS:

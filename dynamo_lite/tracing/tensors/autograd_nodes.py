@@ -17,10 +17,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -83,12 +84,20 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
-def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...]) -> None:
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what may look at a node that it is given."""
+    if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
+        return None
+    return check_call
+
+
+def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
-    if type(fn) is FunctionType or fn is print or tracer.in_library() or discarded.is_dropped(tracer):
-        return
+    if tracer.in_library() or discarded.is_dropped(tracer):
+        return NOT_HANDLED
     if any(id(arg) in tracer.graph_nodes for arg in args):
         tracer.refuse("autograd-graph")
+    return NOT_HANDLED
 
 
 def check_text(tracer: Trace, text: str) -> None:
