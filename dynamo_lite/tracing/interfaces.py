@@ -21,6 +21,9 @@ from symbolic_shapes import Origin
 Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
 """(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
 
+Reader = Callable[["Trace", Any, str, Any], Any]
+"""(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
+
 
 class Trace(Protocol):
     """tracer.Tracer: one run of a program, watched."""
@@ -35,6 +38,7 @@ class Trace(Protocol):
     writes: Any
     rules: dict[int, Any]
     plans: Any
+    readers: dict[type, Reader | None]
 
     # -- what stops a trace, and what is told of it
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
@@ -77,7 +81,6 @@ class Trace(Protocol):
     owned_dicts: OwnedDicts
     raised: BaseException | None
     ranges: dict[int, tuple[range, Any]]
-    read_first: set[tuple[int, Any]]
     sees_python: bool
     saved_hooks: list[Any]
     specializations: list[Any]

@@ -42,6 +42,7 @@ import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from decimal import Decimal
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -66,6 +67,10 @@ from guards.classes import behind
 
 _UNKNOWN: Any = object()
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+STANDING_FOR_OTHERS: frozenset[type] = frozenset(
+    {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
+)
+"""Types of objects that a read makes and that show another one: what is known of one says nothing of the next."""
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can tell any of its attributes or items."""
@@ -104,6 +109,7 @@ class Site(NamedTuple):
         return self.frame().format()
 
 
+_new_site: Callable[[Any], Site] = partial(tuple.__new__, Site)  # a NamedTuple's own constructor is a Python function
 Place = tuple[str, int, Any]
 
 
@@ -124,11 +130,26 @@ class _Quiet(dict[type, bool]):
         return answer
 
 
+class _HasClass(dict[type, bool]):
+    """Whether an attribute of an instance may come from its class, and the class may change."""
+
+    def __missing__(self, kind: type) -> bool:
+        of_another = kind in STANDING_FOR_OTHERS or issubclass(kind, type)
+        answer = self[kind] = is_changeable(kind) and not of_another
+        return answer
+
+
 class Reads:
     """The rows of one run. `vm` is the interpreter that runs the program."""
 
     def __init__(self, vm: Any) -> None:
         self.vm = vm
+        self.seen: dict[tuple[int, str], type] = {}
+        """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
+        of this attribute of such an object writes down is there. (An object with the same id later on is the run's
+        own as this one was: its class is what the rows are about.)"""
+        self.seen_names: set[tuple[int, int, str]] = set()
+        """(id of a namespace, id of the globals of the module that asks, name): the same for globals and builtins."""
         self.trusted: dict[int, bool | None] = {}  # id of a function's globals → whether its functions are trusted
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
@@ -145,7 +166,10 @@ class Reads:
         ] = {}  # (id of a class, name) → its instances that were asked
         self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
         self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
+        self.read_first: dict[tuple[int, Any], bool] = {}
+        """(id of an object, name or index) → whether the program's instructions read it before they wrote it."""
         self.quiet = _Quiet()
+        self._has_class = _HasClass()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
 
@@ -174,29 +198,40 @@ class Reads:
     def value(self, kind: str, owner: Any, key: Any) -> None:
         """Observer.on_read."""
         if kind == "attr":
-            place = ("attr", id(owner), key)
-            if place not in self.places and place not in self.written:
-                if type(owner) is ModuleType:
-                    self.modules[id(owner)] = owner
-                self.places[place] = self.site()
-            if place not in self.written:
-                known = self.of_class.get((id(type(owner)), key))
-                if known is None or id(owner) not in known.owners:
-                    self._of_class(owner, key)
+            self.attribute(owner, key)
         elif kind == "item":
             self.item(owner, key)
         elif kind == "cell":
             self.read("cell", owner)
         elif type(owner) is dict:
-            place = ("item", id(owner), key)
-            if place in self.places:
-                return
-            self.namespaces[id(owner)] = owner
-            self.read("item", owner, key)
+            self.name(owner, key)
             if kind == "builtin":  # it is there because the module has no such global
-                namespace = self.vm.frame.globals
-                self.namespaces[id(namespace)] = namespace
-                self.read("item", namespace, key)
+                self.name(self.vm.frame.globals, key)
+
+    def name(self, namespace: dict[str, Any], key: str) -> None:
+        """A global, or a builtin, or that it is not there."""
+        if ("item", id(namespace), key) not in self.places:
+            self.namespaces[id(namespace)] = namespace
+            self.read("item", namespace, key)
+
+    def attribute(self, owner: Any, key: str) -> None:
+        """An attribute that is there."""
+        ident, kind = id(owner), type(owner)
+        place = ("attr", ident, key)
+        if place in self.written:
+            return
+        if place not in self.places:
+            if kind is ModuleType:
+                self.modules[ident] = owner
+            self.places[place] = self.site()
+        if self._has_class[kind]:
+            known = self.of_class.get((id(kind), key))
+            if known is None:
+                self._of_class(owner, key)
+            else:
+                known.owners.add(ident)
+        elif kind in STANDING_FOR_OTHERS or issubclass(kind, type):
+            self._of_class(owner, key)
 
     def _of_class(self, owner: Any, key: str) -> None:
         """An attribute that the instance itself may not have: its class has it. The instance may be the run's own."""
@@ -354,7 +389,7 @@ class Reads:
             if not library:
                 last = self._last
                 if last is None or last.pc != frame.pc or last.code is not frame.code:
-                    last = self._last = Site(frame.code, frame.info, frame.pc)
+                    last = self._last = _new_site((frame.code, frame.info, frame.pc))
                 return last
             frame = frame.back
         return None

@@ -33,8 +33,18 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
 
 
-def read(tracer: Trace, node: Any, key: str) -> None:
+def note(tracer: Trace, node: Any) -> None:
+    """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
+    tracer.graph_nodes[id(node)] = node
+    tracer.plans.wake("nodes")
+    tracer.readers[type(node)] = read
+    tracer.reads.seen.clear()
+
+
+def read(tracer: Trace, node: Any, key: str, value: Any) -> Any:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
+    if id(node) not in tracer.graph_nodes:
+        return NOT_HANDLED
     if key in _HOOKS:
         hooks = _hooks_of_the_module(tracer)
         if not hooks or not all(map(_returns_nothing, hooks)):
@@ -42,6 +52,7 @@ def read(tracer: Trace, node: Any, key: str) -> None:
         tracer.note(f"{_hook(tracer, key)} is not part of the program; it returns nothing, so it changes no gradient")
     if not tracer.in_library():
         tracer.refuse("autograd-graph")
+    return NOT_HANDLED
 
 
 def _hook(tracer: Trace, key: str) -> str:
