@@ -18,6 +18,7 @@ import torch
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -34,7 +35,7 @@ from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
-from dynamo_lite.tracing.heap.writes import Writes
+from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.higher_order.autograd import SavedHooks
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
@@ -187,7 +188,8 @@ class Tracer(Refusing):
             self.made_dicts.add(id(result))
         elif fn is lru_cache.LruCacheWrapper:
             self.lru_caches.made.add(id(result))
-        self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
+        if type(result) not in ATOMS and not type(result).__flags__ & HAVE_GC:
+            self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
@@ -223,7 +225,7 @@ class Tracer(Refusing):
         else:
             if type(key) is str or type(key) is int:
                 reads.read_first.setdefault((id(owner), key), True)
-            if kind == "item":
+            if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
             reads.value(kind, owner, key)
         if type(value) in ITERATORS:

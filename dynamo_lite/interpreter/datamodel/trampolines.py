@@ -234,8 +234,10 @@ class Doors:
                 if type(arg) not in ATOMS and type(arg) not in shallow:
                     self.arm_shallow(arg)
         else:
-            kinds = self._kinds
+            kinds, known = self._kinds, self.known
             for arg in (key, *operands):
+                if type(arg) is type and arg in known:
+                    continue  # a class that is armed
                 if (scan := kinds.get(type(arg), self._learn)) is not None:
                     scan(arg)
         was = self.open

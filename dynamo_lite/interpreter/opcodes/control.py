@@ -32,13 +32,15 @@ def _true(frame: Frame, value: Any) -> bool:
 
 @handler
 def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> None:
-    if _true(frame, stack.pop()):
+    value = stack.pop()
+    if value is True or (value is not False and value is not None and datamodel.truth(frame.vm, value)):
         frame.pc = target
 
 
 @handler
 def POP_JUMP_IF_FALSE(frame: Frame, stack: Stack, target: int) -> None:
-    if not _true(frame, stack.pop()):
+    value = stack.pop()
+    if value is not True and (value is False or value is None or not datamodel.truth(frame.vm, value)):
         frame.pc = target
 
 

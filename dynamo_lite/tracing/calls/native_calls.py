@@ -9,7 +9,7 @@ from typing import Any
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, known_iterators
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
@@ -52,7 +52,10 @@ def _in_turn(first: Step, second: Step) -> Step:
 def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse a call that moves on an iterator from outside."""
     for position, arg in enumerate(args):
-        if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
+        is_iterator = known_iterators.get(type(arg))
+        if is_iterator is None:
+            is_iterator = is_c_iterator(type(arg))
+        if is_iterator and _consumes(fn, position) and tracer.writes.is_old(arg):
             tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
     return NOT_HANDLED
 

@@ -258,9 +258,11 @@ class Reads:
         start = super.__dict__["__self_class__"].__get__(owner)
         below = super.__dict__["__thisclass__"].__get__(owner)
         order = classes.mro(start) if start is not None else ()
+        places, namespace = self.places, classes.namespace_of
         for base in order[order.index(below) + 1 :] if below in order else ():
-            self.read("own", base, key)
-            if key in classes.namespace(base):
+            if ("own", id(base), key) not in places:
+                self.read("own", base, key)
+            if key in namespace(base):
                 break
 
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
@@ -316,6 +318,8 @@ class Reads:
             for namespace in (owner, self.vm.frame.builtins):
                 self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
+        elif how not in _WHOLE and how != "attr" and (how, id(owner), key) in self.places:
+            return
         else:
             self.read(how, owner, key)
             if how == "attr":
