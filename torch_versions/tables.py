@@ -1,7 +1,7 @@
 """Rows that hold from one version of torch up to another.
 
-Each file `_torch*.py` has a tuple SYMBOLS of `Symbol` rows, written as literals: the doctor reads them from the source, so
-that it works where the file cannot be imported.
+Each file `_torch*.py` has a tuple SYMBOLS of `Symbol` rows, written as literals: the doctor reads them from the source,
+so that it works where the file cannot be imported. DISABLES says what a missing one costs where its row does not.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from torch_versions.supported import Version, installed
 class Symbol(NamedTuple):
     """A name of torch's private API.
 
-    name: "module:qualified.name", or "module" for a module.
+    name: "module:qualified.name"; "module#word" for an attribute that the module sets on objects of other classes.
     purpose: what it is used for.
-    missing: what does not work without it ("" where nothing does: the import fails).
+    missing: what does not work without it ("": what DISABLES of its file says).
     since, until: the first version that has it; the first that has it no more. None: all that are supported.
     instead: what is used in the versions that lack it.
     """

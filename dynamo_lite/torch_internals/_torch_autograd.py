@@ -1,4 +1,7 @@
-"""The private torch API for autograd functions, in one place. Checked with torch 2.13.0, 2.14.1 and 2.15.0."""
+"""The private torch API for autograd functions.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,11 @@ import torch
 
 from torch_versions import Symbol, Variant, current
 
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
 SYMBOLS = (
-    Symbol("torch.autograd:Function.apply", "the call of a Function is answered by a rule: the operators of its forward"),
+    Symbol("torch.autograd:Function.apply", "a call of a Function is answered by a rule: the operators of its forward"),
 )
 
 
