@@ -10,6 +10,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from torch_versions import check as check_torch
+
 if TYPE_CHECKING:
     from dynamo_lite.api import export as export
     from dynamo_lite.api import trace as trace
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from dynamo_lite.traces import Trace as Trace
 
 __version__ = "0.1.0"
+
+check_torch()
 
 _LAZY = {
     "export": "dynamo_lite.api",

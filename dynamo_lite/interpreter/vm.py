@@ -167,7 +167,7 @@ class Interpreter:
             if self.runs_natively is not None:
                 trusted = self._trusted.get(id(fn.__code__))
                 if self.runs_natively(fn) if trusted is None else trusted[1]:
-                    return self._call_native(fn, fn, args, args, kwargs)
+                    return self.call_natively(fn, fn, args, args, kwargs)
             return self.interpret_function(fn, args, kwargs)
         return self._call_other(fn, args, kwargs)
 
@@ -209,7 +209,7 @@ class Interpreter:
         if lookaside is not None:
             return lookaside(self, full_args, kwargs or {})
         if kind in _C_CALLABLES:
-            return self._call_native(fn, key, args, full_args, kwargs)
+            return self.call_natively(fn, key, args, full_args, kwargs)
         if issubclass(kind, type):
             return datamodel.call_class(self, fn, args, kwargs or {})
         slot = _find(kind, "__call__")
@@ -218,7 +218,7 @@ class Interpreter:
         lookaside = self.lookasides.get(slot)
         if lookaside is not None:
             return lookaside(self, (fn, *args), kwargs or {})
-        return self._call_native(fn, fn, args, args, kwargs)
+        return self.call_natively(fn, fn, args, args, kwargs)
 
     def _call_instance(
         self, fn: Any, cls: type, slot: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
@@ -229,7 +229,7 @@ class Interpreter:
             return self.call(slot, (fn, *args), kwargs)
         return self.call(datamodel.lookup_special(self, fn, "__call__"), args, kwargs)
 
-    def _call_native(
+    def call_natively(
         self, fn: Any, key: Any, args: tuple[Any, ...], full_args: tuple[Any, ...], kwargs: dict[str, Any] | None
     ) -> Any:
         result = self.doors.call(fn, args, kwargs, key, full_args)

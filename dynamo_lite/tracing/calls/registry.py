@@ -186,7 +186,10 @@ def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     if not args:
         return NOT_HANDLED
-    own = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop")
+    own = (
+        *("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state", "early_stop"),
+        "respect_saved_tensors_hooks",  # since torch 2.14
+    )
     others = {k: v for k, v in kwargs.items() if k not in own}
     tracer.note("torch.utils.checkpoint was captured as a plain call")
     tensors = [arg for arg in args[1:] if is_tensor(arg)]
