@@ -38,7 +38,7 @@ from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
-from dynamo_lite.capture.kernels import collectives, composites, eager_errors, truth_values
+from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
@@ -196,6 +196,9 @@ class Recorder(Outside):
             self.layout.depends(fake_args[0], out, "contiguity")
         if func in _METADATA_ASSERTED:
             self._assert_metadata(fake_args[0], node_args[0])
+        may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
+        if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
+            self.context.may_raise(str(func), may_raise.kinds)
         return self.record(func, node_args, node_kwargs, out)
 
     def _recall(
@@ -216,10 +219,10 @@ class Recorder(Outside):
         return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if func is _DROPOUT and len(args) == 3 and not args[2] and not self.levels:
-            # As eager does; the Python version of it (torch/_decomp/decompositions.py) copies, which a sub-graph may
-            # return: its results have memory of their own.
-            return args[0]
+        if func is _DROPOUT and len(args) == 3 and not args[2]:
+            # As eager does. A sub-graph may return it: its results have memory of their own (the Python version of
+            # it, torch/_decomp/decompositions.py, copied until torch 2.13 and aliases since).
+            return torch.ops.aten.clone.default(args[0]) if self.levels else args[0]
         was, self.running = self.running, True
         try:
             if self.env is None:

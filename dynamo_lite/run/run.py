@@ -52,10 +52,11 @@ class Run:
         self.recorder.memory = request.memory
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
         self.tracer.drops = request.drops
-        self.recorder.context = TraceContext(self.tracer)
+        self.recorder.context = context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
+            self.recorder.env.deferring = context.check_deferred
             builtin_calls.attach(self.tracer, self.recorder.env)
         logs.attach(self)
         self.declared = self._declare()
@@ -180,7 +181,7 @@ class Run:
         """Cut the environment off the tracer: sizes in C++ keep it alive where no collector sees the cycle."""
         env = self.recorder.env
         if env is not None:
-            env.where, env.unanswered, env.specialized = _nowhere, None, None
+            env.where, env.unanswered, env.specialized, env.deferring = _nowhere, None, None, None
 
 
 def _nowhere() -> Origin:

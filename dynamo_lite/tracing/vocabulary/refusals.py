@@ -33,6 +33,13 @@ REFUSALS: dict[str, Refusal] = {
         "The size of the result of {operator} depends on the data of a tensor.",
         "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding.",
     ),
+    "caught-operator-error": Refusal(
+        errors.DataDependent,
+        "{operator} raises an error for some data, which a handler of the program (`try`, `with`) may catch. The "
+        "exported program raises it instead: it has one way on.",
+        "use a form that returns the failure as a tensor (torch.linalg.cholesky_ex, inv_ex, solve_ex) and torch.where, "
+        "make the data valid first (torch.clamp), or take the call out of the handler.",
+    ),
     "no-meta-kernel": Refusal(
         errors.UnsupportedOperator,
         "The operator {operator} cannot be run on tensors without data: {reason}",
