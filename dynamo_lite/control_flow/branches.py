@@ -14,6 +14,7 @@ import torch
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
+from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
@@ -28,6 +29,8 @@ from symbolic_shapes.expressions.relations import not_
 
 FORKS = 500
 """How often sides are run in one trace; more is refused."""
+DEPTH = 30
+"""How deep sides may lie in one another."""
 _CARRIED_ON = 100
 """Up to so many forks a choice is carried on past a join that leaves a variable unmerged."""
 _ATTEMPTS = 7
@@ -57,7 +60,7 @@ class Branch:
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env
         self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
-        self.written = set(self.tracer.written_first)
+        self.reads = FirstReads.of(self.tracer.reads)
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
@@ -72,7 +75,8 @@ class Branch:
             if merged is not None:
                 break
         left, right = sides[True], sides[False]
-        tracer.written_first = left.written & right.written
+        assert left.reads is not None and right.reads is not None
+        self.reads.joined(left.reads, right.reads).put(tracer.reads)
         made = emit_cond(tracer, merged.merge, self.predicate, left, right)
         for switch, value in zip(SWITCHES, left.switches):
             if switch.read() != value:
@@ -91,11 +95,13 @@ class Branch:
         tracer.forked += 1
         if tracer.forked > FORKS:
             tracer.refuse("branch-unsupported", why=f"there are more than {FORKS} ways through the program")
+        if tracer.depth >= DEPTH:
+            why = f"more than {DEPTH} branches lie in one another (a loop that is left by return is unrolled)"
+            tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
         sides: dict[bool, Side] = {}
         for truth in (True, False):
-            # What one side wrote before reading it, the other may read as it was.
-            tracer.written_first = set(self.written)
+            self.reads.put(tracer.reads)
             known = len(tracer.known)
             if is_tensor(self.predicate):
                 tracer.known.append((self.predicate, truth))
@@ -132,6 +138,7 @@ class Branch:
             tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
         holds = tracer.predicates.tensor(self.predicate)
         torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)
+        self.reads.put(tracer.reads)
         self.base.put(self.frame)
         self.begin(not raised[0])(None)
         tracer.branches.note_assertion(self, text)

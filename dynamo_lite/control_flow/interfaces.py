@@ -31,6 +31,5 @@ class Forking(Trace, Protocol):
     known: list[tuple[Any, bool]]
     predicates: Any
     branches: Any
-    written_first: set[tuple[int, Any]]
 
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

@@ -16,6 +16,7 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow import iterators
+from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.iterators import Kept, Watch, is_held_elsewhere
 from dynamo_lite.control_flow.states import CannotMerge, Side, State
@@ -61,7 +62,7 @@ def run_side(
         finally:
             side.dicts = set(tracer.made_dicts)
             tracer.made_dicts |= made
-    side.written = set(tracer.written_first)
+    side.reads = FirstReads.of(tracer.reads)
     _check_stand_ins(tracer, side.level)
     return side
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.interpreter.flow import END
 
 
@@ -67,7 +68,7 @@ class Side:
         heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
         young: ids of the objects that the side made (`keep` holds them).
         checks: facts about sizes that hold on this side only.
-        written: what the program wrote before it read it (tracer.written_first), after this side.
+        reads: what the program read or wrote first, after this side.
     """
 
     level: Level
@@ -82,7 +83,7 @@ class Side:
     switches: list[Any] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)
     dicts: set[int] = field(default_factory=set)
-    written: set[Any] = field(default_factory=set)
+    reads: FirstReads | None = None
 
 
 @dataclass

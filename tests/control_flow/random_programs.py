@@ -39,7 +39,7 @@ _CONDITIONS = (
     *("{t}.sum() > {k} and {u}.min() < 0", "{t}.mean() < 0 or {u}.max() > {k}", "0 < {t}.sum() < {k}", "found"),
 )
 _STATEMENTS = (
-    *("{w} = {value}", "{w} = {value}", "{w} = {value}", "{w} = {value}", "k = k + {k}", "k = {k}", "found = {cond}"),
+    *(*(("{w} = {value}",) * 16), "k = k + {k}", "k = {k}", "found = {cond}"),
     *(
         "{w} += {k}",
         "{w}.mul_({f})",

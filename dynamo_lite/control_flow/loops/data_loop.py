@@ -26,6 +26,7 @@ from dynamo_lite.control_flow.emission import (
     output,
     record_while,
 )
+from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.loops.counted import Counter
@@ -65,12 +66,13 @@ class DataLoop:
         predicate = self.predicate
         if self.counter is None and not self.loop.goes_if(self.flow, self.at):
             predicate = tracer.predicates.negated(predicate)
-        written = set(tracer.written_first)
+        reads = FirstReads.of(tracer.reads)
         try:
             carried, found = self._settled()
         except CannotMerge as error:
             tracer.refuse(error.id, **error.names)
-        tracer.written_first = written
+        after = FirstReads.of(tracer.reads)  # no round may be run at all: it reads, and writes nothing first
+        reads.joined(reads, after).put(tracer.reads)
         carried.put(self._emit(predicate, carried, found), leave=True)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)

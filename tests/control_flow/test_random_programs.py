@@ -1,0 +1,21 @@
+"""Random programs equal eager on inputs that take many ways, or are refused: none is wrong, none fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.control_flow.random_programs import outcome
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_is_never_wrong(seed: int) -> None:
+    result, why = outcome(seed)
+    assert result in ("equal", "refused", "raises"), why
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1000, 2000, 50))
+def test_many_are_never_wrong(first: int) -> None:
+    found = {seed: outcome(seed) for seed in range(first, first + 50)}
+    assert {seed: row for seed, row in found.items() if row[0] in ("wrong", "failed")} == {}
+    assert sum(result == "equal" for result, _ in found.values()) > 10
