@@ -38,8 +38,13 @@ class ForkingTracer(Tracer):
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = Notes(self)
-        self.recorder.may_share = MayShare(reaches(self))
+        self.recorder.may_share = MayShare(reaches(self._parts))
         rules.attach(self.rules)
+
+    @property
+    def _parts(self) -> Any:
+        """This tracer, as the parts of the package see it (interfaces.Forking)."""
+        return self
 
     def loop_of(self, frame: Any) -> OpenLoop | None:
         """The innermost loop of `frame` whose body is being captured."""
@@ -80,12 +85,12 @@ class ForkingTracer(Tracer):
         if loop is not None:
             before = State.of(frame)
             try:
-                DataLoop(self, frame, predicate, loop).capture()
+                DataLoop(self._parts, frame, predicate, loop).capture()
                 return None
             except LeftFromWithin:
                 before.put(frame)  # unrolled, if it comes to an end
         starts = {jumps_if: target, not jumps_if: at + 1}
-        return Branch(self, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
+        return Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
         if type(iterator) is not Counter:
@@ -96,7 +101,7 @@ class ForkingTracer(Tracer):
             self.refuse("data-dependent-value", what="a loop over range()")
         loop = Loop(at + 1, target, frozenset({at}), flow_of(frame.info).join(at))
         try:
-            DataLoop(self, frame, test, loop, iterator).capture()
+            DataLoop(self._parts, frame, test, loop, iterator).capture()
         except LeftFromWithin:
             self.refuse("branch-unsupported", why="the loop is left from within (return, or break past an else)")
         return None
