@@ -36,7 +36,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
-from dynamo_lite.tracing.interfaces import AnyState, State
+from dynamo_lite.tracing.interfaces import AnyState, Reader, State
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
 from dynamo_lite.tracing.read_plans import ReadPlans
@@ -89,7 +89,7 @@ class Tracer(Refusing):
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
         self.plans = CallPlans(self)
-        self.readers = ReadPlans()
+        self.readers: dict[type, Reader | None] = ReadPlans()
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 
@@ -99,6 +99,15 @@ class Tracer(Refusing):
         if found is None:
             found = self._own[kind] = kind(self)
         return found
+
+    @property
+    def written_first(self) -> set[tuple[int, Any]]:
+        """The places that the program wrote before it read them (control_flow puts back those of before a side)."""
+        return {place for place, read in self.reads.read_first.items() if not read}
+
+    @written_first.setter
+    def written_first(self, places: set[tuple[int, Any]]) -> None:
+        self.reads.put_written_first(places)
 
     def is_talking(self) -> bool:
         """Whether a string is being made that is discarded, where no interpreter is there to tell
