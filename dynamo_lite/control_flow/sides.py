@@ -23,7 +23,10 @@ from dynamo_lite.control_flow.states import CannotMerge, Side, State
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch
+from dynamo_lite.tracing.calls.context_values import ContextValues
+from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -119,9 +122,10 @@ def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Itera
     """The heap, the switches and the frame are as before afterwards."""
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
     tracer.journals.append(outer)
-    cached, by_size = dict(tracer.lru_caches._results), list(tracer.lru_caches._by_size)
+    cached, by_size = dict(tracer.own(LruCaches)._results), list(tracer.own(LruCaches)._by_size)
     switches = [switch.read() for switch in SWITCHES]
-    variables, tracer.context_values = tracer.context_values, {}
+    context = tracer.own(ContextValues)
+    variables, context.before = context.before, {}
     loops, watches = len(tracer.loops), len(tracer.watches)
     tracer.depth += 1
     try:
@@ -133,8 +137,8 @@ def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Itera
         inner.rollback(side.young)
         outer.untracked |= inner.untracked
         outer.touched |= inner.touched
-        tracer.lru_caches._results, tracer.lru_caches._by_size = cached, by_size
-        tracer.context_values = variables
+        tracer.own(LruCaches)._results, tracer.own(LruCaches)._by_size = cached, by_size
+        context.before = variables
         for watch in tracer.watches[watches:]:
             watch.forget()
         del tracer.loops[loops:], tracer.watches[watches:]
@@ -205,7 +209,7 @@ def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> N
 
 
 def _check_variables(tracer: Forking) -> None:
-    for variable, value in tracer.context_values.items():
+    for variable, value in tracer.own(ContextValues).before.items():
         if variable.get(classify.MISSING) is not value:
             tracer.refuse("branch-differs", what=f"the context variable {variable.name!r}", why="one side sets it")
 
@@ -219,7 +223,7 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
     side.keep.append(made_here)
     for snapshot in tracer.journal.snapshots():
         owner = snapshot.owner
-        holder = tracer.owned_dicts.owner_of(owner)
+        holder = tracer.own(OwnedDicts).owner_of(owner)
         at = owner if holder is None else holder
         untracked = id(at) in tracer.journal.untracked and id(at) not in tracer.made_dicts
         if id(at) in young and id(at) not in made and not untracked:

@@ -24,13 +24,17 @@ from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, escaping_tensors, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
+from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory
+from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -80,11 +84,11 @@ def _result_read(run: FinishedRun, call: CallRecord) -> None:
 
 def _logs_and_warnings(run: FinishedRun, call: CallRecord) -> None:
     tracer = run.tracer
-    listener = tracer.listeners.read_by(tracer.reads.places)
+    listener = tracer.own(Listeners).read_by(tracer.reads.places)
     if listener is not None:
         kind = getattr(listener, "__qualname__", type(listener).__qualname__)
         raise tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
-    rows = tracer.listeners.changed_filters()
+    rows = tracer.own(Listeners).changed_filters()
     if any(row is not None and row[0] == "error" for row in rows):
         _lose(run, "setting", "the filters of warnings", "without", "with one that raises", "global-state")
     elif rows:
@@ -98,7 +102,7 @@ def _switches(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _context_variables(run: FinishedRun, call: CallRecord) -> None:
-    for variable, before in run.tracer.context_values.items():
+    for variable, before in run.tracer.own(ContextValues).before.items():
         now = variable.get(classify.MISSING)
         if now is not before:
             target = f"the context variable {variable.name!r}"
@@ -162,7 +166,7 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
-    for lost in run.tracer.lost_attributes:
+    for lost in run.tracer.own(TensorWrites).lost:
         old, new = classify.describe(lost.old), classify.describe(lost.new)
         run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
         run.tracer.note(f"{lost.target} is changed; the program does not change it")
@@ -182,8 +186,8 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
     if run.request.earlier is not None:
         return
     tracer, recorder = run.tracer, run.recorder
-    if tracer.saved_hooks:
-        region = requires_grad.saved_in(recorder, run.inputs.leaves, tracer.saved_hooks)
+    if tracer.own(SavedRegions).all:
+        region = requires_grad.saved_in(recorder, run.inputs.leaves, tracer.own(SavedRegions).all)
         if region is not None:
             function = "torch.autograd.graph.saved_tensors_hooks"
             text = "the saved_tensors_hooks do not run: no backward of the program calls them"
@@ -197,7 +201,7 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
     lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
     if lost:
-        refusal = tracer.refusal("made-leaf", tracer.made_leaf)
+        refusal = tracer.refusal("made-leaf", tracer.own(TensorWrites).made_leaf)
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 

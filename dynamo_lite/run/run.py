@@ -27,6 +27,7 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, ro
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import tensor_repr
+from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from symbolic_shapes import Origin
@@ -113,8 +114,8 @@ class Run:
         call = self._begin()
         try:
             in_operator = lambda: self.recorder.running  # noqa: E731
-            refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.texts)
-            numbers = number_methods.as_numbers(tracer.texts)
+            refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
+            numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
             with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
                 call.hashed, call.state = hashed, TorchState()
                 if self.inputs.is_foreign:

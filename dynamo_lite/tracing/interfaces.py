@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
@@ -12,7 +12,6 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
-from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -23,6 +22,15 @@ Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 Reader = Callable[["Trace", Any, str, Any], Any]
 """(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
+
+
+AnyState = TypeVar("AnyState", bound="State")
+
+
+class State:
+    """What one feature keeps during a run: `Trace.own` makes it when it is first asked for."""
+
+    def __init__(self, tracer: Trace) -> None: ...
 
 
 class Trace(Protocol):
@@ -57,32 +65,20 @@ class Trace(Protocol):
     def drops_attributes(self) -> bool: ...
     def outside(self) -> AbstractContextManager[None]: ...
 
+    # -- the state of single features, which belongs to the feature's file
+    def own(self, kind: type[AnyState]) -> AnyState: ...
+
     # -- questions that several features ask
     def inputs_are_one(self, left: int, right: int) -> bool: ...
     def written(self, owner: Any, part: str, key: Any) -> None: ...
 
-    # -- the state of single features
+    # -- what the run is in, and what it has found
     broken: Any
     call_serial: int
     calls: Any
-    context_values: dict[Any, Any]
-    graph_nodes: dict[int, Any]
     guards: list[str]
-    lifetimes: Any
-    listeners: Any
-    lru_caches: Any
-    lost_attributes: list[Any]
     made_dicts: set[int]
-    made_leaf: Mark | None
-    made_wrappers: dict[int, Any]
     modules: ModuleStack
-    number_for: str | None
-    open_saved_hooks: list[int | None]
-    owned_dicts: OwnedDicts
-    raised: BaseException | None
-    ranges: dict[int, tuple[range, Any]]
     sees_python: bool
-    saved_hooks: list[Any]
     specializations: list[Any]
-    texts: Any
     torch_function: Any

@@ -17,6 +17,7 @@ from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.access_log import STANDING_FOR_OTHERS
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import Reader, Trace
 from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
@@ -45,7 +46,7 @@ def _of_another(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
 
 
 def _note_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
-    tracer.owned_dicts.note(owner, key, value)
+    tracer.own(OwnedDicts).note(owner, key, value)
 
 
 def _note_part(tracer: Trace, owner: Any, key: str, value: Any) -> None:

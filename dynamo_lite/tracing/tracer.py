@@ -21,7 +21,6 @@ from dynamo_lite.interpreter.datamodel import trampolines
 from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing import read_plans
 from dynamo_lite.tracing.calls import annotations, lru_cache, marked_constructors, native_calls, registry
@@ -32,26 +31,27 @@ from dynamo_lite.tracing.diagnostics import Abort, Refusing
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
-from dynamo_lite.tracing.higher_order.autograd import SavedHooks
+from dynamo_lite.tracing.interfaces import AnyState, Reader, State
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
 from dynamo_lite.tracing.read_plans import ReadPlans
 from dynamo_lite.tracing.sizes import builtin_calls, data_dependent_errors, dict_keys, native_arguments, runtime_values
 from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings.error_messages import Raised
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
-from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
@@ -72,38 +72,42 @@ class Tracer(Refusing):
         self.inputs = inputs
         self.guards: list[str] = []
         self.recorder = recorder
+        self._own: dict[type[State], Any] = {}
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
-        self.lifetimes = Lifetimes(self)
-        self.listeners = Listeners()
         self.drops = False  # whether effects that the program cannot carry are let go
-        self.lost_attributes: list[attributes.Lost] = []
-        self.journal.on_rollback(self.listeners.restore_filters)
-        self.made_leaf: Mark | None = None  # where the program first set requires_grad on a tensor of its own
-        self.saved_hooks: list[SavedHooks] = []  # regions of torch.autograd.graph.saved_tensors_hooks
-        self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
-        self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
+        self.own(Listeners)  # where talk goes when the run begins
+        self._texts = self.own(TextsAtWork)
+        self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()
-        self.raised: BaseException | None = None  # what the program itself raised last
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
-        self.lru_caches = LruCaches()
-        self.context_values: dict[Any, Any] = {}
-        self.owned_dicts = instance_dicts.OwnedDicts()
         self.torch_function: Any = None
         self.call_serial = 0
         self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
-        self.texts = TextsAtWork(self)
-        self.number_for: str | None = None  # what a number is being taken for (builtin_calls.py)
-        self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self.rules = registry.table() if known_rules is None else known_rules
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
         self.plans = CallPlans(self)
-        self.readers = ReadPlans()
+        self.readers: dict[type, Reader | None] = ReadPlans()
         self.made_dicts: set[int] = set()
-        self.made_wrappers: dict[int, Any] = {}  # tensors around others that the program has made, by id
         self.vm.made_dicts = self.made_dicts
+
+    def own(self, kind: type[AnyState]) -> AnyState:
+        """The state that a feature keeps during this run."""
+        found: AnyState | None = self._own.get(kind)
+        if found is None:
+            found = self._own[kind] = kind(self)
+        return found
+
+    @property
+    def written_first(self) -> set[tuple[int, Any]]:
+        """The places that the program wrote before it read them (control_flow puts back those of before a side)."""
+        return {place for place, read in self.reads.read_first.items() if not read}
+
+    @written_first.setter
+    def written_first(self, places: set[tuple[int, Any]]) -> None:
+        self.reads.put_written_first(places)
 
     def is_talking(self) -> bool:
         """Whether a string is being made that is discarded, where no interpreter is there to tell
@@ -182,19 +186,19 @@ class Tracer(Refusing):
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if id(fn) in discarded.TEXT_CALLS:
-            result = self.texts.made(result)
+            result = self._texts.made(result)
         self.torch_function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
         elif fn is lru_cache.LruCacheWrapper:
-            self.lru_caches.made.add(id(result))
+            self.own(LruCaches).made.add(id(result))
         if type(result) not in ATOMS and not type(result).__flags__ & HAVE_GC:
             self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
         self.writes.after_operator(operands, result)
-        return self.texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
+        return self._texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
         reads = self.reads
@@ -252,20 +256,20 @@ class Tracer(Refusing):
         if "texts" in self.plans.awake and self.writes.is_old(owner):
             deferred_str.read_all((value,))  # a later call may look at it
         if kind == "attr" and key in instance_dicts.NAMES:
-            self.owned_dicts.given(owner, value)
+            self.own(OwnedDicts).given(owner, value)
             self.journal.touch(value, "items")  # what the object is given from now on goes there
         if kind != "inplace" or not is_tensor(owner):
             self.writes.before_write(kind, owner, key)
 
     def before_raise(self, error: BaseException) -> None:
         self.writes.before_raise(error)
-        self.raised = error
+        self.own(Raised).last = error
 
     def on_caught(self, error: BaseException) -> None:
         error_messages.check(self, error)
-        if self.lifetimes.are_seen:
-            self.raised = None  # it dies with the handler
-            self.lifetimes.check_caught(error)
+        if self._lifetimes.are_seen:
+            self.own(Raised).last = None  # it dies with the handler
+            self._lifetimes.check_caught(error)
 
     def enters_by_door(self, fn: FunctionType) -> bool:
         """Native code calls `fn`: is that a call of the program?
@@ -308,9 +312,9 @@ class Tracer(Refusing):
         return result
 
     def on_formatted(self, text: str) -> str:
-        if self.graph_nodes:
+        if "nodes" in self.plans.awake:
             autograd_nodes.check_text(self, text)
-        return self.texts.made(text)
+        return self._texts.made(text)
 
     def on_text(self, parts: list[str]) -> str:
         return deferred_str.joined(parts)
@@ -365,27 +369,11 @@ class Tracer(Refusing):
     # ---- writes to tensors
 
     def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
-        if is_wrapped(owner):
-            return
-        outside = not (is_fake(owner) or id(owner) in self.made_wrappers) or self.recorder.is_input(owner)
-        if key == "requires_grad" and value == owner.requires_grad:
-            return
-        if outside and attributes.drop(self, owner, key, value):
-            return
-        if key == "grad" or (outside and key != "data"):
-            self.refuse("tensor-attribute", name=key)
-        if key == "requires_grad":
-            self.made_leaf = self.made_leaf or self.mark()
-        elif key == "data" and outside and not (is_tensor(value) and self._shows_same(owner, value)):
-            self.refuse("tensor-data-assigned", name="data")
+        attributes.write(self, owner, key, value)
 
     def drops_attributes(self) -> bool:
         """Whether attributes that the program sets on tensors from outside are let go."""
         return self.drops
-
-    def _shows_same(self, owner: torch.Tensor, value: torch.Tensor) -> bool:
-        with DisableTorchFunction():  # not the program's questions about layout
-            return bool(self.recorder.shows_same(owner, value))
 
     # ---- stepping out of the trace
 

@@ -18,6 +18,7 @@ from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stac
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
 from dynamo_lite.tracing.assumptions.walk import Walk, module_name
+from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from guards import Guard, GuardSet, Source, State, root
 from symbolic_shapes.size_guards import codegen
@@ -50,7 +51,7 @@ def _guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram)
     walk.of_tensors()
     walk.identities()
     walk.apart(run.tracer.journal.touched)
-    walk.caches(run.tracer.lru_caches.hits)
+    walk.caches(run.tracer.own(LruCaches).hits)
     return GuardSet(walk.guards, arguments, {**codegen.namespace(), "torch": torch})
 
 

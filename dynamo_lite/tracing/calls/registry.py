@@ -28,8 +28,9 @@ from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
+from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
-from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
+from dynamo_lite.tracing.calls.lru_cache import LruCaches, LruCacheWrapper
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -50,6 +51,7 @@ from dynamo_lite.tracing.tensors import (
     shared_memory,
     type_queries,
 )
+from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
@@ -206,7 +208,7 @@ def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 def call_cache_statistics(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
-    if id(args[0]) in tracer.lru_caches.made:
+    if id(args[0]) in tracer.own(LruCaches).made:
         return NOT_HANDLED
     tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
 
@@ -233,7 +235,7 @@ def call_context_var(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """ContextVar.set: undone at the end of the trace, which must find the variable as it was."""
     variable = args[0]
     if tracer.writes.is_old(variable):
-        tracer.context_values.setdefault(variable, variable.get(MISSING))
+        tracer.own(ContextValues).before.setdefault(variable, variable.get(MISSING))
     token = run_native(fn, args, kwargs)
 
     def undo() -> None:
@@ -253,7 +255,8 @@ def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any
     if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
-        tracer.made_leaf = tracer.made_leaf or tracer.mark()
+        writes = tracer.own(TensorWrites)
+        writes.made_leaf = writes.made_leaf or tracer.mark()
     return NOT_HANDLED
 
 
@@ -288,7 +291,7 @@ def call_make_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     made = run_native(fn, args, kwargs)
     if not wrapper_subclasses.is_wrapper(made):
         tracer.refuse("tensor-subclass", name=type(made).__qualname__)
-    tracer.made_wrappers[id(made)] = made
+    tracer.own(TensorWrites).wrappers[id(made)] = made
     return made
 
 

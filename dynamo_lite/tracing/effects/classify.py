@@ -25,6 +25,7 @@ from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_entries import is_scratch_entry
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
 from dynamo_lite.tracing.heap import locks
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -134,7 +135,7 @@ def place_owned_dicts(tracer: Trace) -> set[int]:
     """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
     tracer.heap.mark()
     older = set()
-    for key, owner in tracer.owned_dicts.rows():
+    for key, owner in tracer.own(OwnedDicts).rows():
         is_stand_in = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
         if tracer.heap.is_young(owner) and not is_stand_in:
             tracer.made_dicts.add(key)

@@ -12,6 +12,7 @@ from types import CellType, FrameType
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.effects.read_before_write import was_looked_at
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
@@ -33,7 +34,7 @@ def is_scratch_entry(tracer: Trace, change: Change) -> bool:
 def _is_read_by_name(tracer: Trace, found: dict[object, object]) -> bool:
     """Whether who reads the dict must name it: it is no namespace of an object, and nothing else reads it for the
     program (a function its keyword defaults, a partial its arguments, a view or a mapping proxy what is below it)."""
-    if tracer.owned_dicts.owner_of(found) is not None:
+    if tracer.own(OwnedDicts).owner_of(found) is not None:
         return False
     tracer.heap.end()  # get_referrers does not look at frozen objects
     holders = (holder for holder in gc.get_referrers(found) if tracer.heap.is_young(holder) is not True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.interfaces import Trace
@@ -29,7 +30,7 @@ def unreachable(tracer: Trace, changes: list[Change]) -> set[int]:
     for holder in referrers:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
-    owned = {key for key, owner in owners.items() if tracer.owned_dicts.owner_of(owner) is not None}
+    owned = {key for key, owner in owners.items() if tracer.own(OwnedDicts).owner_of(owner) is not None}
     return set(owners) - held - owned
 
 

@@ -189,6 +189,14 @@ class Reads:
             if shared_buffers.KINDS[type(owner)]:
                 self.memory_of(owner)
 
+    def put_written_first(self, places: set[tuple[int, Any]]) -> None:
+        """From now on these places, and no others, count as written first. What was read stays read; the next read of
+        any place is written down anew, as it may come first now."""
+        read = {place: True for place, read in self.read_first.items() if read}
+        self.read_first = {**dict.fromkeys(places, False), **read}
+        self.seen.clear()
+        self.seen_names.clear()
+
     def memory_of(self, owner: Any) -> None:
         """The program looked at, or writes to, the memory that `owner` shows; a tensor may show it too."""
         where = shared_buffers.extent(owner)

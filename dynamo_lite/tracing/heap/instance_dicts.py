@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from dynamo_lite.tracing.interfaces import State, Trace
+
 NAMES = frozenset({"__dict__", "__annotations__"})
 
 
-class OwnedDicts:
+class OwnedDicts(State):
     """The dicts that the program asked objects for."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracer: Trace) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], str]] = {}  # id of the dict → (its owner, the name)
         self._given: dict[int, Any] = {}  # the dicts of `given`, by id
 

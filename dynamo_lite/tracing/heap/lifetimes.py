@@ -11,11 +11,11 @@ import weakref
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
 
 
-class Lifetimes:
+class Lifetimes(State):
     """Which objects the run has made, asked again and again while it goes on."""
 
     def __init__(self, tracer: Trace) -> None:
@@ -61,14 +61,14 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
 
 def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The program makes an object of such a class."""
-    tracer.lifetimes.see()
+    tracer.own(Lifetimes).see()
     return NOT_HANDLED
 
 
 def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
-    if args and tracer.sees_python and tracer.lifetimes.is_young(args[0]):
-        tracer.lifetimes.see(by_program=not _is_for_a_library(tracer))
+    if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
+        tracer.own(Lifetimes).see(by_program=not _is_for_a_library(tracer))
     return NOT_HANDLED
 
 

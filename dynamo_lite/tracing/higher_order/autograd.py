@@ -11,7 +11,7 @@ from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import State, Trace
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
 
@@ -38,6 +38,14 @@ def call_grad(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return tracer.vm.interpret_function(fn, args, kwargs)
 
 
+class SavedRegions(State):
+    """The regions of saved_tensors_hooks, and the numbers of those that are not over (None: torch's own hooks)."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.all: list[SavedHooks] = []
+        self.open: list[int | None] = []
+
+
 def call_hook(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tensor.register_hook and friends: code that runs in the backward, which a program does not hold."""
     tensor = args[0]
@@ -58,10 +66,10 @@ def call_push_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs:
     elif tracer.recorder.levels:
         tracer.refuse("gradient-hook", function="torch.autograd.graph.saved_tensors_hooks")
     else:
-        tracer.saved_hooks.append(SavedHooks(_last_node(tracer), None, tracer.mark()))
-        tracer.open_saved_hooks.append(len(tracer.saved_hooks) - 1)
+        tracer.own(SavedRegions).all.append(SavedHooks(_last_node(tracer), None, tracer.mark()))
+        tracer.own(SavedRegions).open.append(len(tracer.own(SavedRegions).all) - 1)
         return None
-    tracer.open_saved_hooks.append(None)
+    tracer.own(SavedRegions).open.append(None)
     return None
 
 
@@ -71,9 +79,9 @@ def _last_node(tracer: Trace) -> fx.Node | None:
 
 def call_pop_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The end of the region of the hooks that were pushed last."""
-    number = tracer.open_saved_hooks.pop() if tracer.open_saved_hooks else None
+    number = tracer.own(SavedRegions).open.pop() if tracer.own(SavedRegions).open else None
     if number is not None:
-        tracer.saved_hooks[number] = tracer.saved_hooks[number]._replace(last=_last_node(tracer))
+        tracer.own(SavedRegions).all[number] = tracer.own(SavedRegions).all[number]._replace(last=_last_node(tracer))
     return None
 
 

@@ -18,7 +18,10 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.calls.context_values import ContextValues
+from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -112,24 +115,25 @@ def no_effects(tracer: Trace, operator: str) -> Iterator[None]:
     )  # those that the trace has made so far (generations.py froze the rest); held, so that ids stay
     older = {id(o) for o in before}
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
-    made, cached = set(tracer.made_dicts), dict(tracer.lru_caches._results)
+    made, cached = set(tracer.made_dicts), dict(tracer.own(LruCaches)._results)
     tracer.made_dicts.clear()
     state = TorchState()
-    variables, tracer.context_values = tracer.context_values, {}
+    context = tracer.own(ContextValues)
+    variables, context.before = context.before, {}
     try:
         yield
         _check_journal(tracer, operator, older, made)
         for name, _, now in state.changed():
             tracer.refuse("subgraph-effect", operator=operator, what=f"{name} (it leaves {now})")
-        for variable, value in tracer.context_values.items():
+        for variable, value in context.before.items():
             if variable.get(classify.MISSING) is not value:
                 tracer.refuse("subgraph-effect", operator=operator, what=f"the context variable {variable.name!r}")
     finally:
         inner, tracer.journal = tracer.journal, outer
         outer.absorb(inner)
         tracer.made_dicts |= made
-        tracer.lru_caches._results = cached  # a tensor of the sub-graph means nothing outside of it
-        tracer.context_values = {**tracer.context_values, **variables}
+        tracer.own(LruCaches)._results = cached  # a tensor of the sub-graph means nothing outside of it
+        context.before = {**context.before, **variables}
 
 
 def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: set[int]) -> None:
@@ -139,7 +143,7 @@ def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: s
         return
     tracer.heap.mark()
     for change in journal.changes():
-        owner = tracer.owned_dicts.owner_of(change.owner)  # whose dict is as old as itself
+        owner = tracer.own(OwnedDicts).owner_of(change.owner)  # whose dict is as old as itself
         if owner is None:
             owner = change.owner
         is_older = id(owner) in older or (type(owner) is dict and id(owner) in older_dicts)

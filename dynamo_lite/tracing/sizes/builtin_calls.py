@@ -21,7 +21,7 @@ import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import State, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
@@ -45,7 +45,7 @@ def asks(tracer: Trace) -> str | None:
     """The name of what asks for a number, if it is a call that runs natively."""
     fn = tracer.torch_function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
-    return tracer.number_for or native
+    return tracer.own(SizesInCalls).number_for or native
 
 
 def _needs_number(tracer: Trace) -> str:
@@ -193,9 +193,17 @@ class _Sized:
         return self.length
 
 
+class SizesInCalls(State):
+    """number_for: what a number is being taken for; ranges: id of a range → it and the size given as its stop."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.number_for: str | None = None
+        self.ranges: dict[int, tuple[range, Any]] = {}
+
+
 def read_range(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
     """The reader of ranges (read_plans.py): `range(n).stop` is `n`."""
-    return tracer.ranges.get(id(owner), (owner, value))[1] if key == "stop" else NOT_HANDLED
+    return tracer.own(SizesInCalls).ranges.get(id(owner), (owner, value))[1] if key == "stop" else NOT_HANDLED
 
 
 def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -214,7 +222,7 @@ def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
             count = (start - stop - step - 1) // -step
         length = concrete(torch.sym_max(count, 0))
     result = range(start, start + length * step, step)
-    tracer.ranges[id(result)] = (result, stop)
+    tracer.own(SizesInCalls).ranges[id(result)] = (result, stop)
     return result
 
 
@@ -225,10 +233,11 @@ class needs_number:
         self.tracer, self.name = tracer, name
 
     def __enter__(self) -> None:
-        self.before, self.tracer.number_for = self.tracer.number_for, self.name
+        state = self.tracer.own(SizesInCalls)
+        self.before, state.number_for = state.number_for, self.name
 
     def __exit__(self, *exc_info: object) -> None:
-        self.tracer.number_for = self.before
+        self.tracer.own(SizesInCalls).number_for = self.before
 
 
 # -- math ----------------------------------------------------------------------------------------------------------

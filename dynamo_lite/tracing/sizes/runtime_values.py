@@ -12,6 +12,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.sizes.builtin_calls import SizesInCalls
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -21,11 +22,12 @@ def call_tolist(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
-    tracer.number_for = "tolist"
+    state = tracer.own(SizesInCalls)
+    state.number_for = "tolist"
     try:
         return _values(args[0])
     finally:
-        tracer.number_for = None
+        state.number_for = None
 
 
 def _values(tensor: torch.Tensor) -> Any:

@@ -15,6 +15,7 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import named_callables
+from dynamo_lite.tracing.strings.listeners import Listeners
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
 _PUSHES = {
@@ -97,7 +98,7 @@ def _is_log_call(fn: Any) -> bool:
 
 def _has_no_listener(tracer: Trace) -> bool:
     """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
-    listeners = tracer.listeners
+    listeners = tracer.own(Listeners)
     if listeners.warnings_are_caught() or not listeners.is_stream(None):
         return False
     return not any(row[0] == "error" for row in warnings.filters)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
 _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
 _SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
@@ -18,9 +19,16 @@ _NUMBER = re.compile(r"\d")
 """A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
 
 
+class Raised(State):
+    """What the program itself raised last."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.last: BaseException | None = None
+
+
 def check(tracer: Trace, error: BaseException) -> None:
     """Before the program handles an exception: is its text what eager says?"""
-    if error is tracer.raised or tracer.writes.is_old(error):
+    if error is tracer.own(Raised).last or tracer.writes.is_old(error):
         return  # the words are the program's own
     if len(error.args) != 1 or type(error.args[0]) is not str or isinstance(error, KeyError):
         return  # what a KeyError is given is the key
@@ -28,9 +36,9 @@ def check(tracer: Trace, error: BaseException) -> None:
     worded_for = tracer.recorder.worded_for
     if worded_for is not None and worded_for[0] is error:
         if worded_for[1] is None or (worded_for[1] and _NUMBER.search(text)):
-            error.args = (tracer.texts.of_error(text, worded_for[1]),)
+            error.args = (tracer.own(TextsAtWork).of_error(text, worded_for[1]),)
         return
     env = tracer.recorder.env
     symbols = env.core.symbols if env is not None else ()
     if _CLASSES.search(text) or (symbols and any(name in symbols for name in _SYMBOLS.findall(text))):
-        error.args = (tracer.texts.of_error(text, None),)
+        error.args = (tracer.own(TextsAtWork).of_error(text, None),)

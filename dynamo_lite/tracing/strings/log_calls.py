@@ -11,12 +11,13 @@ import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.strings.listeners import Listeners, is_logging
 from dynamo_lite.tracing.strings.output import make_texts
 
 Rule = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -31,7 +32,6 @@ _LEVELS = {
 }
 _OF_A_LOGGER = ("_log", "makeRecord", "handle", "callHandlers", "isEnabledFor", "getEffectiveLevel", "findCaller")
 _OF_AN_ADAPTER = ("process", "log", "isEnabledFor", "_log")
-_STATE = (list, dict, set)
 
 
 def rule(name: str) -> Rule:
@@ -74,12 +74,7 @@ def _overrides(owner: Any, names: tuple[str, ...]) -> bool:
     cls = type(owner)
     if cls.__module__ == "logging":
         return False
-    return any(not _is_logging(getattr(cls, name, logging.Logger.handle)) for name in names)
-
-
-def _is_logging(part: Any) -> bool:
-    """Whether a function or a class is the standard library's."""
-    return str(getattr(part, "__module__", "")).partition(".")[0] in ("logging", "asyncio", "concurrent")
+    return any(not is_logging(getattr(cls, name, logging.Logger.handle)) for name in names)
 
 
 def _told(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
@@ -89,17 +84,17 @@ def _told(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[
     if level is not None and not logger.isEnabledFor(level):
         return
     handlers = list(_handlers(logger))
-    if not handlers and not tracer.listeners.is_stream(sys.stderr):
+    if not handlers and not tracer.own(Listeners).is_stream(sys.stderr):
         tracer.refuse("outside-object", what="a log that it catches itself")
     make_texts(tracer, args)
     parts: list[Any] = [*logger.filters, *handlers, logging.getLogRecordFactory()]
     for handler in handlers:
         parts += [*handler.filters, handler.formatter, getattr(handler, "stream", None)]
     for part in parts:
-        if part is not None and not tracer.listeners.is_stream(part):
+        if part is not None and not tracer.own(Listeners).is_stream(part):
             cls = part if isinstance(part, (type, FunctionType, MethodType)) else type(part)
-            if not _is_logging(cls):
-                tracer.listeners.heard_by(part)
+            if not is_logging(cls):
+                tracer.own(Listeners).heard_by(part)
 
 
 def _handlers(logger: logging.Logger) -> Iterator[logging.Handler]:
@@ -107,28 +102,3 @@ def _handlers(logger: logging.Logger) -> Iterator[logging.Handler]:
     while at is not None:
         yield from at.handlers
         at = at.parent if at.propagate else None
-
-
-def state_of(listener: Any) -> tuple[set[int], set[tuple[int, str]]]:
-    """Where the state of a listener is: ids of objects, and (id of a module's globals, name) of its variables."""
-    ids, names = {id(listener)}, set()
-    todo = [listener.__func__, listener.__self__] if isinstance(listener, MethodType) else [listener]
-    for part in todo:
-        ids.add(id(part))
-        ids |= {id(value) for value in getattr(part, "__dict__", {}).values() if issubclass(type(value), _STATE)}
-        functions = [part] if isinstance(part, FunctionType) else []
-        for cls in type(part).__mro__ if not functions else ():
-            if not _is_logging(cls) and cls.__module__ not in sys.stdlib_module_names:
-                functions += [value for value in vars(cls).values() if isinstance(value, FunctionType)]
-        for function in functions:
-            ids |= {id(cell) for cell in function.__closure__ or ()}
-            ids |= {id(cell.cell_contents) for cell in function.__closure__ or () if _is_state(cell.cell_contents)}
-            for name in original_code(function.__code__).co_names:
-                if _is_state(value := function.__globals__.get(name)):
-                    names.add((id(function.__globals__), name))
-                    ids.add(id(value))
-    return ids, names
-
-
-def _is_state(value: Any) -> bool:
-    return value is not None and not issubclass(type(value), (ModuleType, FunctionType, type))

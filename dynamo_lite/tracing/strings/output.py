@@ -15,6 +15,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.strings.deferred_str import read_all
+from dynamo_lite.tracing.strings.listeners import Listeners
 
 _TEXT = ("__str__", "__repr__", "__format__")
 
@@ -23,7 +24,7 @@ def call_print(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     """print(...) to the process's own streams is skipped; texts that the program's classes make are still made."""
     if not _is_right(kwargs):
         return NOT_HANDLED  # an error in eager
-    if not tracer.listeners.is_stream(kwargs.get("file")):
+    if not tracer.own(Listeners).is_stream(kwargs.get("file")):
         if tracer.writes.is_old(sys.stdout if kwargs.get("file") is None else kwargs["file"]):
             tracer.refuse("outside-object", what="print() into an object from outside")
         read_all((*args, *kwargs.values()))
@@ -53,7 +54,7 @@ def call_print_exception(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: 
     """traceback.print_exception, and print_exc through it: as print()."""
     stream = args[4] if len(args) > 4 else kwargs.get("file")
     stream = sys.stderr if stream is None else stream
-    if not tracer.listeners.is_stream(stream):
+    if not tracer.own(Listeners).is_stream(stream):
         if tracer.writes.is_old(stream):
             tracer.refuse("outside-object", what="a traceback printed into an object from outside")
         return NOT_HANDLED
@@ -68,7 +69,7 @@ def _is_program(tracer: Trace, value: Any) -> bool:
 
 def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
-    if tracer.listeners.warnings_are_caught():
+    if tracer.own(Listeners).warnings_are_caught():
         tracer.refuse("outside-object", what="warnings that it catches itself")
     if len(args) > 5 or kwargs.get("registry") is not None:
         tracer.refuse("outside-object", what="a registry of warnings of its own")
@@ -76,7 +77,7 @@ def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
         read_all((*args, *kwargs.values()))
         return NOT_HANDLED
     if str(getattr(warnings.showwarning, "__module__", "")) != "warnings":
-        tracer.listeners.heard_by(warnings.showwarning)
+        tracer.own(Listeners).heard_by(warnings.showwarning)
     tracer.note(f"{fn.__module__}.{fn.__name__} was skipped")
     return None
 

@@ -11,12 +11,27 @@ import torch
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import State, Trace
 from dynamo_lite.tracing.tensors import autograd_nodes, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
+
+
+class TensorWrites(State):
+    """What the program has set on tensors.
+
+    lost: attributes of tensors from outside that are let go
+    made_leaf: where the program first set requires_grad on a tensor of its own
+    wrappers: the tensors around others that it has made, by id
+    """
+
+    def __init__(self, tracer: Trace) -> None:
+        self.lost: list[Lost] = []
+        self.made_leaf: Mark | None = None
+        self.wrappers: dict[int, Any] = {}
 
 
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
@@ -72,10 +87,33 @@ def drop(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> bool:
     number = tracer.recorder.input_number(owner)
     name = "a tensor" if number is None else tracer.inputs.names[number]
     old, new = vars(owner).get(key, MISSING), MISSING if value is DELETED else value
-    tracer.lost_attributes.append(Lost(f"the attribute {key} of {name}", old, new, tracer.mark()))
+    tracer.own(TensorWrites).lost.append(Lost(f"the attribute {key} of {name}", old, new, tracer.mark()))
     if number is None:
         tracer.journal.on_rollback(as_it_is(owner, key))
     return True
+
+
+def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
+    """The program sets an attribute of a tensor. Raises what ends the trace."""
+    if is_wrapped(owner):
+        return
+    writes = tracer.own(TensorWrites)
+    outside = not (is_fake(owner) or id(owner) in writes.wrappers) or tracer.recorder.is_input(owner)
+    if key == "requires_grad" and value == owner.requires_grad:
+        return
+    if outside and drop(tracer, owner, key, value):
+        return
+    if key == "grad" or (outside and key != "data"):
+        tracer.refuse("tensor-attribute", name=key)
+    if key == "requires_grad":
+        writes.made_leaf = writes.made_leaf or tracer.mark()
+    elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
+        tracer.refuse("tensor-data-assigned", name="data")
+
+
+def _shows_same(tracer: Trace, owner: torch.Tensor, value: torch.Tensor) -> bool:
+    with DisableTorchFunction():  # not the program's questions about layout
+        return bool(tracer.recorder.shows_same(owner, value))
 
 
 def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:

@@ -21,7 +21,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -33,9 +33,16 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
 
 
+class GraphNodes(State):
+    """The `grad_fn` of tensors that the program has asked for, by id."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.by_id: dict[int, Any] = {}
+
+
 def note(tracer: Trace, node: Any) -> None:
     """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
-    tracer.graph_nodes[id(node)] = node
+    tracer.own(GraphNodes).by_id[id(node)] = node
     tracer.plans.wake("nodes")
     tracer.readers[type(node)] = read
     tracer.reads.seen.clear()
@@ -43,7 +50,7 @@ def note(tracer: Trace, node: Any) -> None:
 
 def read(tracer: Trace, node: Any, key: str, value: Any) -> Any:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
-    if id(node) not in tracer.graph_nodes:
+    if id(node) not in tracer.own(GraphNodes).by_id:
         return NOT_HANDLED
     if key in _HOOKS:
         hooks = _hooks_of_the_module(tracer)
@@ -106,14 +113,14 @@ def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
     if tracer.in_library() or discarded.is_dropped(tracer):
         return NOT_HANDLED
-    if any(id(arg) in tracer.graph_nodes for arg in args):
+    if any(id(arg) in tracer.own(GraphNodes).by_id for arg in args):
         tracer.refuse("autograd-graph")
     return NOT_HANDLED
 
 
 def check_text(tracer: Trace, text: str) -> None:
     """A text is made of parts; one of them may be that of a node (`f"{y.grad_fn}"`). Raises what ends the trace."""
-    if not any(object.__repr__(node) in text for node in tracer.graph_nodes.values()):
+    if not any(object.__repr__(node) in text for node in tracer.own(GraphNodes).by_id.values()):
         return
     if not (tracer.in_library() or discarded.is_dropped(tracer)):
         tracer.refuse("autograd-graph")
