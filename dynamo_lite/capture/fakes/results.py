@@ -12,6 +12,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd, _DisableTorchDispatch
+from dynamo_lite.torch_internals._torch_fake import make_fake
 
 
 class Like(NamedTuple):
@@ -119,7 +120,7 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
     else:
         with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
             meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
-    made = FakeTensor(mode, meta, like.device)
+    made = make_fake(mode, meta, like.device)
     return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
 
 
@@ -134,7 +135,7 @@ def with_history(
         made.requires_grad_(False)
     result: torch.Tensor = made
     if requires_grad and torch.is_grad_enabled():
-        result = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
+        result = _apply(next(t for t in given if t.requires_grad), _Made(made))
     elif requires_grad:
         made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
     if base is not None:
@@ -175,3 +176,7 @@ class _NotLeaf(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         raise RuntimeError("no gradients flow through the stand-ins of a trace")
+
+
+# autograd.Function.apply without its Python part, which asks about functorch and binds default arguments.
+_apply = super(torch.autograd.Function, _NotLeaf).apply
