@@ -23,6 +23,12 @@ def spread(value: Any, count: int) -> list[int] | None:
     return [*values] * count if len(values) == 1 else [*values]
 
 
+def options_of(space: int, *values: Any) -> list[list[int]] | None:
+    """Each option spread over the dimensions of space; None if one of them cannot be."""
+    found = [numbers for value in values if (numbers := spread(value, space)) is not None]
+    return found if len(found) == len(values) else None
+
+
 def windows(size: Any, kernel: Any, step: int, padding: int, dilation: int) -> Any:
     """How many windows there are, rounded down; sizes may be symbols."""
     return (size + 2 * padding - dilation * (kernel - 1) - 1) // step + 1
@@ -33,15 +39,15 @@ def convolution(
     dilation: Any = 1, groups: int = 1,
 ) -> Outs:  # fmt: skip
     """aten.conv1d, conv2d, conv3d on a batch, where everything is contiguous."""
-    options = [spread(value, space) for value in (stride, padding, dilation)]
-    if None in options or groups < 1 or not _fits(space, input, weight, bias, weight.shape[:1]):
+    options = options_of(space, stride, padding, dilation)
+    if options is None or groups < 1 or not _fits(space, input, weight, bias, weight.shape[:1]):
         return None
     steps, pads, dilations = options
     if input.shape[1] != weight.shape[1] * groups or weight.shape[0] % groups:
         return None
-    if min(steps) < 1 or min(pads) < 0 or min(dilations) < 1:  # type: ignore[type-var]
+    if min(steps) < 1 or min(pads) < 0 or min(dilations) < 1:
         return None
-    sizes = [*map(windows, input.shape[2:], weight.shape[2:], steps, pads, dilations)]  # type: ignore[arg-type]
+    sizes = [*map(windows, input.shape[2:], weight.shape[2:], steps, pads, dilations)]
     return None if min(sizes) < 1 else new((input.shape[0], weight.shape[0], *sizes), input.dtype)
 
 
@@ -50,14 +56,14 @@ def transposed(
     output_padding: Any = 0, groups: int = 1, dilation: Any = 1,
 ) -> Outs:  # fmt: skip
     """aten.conv_transpose1d, 2d, 3d on a batch, where everything is contiguous."""
-    options = [spread(value, space) for value in (stride, padding, output_padding, dilation)]
+    options = options_of(space, stride, padding, output_padding, dilation)
     channels = weight.shape[1] * groups if weight.dim > 1 else 0
-    if None in options or groups < 1 or not _fits(space, input, weight, bias, (channels,)):
+    if options is None or groups < 1 or not _fits(space, input, weight, bias, (channels,)):
         return None
     if input.shape[1] != weight.shape[0] or weight.shape[0] % groups:
         return None
     sizes = []
-    for size, kernel, step, pad, extra, dilation in zip(input.shape[2:], weight.shape[2:], *options):  # type: ignore[arg-type]
+    for size, kernel, step, pad, extra, dilation in zip(input.shape[2:], weight.shape[2:], *options):
         if step < 1 or pad < 0 or dilation < 1 or not 0 <= extra < max(step, dilation):
             return None
         sizes.append((size - 1) * step - 2 * pad + dilation * (kernel - 1) + extra + 1)
@@ -98,12 +104,11 @@ def average_pool1d(
 def _pooled(
     space: int, self: Operand, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Out | None:
-    given = (kernel_size, kernel_size if stride in ([], ()) else stride, padding, dilation)
-    options = [spread(value, space) for value in given]
-    if None in options or ceil_mode or not _is_image(space, self):
+    options = options_of(space, kernel_size, kernel_size if stride in ([], ()) else stride, padding, dilation)
+    if options is None or ceil_mode or not _is_image(space, self):
         return None
     sizes = []
-    for size, kernel, step, pad, dilation in zip(self.shape[-space:], *options):  # type: ignore[arg-type]
+    for size, kernel, step, pad, dilation in zip(self.shape[-space:], *options):
         if kernel < 1 or step < 1 or dilation < 1 or not 0 <= pad <= ((kernel - 1) * dilation + 1) // 2:
             return None
         if pad > kernel // 2:
@@ -127,7 +132,7 @@ def upsampled(space: int, self: Operand, sizes: Sequence[int] | None, factors: S
     if sizes is None:
         if len(factors) != space or not all(type(f) is float and f > 0 for f in factors):  # type: ignore[arg-type, union-attr]
             return None
-        sizes = [int(size * factor) for size, factor in zip(self.shape[2:], factors)]  # type: ignore[arg-type]
+        sizes = [int(size * factor) for size, factor in zip(self.shape[2:], factors)]
     if len(sizes) != space or not all(type(s) is int and s > 0 for s in sizes):
         return None
     return new((*self.shape[:2], *sizes), self.dtype)

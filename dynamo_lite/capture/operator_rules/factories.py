@@ -74,7 +74,7 @@ def _dtype_of(numbers: Sequence[Any]) -> torch.dtype | None:
 
 def like(self: Operand, **options: Any) -> Outs:
     """aten.zeros_like, ones_like, empty_like, rand_like, randn_like"""
-    if not _is_ordinary(options, self.device):
+    if not _is_ordinary(options, self.device) or not layouts.is_settled(self):
         return None
     dtype = options.get("dtype") or self.dtype
     if options.get("memory_format") is torch.contiguous_format:

@@ -12,9 +12,9 @@ Sizes = Sequence[int]
 
 
 class Operand(NamedTuple):
-    """The metadata of a tensor argument. `index` counts the tensors of a call, those in lists included."""
+    """The metadata of a tensor argument. `number` counts the tensors of a call, those in lists included."""
 
-    index: int
+    number: int
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int

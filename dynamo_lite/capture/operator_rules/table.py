@@ -82,7 +82,7 @@ def check(func: OpOverload, said: Result, args: Sequence[Any], kwargs: dict[str,
     """Holds a rule's result against what the operator has returned. Raises InternalError where they differ."""
     found = recipe_of(args, kwargs, out)
     if found != said:
-        raise InternalError(f"the rule for {func} says {said}, and torch {found or out} of {args}, {kwargs}")
+        raise InternalError(f"the rule for {func} says {said}, and torch {found}")
 
 
 class _Unknown(Exception):
@@ -112,4 +112,4 @@ def _like(out: Out, device: torch.device, grows: bool) -> Like:
         requires_grad = grows and out.differentiable and out.dtype.is_floating_point
         return Like(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, None, False)
     requires_grad = source.requires_grad and out.differentiable
-    return Like(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, source.index, out.whole)
+    return Like(out.shape, out.stride, out.offset, out.dtype, device, requires_grad, source.number, out.whole)
