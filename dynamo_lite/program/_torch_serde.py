@@ -21,6 +21,17 @@ from torch.fx.experimental.symbolic_shapes import symbol_is_type
 from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "saving and loading deep size expressions in polynomial time"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._export.serde:serialize", "reads and prints the texts of size expressions"),
+    Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols by name"),
+    Symbol("torch.utils._traceback:CapturedTraceback", "the stack that a symbol of the deserializer keeps"),
+)
+
 DEPTH: Final = 20_000
 """The recursion limit while files are read and written: sympy's own functions go from a sum to its parts."""
 
