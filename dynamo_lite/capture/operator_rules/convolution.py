@@ -130,9 +130,10 @@ def upsampled(space: int, self: Operand, sizes: Sequence[int] | None, factors: S
     if self.dim != space + 2 or not _is_image(space, self) or (sizes is None) == (factors is None):
         return None
     if sizes is None:
-        if len(factors) != space or not all(type(f) is float and f > 0 for f in factors):  # type: ignore[arg-type, union-attr]
+        given = [*(factors or ())]
+        if len(given) != space or not all(type(factor) is float and factor > 0 for factor in given):
             return None
-        sizes = [int(size * factor) for size, factor in zip(self.shape[2:], factors)]
+        sizes = [int(size * factor) for size, factor in zip(self.shape[2:], given)]
     if len(sizes) != space or not all(type(s) is int and s > 0 for s in sizes):
         return None
     return new((*self.shape[:2], *sizes), self.dtype)
