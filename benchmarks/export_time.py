@@ -2,8 +2,9 @@
 
     python benchmarks/export_time.py [--runs 5] [--models bert,vit] [--dynamic] [--write]
 
-For each model: the first export of a module that never ran (cold), then the median of further exports of the same
-module (warm), the three exporters taking turns so that a busy machine slows all alike. `--write` keeps the table in
+For each model: the first export in a process that has exported a toy only (cold: a fork for each exporter, the median
+of three), then the median of further exports of the same module (warm), the exporters taking turns so that a busy
+machine slows all alike; and the Python calls of our export for each node of its graph. `--write` keeps the table in
 benchmarks/results/export_time.md. The very first export of a process, which also pays for the exporter's imports and
 caches, is measured in a fresh process for each exporter.
 """
@@ -13,33 +14,53 @@ from __future__ import annotations
 import argparse
 import logging
 import math
+import os
+import pickle
 import statistics
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.exporters import EXPORTERS, NON_STRICT, OURS, STRICT, machine, progress, timed  # noqa: E402
+from benchmarks.exporters import (  # noqa: E402
+    EXPORTERS,
+    NON_STRICT,
+    OURS,
+    STRICT,
+    machine,
+    progress,
+    python_calls,
+    timed,
+)
 from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis, resized  # noqa: E402
 from tests.models.registry import CORE, Case, Inputs, Model, load  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 OURS_STATIC = "ours, constant sizes"
 FIRST_OF_PROCESS = "gpt_12"
+COLD_RUNS = 3
 
 
 @dataclass
 class Measured:
     """Seconds for one model and one exporter; `refusal` says why there are none."""
 
-    cold: float = math.nan
+    colds: list[float] = field(default_factory=list)
+    calls: tuple[float, float] = (math.nan, math.nan)  # Python calls for each node, cold and warm
     warm: list[float] = field(default_factory=list)
     refusal: str = ""
+
+    @property
+    def cold(self) -> float:
+        return statistics.median(self.colds) if self.colds else math.nan
 
     @property
     def median(self) -> float:
@@ -49,25 +70,84 @@ class Measured:
 Row = dict[str, Measured]
 
 
-def measure(model: Model, runs: int, dynamic: bool) -> Row:
-    """Time every exporter on its own copy of the model (built alike, seeded alike), turn by turn."""
-    exporters = {**dict.fromkeys(EXPORTERS, dynamic), **({OURS_STATIC: False} if dynamic else {})}
-    cases = {exporter: model.case() for exporter in exporters}
+def measure_cold(model: Model, dynamic: bool) -> Row:
+    """Time the first export of the model, each in a fork of this process, the exporters taking turns."""
+    exporters = _exporters(dynamic)
+    case = model.case()
     row = {exporter: Measured() for exporter in exporters}
+    for _ in range(COLD_RUNS):
+        for exporter, with_shapes in exporters.items():
+            progress(f"{model.name}: {exporter}, cold")
+            row[exporter].colds.append(in_fork(_once, exporter, case, with_shapes)[0])
+    row[OURS].calls = in_fork(_calls_per_node, case, dynamic)
+    return row
+
+
+def measure_warm(row: Row, model: Model, runs: int, dynamic: bool) -> None:
+    """Time further exports in this process, of a copy of the model for each exporter (built alike, seeded alike)."""
+    exporters = _exporters(dynamic)
+    cases = {exporter: model.case() for exporter in exporters}
     for turn in range(runs + 1):
         for exporter, case in cases.items():
-            if row[exporter].refusal:
+            measured = row[exporter]
+            if measured.refusal:
                 continue
             progress(f"{model.name}: {exporter}, run {turn} of {runs}")
-            inputs, shapes = example(case) if exporters[exporter] else (case.inputs(0), None)
-            timing = timed(OURS if exporter == OURS_STATIC else exporter, case.module, inputs, shapes)
-            if timing.program is None:
-                row[exporter].refusal = timing.refusal
-            elif turn == 0:
-                row[exporter].cold = timing.seconds
-            else:
-                row[exporter].warm.append(timing.seconds)
-    return row
+            seconds, measured.refusal = _once(exporter, case, exporters[exporter])
+            if measured.refusal:
+                measured.colds.clear()
+            elif turn > 0:
+                measured.warm.append(seconds)
+
+
+def _exporters(dynamic: bool) -> dict[str, bool]:
+    """Whether each exporter is given dynamic shapes."""
+    return {**dict.fromkeys(EXPORTERS, dynamic), **({OURS_STATIC: False} if dynamic else {})}
+
+
+def _once(exporter: str, case: Case, dynamic: bool) -> tuple[float, str]:
+    """(seconds, why it is refused) of one export."""
+    inputs, shapes = example(case) if dynamic else (case.inputs(0), None)
+    timing = timed(OURS if exporter == OURS_STATIC else exporter, case.module, inputs, shapes)
+    return timing.seconds, timing.refusal
+
+
+def _calls_per_node(case: Case, dynamic: bool) -> tuple[float, float]:
+    inputs, shapes = example(case) if dynamic else (case.inputs(0), None)
+    try:
+        cold, warm = (python_calls(OURS, case.module, inputs, shapes) for _ in range(2))
+    except Exception:  # a refusal, which measure_warm reports
+        return math.nan, math.nan
+    program = timed(OURS, case.module, inputs, shapes).program
+    nodes = len(program.graph.nodes) if program else math.nan
+    return cold / nodes, warm / nodes
+
+
+def in_fork(function: Callable[..., Any], *args: Any) -> Any:
+    """What the function returns in a fork of this process, which stays as it is."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        try:
+            with os.fdopen(writing, "wb") as pipe:
+                pickle.dump(function(*args), pipe)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        content = pipe.read()
+    os.waitpid(child, 0)
+    if not content:
+        raise RuntimeError("the fork of this process failed")
+    return pickle.loads(content)
+
+
+def export_a_toy() -> None:
+    """What any export pays once in a process: imports, tables, torch's own caches."""
+    toy = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    for exporter in EXPORTERS:
+        timed(exporter, toy, ((torch.randn(2, 3),), {}))
 
 
 def example(case: Case) -> tuple[Inputs, Any]:
@@ -116,6 +196,7 @@ def table(rows: dict[str, Row]) -> str:
     head = ["model", "ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
     head += ["ours / ours with constant sizes"] if with_static else []
     head += ["cold: ours", "strict", "non-strict", "strict / ours", "non-strict / ours"]
+    head += ["Python calls per node, cold", "warm"]
     lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
     for name, row in rows.items():
         cells = [name]
@@ -124,6 +205,7 @@ def table(rows: dict[str, Row]) -> str:
             cells += [_ratio(times[exporter], times[OURS]) for exporter in (STRICT, NON_STRICT)]
             if with_static and len(cells) == 6:
                 cells.append(_ratio(times[OURS], times[OURS_STATIC]))
+        cells += [f"{calls:.0f}" for calls in row[OURS].calls]
         lines.append(f"| {' | '.join(cells)} |")
     means = [
         [f"**{geometric_mean(ratios(rows, e, cold)):.1f}×**" for e in (STRICT, NON_STRICT)] for cold in (False, True)
@@ -132,7 +214,7 @@ def table(rows: dict[str, Row]) -> str:
         pairs = [(row[OURS].median, row[OURS_STATIC].median) for row in rows.values()]
         slower = [ours / static for ours, static in pairs if not math.isnan(ours) and not math.isnan(static)]
         means[0].append(f"**{geometric_mean(slower):.1f}×**")
-    lines.append(f"| **geometric mean** | | | | {' | '.join(means[0])} | | | | {' | '.join(means[1])} |")
+    lines.append(f"| **geometric mean** | | | | {' | '.join(means[0])} | | | | {' | '.join(means[1])} | | |")
     refused = [f"- {name}, {e}: {m.refusal}" for name, row in rows.items() for e, m in row.items() if m.refusal]
     return "\n".join([*lines, "", *(["Refused:", "", *refused] if refused else ["Nothing was refused."])])
 
@@ -148,7 +230,10 @@ def main() -> None:
     logging.disable(logging.WARNING)
     models = load(CORE)
     chosen = options.models.split(",") if options.models else list(models)
-    rows = {name: measure(models[name], options.runs, options.dynamic) for name in chosen}
+    export_a_toy()
+    rows = {name: measure_cold(models[name], options.dynamic) for name in chosen}  # before the process knows them
+    for name, row in rows.items():
+        measure_warm(row, models[name], options.runs, options.dynamic)
     first = []
     for exporter in EXPORTERS:
         progress(f"first export of a process: {exporter}")
@@ -158,7 +243,8 @@ def main() -> None:
     text = "\n".join([
         f"# Export time{' with dynamic batch and length' if options.dynamic else ''}, seconds", "",
         f"Command: `{command}`; {machine()}.",
-        f"Warm: median of {options.runs} runs; cold: the first export of a module that never ran, in this process.", "",
+        f"Warm: median of {options.runs} runs; cold: the first export of a model in a process that has exported "
+        f"a toy only (median of {COLD_RUNS} forks).", "",
         table(rows), "",
         f"First export of a fresh process ({FIRST_OF_PROCESS}, seconds): {', '.join(first)}.", "",
     ])  # fmt: skip

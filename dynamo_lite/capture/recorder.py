@@ -43,6 +43,8 @@ from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
+from dynamo_lite.capture.operator_rules import table as operator_rules
+from dynamo_lite.capture.operator_rules.table import SHADOW
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -208,6 +210,12 @@ class Recorder(Outside):
         key = static_cache.key_of(func, args, kwargs)
         if key is not None:
             out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
+            result = operator_rules.result_of(func, args, kwargs) if out is static_cache.MISS else None
+            if result is not None:
+                if SHADOW:
+                    return static_cache.MISS, lambda out: operator_rules.check(func, result, args, kwargs, out)
+                static_cache.keep(key, result)
+                out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
             return out, lambda out: static_cache.remember(key, args, kwargs, out)
         symbolic = self._symbolic_memory
         if symbolic is None:

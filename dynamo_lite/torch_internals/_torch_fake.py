@@ -5,7 +5,12 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+from torch._C import _DisableTorchDispatch, _set_throw_on_mutable_data_ptr, _set_warn_deprecated_on_mutable_data_ptr
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
+from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode
 
 from symbolic_shapes.torch_versions import Symbol
 
@@ -18,4 +23,44 @@ SYMBOLS = (
 
 __all__ = [
     "FakeTensor",
+    "make_fake",
 ]
+
+_states: list[dict[str, Any]] = []
+
+
+def make_fake(
+    mode: FakeTensorMode, meta: torch.Tensor, device: torch.device, requires_grad: bool = False
+) -> FakeTensor:
+    """FakeTensor(mode, meta, device, requires_grad=requires_grad), without its constructor's checks.
+
+    meta: a meta tensor of its own. device: with an index where its type has one. The attributes are those that torch's
+    constructor has given to another FakeTensor, if all but the mode and the device are None.
+    """
+    state = _state_of(mode)
+    if not state or FakeTensorConfig.debug:
+        return FakeTensor(mode, meta, device, requires_grad=requires_grad)
+    made: FakeTensor = torch.Tensor._make_subclass(
+        FakeTensor, meta, requires_grad, dispatch_device=True, device_for_backend_keys=device
+    )
+    (
+        _set_warn_deprecated_on_mutable_data_ptr
+        if mode._allow_unsafe_data_ptr_access
+        else _set_throw_on_mutable_data_ptr
+    )(made)
+    attributes = made.__dict__
+    attributes.update(state)
+    attributes["_fake_device"] = device
+    attributes["fake_mode"] = mode
+    return made
+
+
+def _state_of(mode: FakeTensorMode) -> dict[str, Any]:
+    """The attributes of a new FakeTensor that are None for all; empty if there are others."""
+    if not _states:
+        with _DisableTorchDispatch():
+            meta = torch.empty((), device="meta")
+        state = dict(vars(FakeTensor(mode, meta, torch.device("cpu"))))
+        del state["_fake_device"], state["fake_mode"]
+        _states.append(state if all(value is None for value in state.values()) else {})
+    return _states[0]

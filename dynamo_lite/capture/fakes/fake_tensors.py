@@ -20,6 +20,7 @@ from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_fake import make_fake
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
@@ -78,7 +79,7 @@ class StandIns:
     def like(self, tensor: FakeTensor) -> torch.Tensor:
         """A stand-in of this recording that looks like a FakeTensor of another one."""
         meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-        return FakeTensor(self._mode, meta, tensor.fake_device)
+        return make_fake(self._mode, meta, tensor.fake_device)
 
     def _is_simple(self, tensor: torch.Tensor) -> bool:
         return (
@@ -145,8 +146,7 @@ _PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
     meta = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-    fake = FakeTensor(mode, meta, tensor.device)
-    fake.requires_grad_(tensor.requires_grad)
+    fake = make_fake(mode, meta, tensor.device, tensor.requires_grad)
     if isinstance(tensor, nn.Parameter):
         fake._is_param = True
     return fake

@@ -12,14 +12,16 @@ Checked against torch 2.13.0 (torch/_subclasses/fake_tensor.py, whose own cache 
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
+from dynamo_lite.capture.fakes.results import Result, is_plain_view, made, recipe_of, tensors_among
 from dynamo_lite.errors import InternalError
-from dynamo_lite.torch_internals._torch_dispatch import _C, _AutoDispatchBelowAutograd, _DisableTorchDispatch
+from dynamo_lite.torch_internals._torch_dispatch import _C
 
 _ATOMS = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 _LIMIT = 100_000
@@ -43,30 +45,6 @@ class Memory(enum.Enum):
     AUTOGRAD = "nothing, and composite operators are recorded by their parts: the program asks autograd"
 
 
-class Like(NamedTuple):
-    """The metadata of one tensor that an operator returned.
-
-    `source` is the number of the tensor argument whose memory it is a view of, `whole` says that it is that argument
-    itself; None: it has memory of its own.
-    """
-
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
-    dtype: torch.dtype
-    device: torch.device
-    requires_grad: bool
-    source: int | None
-    whole: bool
-
-
-class Result(NamedTuple):
-    """The tensors that an operator returned: one, or a tuple or list of them (`kind`)."""
-
-    kind: type | None
-    tensors: tuple[Like, ...]
-
-
 def key_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the result depends on; None if the call is not one to remember."""
     if not is_suitable(func):
@@ -88,13 +66,26 @@ def is_suitable(func: OpOverload) -> bool:
 def _is_function_of_metadata(func: OpOverload) -> bool:
     schema = func._schema
     tags = func.tags
-    return (
+    return makes_tensors(func) or (
         func.namespace == "aten"
         and not schema.is_mutable
         and any(str(a.type).startswith(("Tensor", "Optional[Tensor", "List[Tensor")) for a in schema.arguments)
         and torch.Tag.data_dependent_output not in tags
         and torch.Tag.dynamic_output_shape not in tags
         and bool(schema.returns)
+    )
+
+
+@functools.cache
+def makes_tensors(func: OpOverload) -> bool:
+    """Whether it makes a tensor whose metadata is told by its arguments, none of them a tensor: arange, zeros, rand."""
+    schema = func._schema
+    kinds = [str(argument.type) for argument in schema.arguments]
+    return (
+        func.namespace == "aten"
+        and not schema.is_mutable
+        and not any("Tensor" in kind or "Generator" in kind for kind in kinds)
+        and [str(value.type) for value in schema.returns] == ["Tensor"]
     )
 
 
@@ -150,70 +141,21 @@ def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
 
 def remember(key: Any, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
     """Keep what the operator of `key` has just returned, if its memory is its own or an argument's."""
-    kind = type(out) if isinstance(out, (tuple, list)) else None
-    tensors = [out] if kind is None else [*out]
-    if kind not in (None, tuple, list) or not all(_is_plain(t) for t in tensors):
-        return
-    given = _tensors([*args, *kwargs.values()])
-    likes = [_like(t, given) for t in tensors]
-    own = [_storage(t) for t, like in zip(tensors, likes) if like is not None and like.source is None]
-    if None in likes or len(set(own)) < len(own):
-        return
+    result = recipe_of(args, kwargs, out)
+    if result is not None:
+        keep(key, result)
+
+
+def keep(key: Any, result: Result) -> None:
+    """Keep what the operator of `key` returns."""
     if len(_known) >= _LIMIT:
         _known.clear()
-    _known[key] = Result(kind, tuple(like for like in likes if like is not None))
-
-
-def _is_plain(tensor: Any) -> bool:
-    return (
-        type(tensor) is FakeTensor
-        and tensor.layout is torch.strided
-        and tensor.constant is None
-        and not tensor._has_symbolic_sizes_strides  # a size or an offset from run time
-        and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized or tensor.is_inference())
-    )
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)
-
-
-def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
+    _known[key] = result
 
 
 def any_requires_grad(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether autograd tracks what an operator is given."""
-    return torch.is_grad_enabled() and any(t.requires_grad for t in _tensors([*args, *kwargs.values()]))
-
-
-def _like(tensor: FakeTensor, given: list[torch.Tensor]) -> Like | None:
-    """The recipe for `tensor`; None if there is none."""
-    storage = _storage(tensor)
-    sharing = [n for n, t in enumerate(given) if _storage(t) == storage]
-    whole = [n for n in sharing if given[n] is tensor]
-    source = next(iter(whole or sharing), None)
-    if source is None:
-        if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
-            return None
-    elif not whole and (given[source].dtype != tensor.dtype or len({id(given[n]) for n in sharing}) > 1):
-        return None
-    return Like(
-        shape=tuple(tensor.shape),
-        stride=tensor.stride(),
-        offset=int(tensor.storage_offset()),
-        dtype=tensor.dtype,
-        device=tensor.fake_device,
-        requires_grad=tensor.requires_grad,
-        source=source,
-        whole=bool(whole),
-    )
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors_among([*args, *kwargs.values()]))
 
 
 MISS = object()
@@ -226,62 +168,10 @@ def recall(
     result = _known.get(key)
     if result is None:
         return MISS
-    given = _tensors([*args, *kwargs.values()])
-    if memory is Memory.GRADIENT_VIEWS and any(_is_plain_view(like, given) for like in result.tensors):
+    given = tensors_among([*args, *kwargs.values()])
+    if memory is Memory.GRADIENT_VIEWS and any(is_plain_view(like, given) for like in result.tensors):
         return MISS
-    made = [_make(like, mode, given, several=result.kind is not None) for like in result.tensors]
-    return made[0] if result.kind is None else result.kind(made)
-
-
-def _is_plain_view(like: Like, given: list[torch.Tensor]) -> bool:
-    """Whether this result is a view of a tensor that does not require grad (yet)."""
-    return like.source is not None and not like.whole and not given[like.source].requires_grad
-
-
-def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: bool) -> torch.Tensor:
-    if like.whole:
-        return given[like.source]  # type: ignore[index]
-    if like.source is None:
-        with _DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
-            meta = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device="meta")
-    else:
-        with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
-            meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
-    made = FakeTensor(mode, meta, like.device)
-    return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
-
-
-def with_history(
-    made: FakeTensor, requires_grad: bool, given: Sequence[torch.Tensor], base: torch.Tensor | None, several: bool
-) -> torch.Tensor:
-    """A result as autograd would leave it: one that requires grad is no leaf; a view knows its base.
-
-    several: it is one of several views that an operator returned.
-    """
-    if made.requires_grad:  # as_strided of what requires grad, seen below autograd
-        made.requires_grad_(False)
-    result: torch.Tensor = made
-    if requires_grad and torch.is_grad_enabled():
-        result = _NotLeaf.apply(next(t for t in given if t.requires_grad), _Made(made))
-    elif requires_grad:
-        made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
-    if base is not None:
-        whole = base_of(base)
-        vars(result)["_dynamo_lite_base"] = base if whole is None else whole
-        if several or hasattr(base, "_dynamo_lite_several") or base._base is not None:
-            vars(result)["_dynamo_lite_several"] = True  # what made a view that autograd knows cannot be asked
-    return result
-
-
-def base_of(view: torch.Tensor) -> torch.Tensor | None:
-    """`view._base` as eager has it; None if it is no view.
-
-    A view that came from memory is none to autograd: its base is noted on it, and autograd takes it for the base of
-    the views that an operator which ran made of it.
-    """
-    known = view._base
-    base: torch.Tensor | None = vars(view if known is None else known).get("_dynamo_lite_base", known)
-    return base
+    return made(result, mode, given)
 
 
 class Inexact(InternalError):
@@ -300,35 +190,14 @@ def check_mutation(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
     It carries `requires_grad` from a view to its base, and forbids changing a view of a leaf, or one of several views
     that an operator returned (torch/csrc/autograd/VariableTypeUtils.h, check_inplace). Raises Inexact.
     """
-    given = _tensors([*args, *kwargs.values()])
+    given = tensors_among([*args, *kwargs.values()])
     if not torch.is_grad_enabled() or not any(t.requires_grad for t in given):
         return
     written = [a.name for a in func._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
     values = dict(zip((a.name for a in func._schema.arguments), args)) | kwargs
-    for tensor in _tensors([values[name] for name in written if name in values]):
+    for tensor in tensors_among([values[name] for name in written if name in values]):
         known = tensor if tensor._base is None else tensor._base  # an operator that ran made the rest of the chain
         base = vars(known).get("_dynamo_lite_base")
         leaf = tensor.is_leaf or (base is not None and base.is_leaf)  # a view that no_grad made is one too
         if base is not None and (not base.requires_grad or leaf or hasattr(known, "_dynamo_lite_several")):
             raise Inexact(f"{func} changes a view in place")
-
-
-class _Made:
-    """Carries a tensor past autograd, which would take it for an argument."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-
-class _NotLeaf(torch.autograd.Function):
-    """Gives a tensor the autograd state of an operator's result: it requires grad and is no leaf."""
-
-    @staticmethod
-    def forward(ctx: Any, anchor: torch.Tensor, made: _Made) -> torch.Tensor:
-        return made.tensor
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("no gradients flow through the stand-ins of a trace")

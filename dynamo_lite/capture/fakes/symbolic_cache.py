@@ -9,7 +9,6 @@ operator is one entry, composite ones too, with what autograd knows of the resul
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
 from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from symbolic_shapes.expressions.expr import Int
 from symbolic_shapes.expressions.relations import Bool
@@ -74,7 +74,7 @@ class SymbolicMemory:
 
     def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
         """What the result depends on; None if no size is a symbol or the call is not one to remember."""
-        if not (static_cache.is_suitable(func) or _makes_tensors(func)):
+        if not (static_cache.is_suitable(func) or static_cache.makes_tensors(func)):
             return None
         key = self._key(func, args, kwargs)
         if key is None:
@@ -129,7 +129,7 @@ class SymbolicMemory:
         made = [results] if entry.container is None else [*results]
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
-            made[index] = static_cache.with_history(made[index], requires_grad, tensors, source, len(made) > 1)
+            made[index] = with_history(made[index], requires_grad, tensors, source, len(made) > 1)
         if entry.container is None:
             return made[0]
         return getattr(entry.container, "_make", entry.container)(made)
@@ -191,19 +191,6 @@ class SymbolicMemory:
                 shape, stride = [*map(number, layout.shape)], [*map(number, layout.stride)]
                 found = self._metas[key] = nothing.as_strided(shape, stride, number(layout.offset)).detach()
         return found
-
-
-@functools.cache
-def _makes_tensors(func: OpOverload) -> bool:
-    """Whether it makes a tensor whose metadata is told by its arguments, none of them a tensor: arange, zeros, rand."""
-    schema = func._schema
-    kinds = [str(argument.type) for argument in schema.arguments]
-    return (
-        func.namespace == "aten"
-        and not schema.is_mutable
-        and not any("Tensor" in kind or "Generator" in kind for kind in kinds)
-        and [str(value.type) for value in schema.returns] == ["Tensor"]
-    )
 
 
 def _tensors(values: Sequence[Any]) -> list[FakeTensor]:

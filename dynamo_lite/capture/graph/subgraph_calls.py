@@ -20,7 +20,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
@@ -110,7 +110,7 @@ def _below_autograd(op: Any, args: tuple[Any, ...], fakes: Any) -> Any:
     def joined(tensor: Any) -> torch.Tensor:
         if not (tensor.is_floating_point() or tensor.is_complex()):
             return tensor
-        return static_cache.with_history(tensor, True, anchors, None, several=True)
+        return with_history(tensor, True, anchors, None, several=True)
 
     return pytree.tree_map_only(torch.Tensor, joined, out)
 

@@ -17,6 +17,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes.results import with_history
 from symbolic_shapes.expressions.relations import eq, ge, or_
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 from symbolic_shapes.torch_env.view_kernel import contiguous_strides
@@ -305,4 +306,4 @@ def _new(
     """A contiguous result that depends on `given`."""
     made = aten.empty.memory_format(sizes, dtype=dtype or like.dtype, device=like.device)
     requires_grad = torch.is_grad_enabled() and any(t.requires_grad for t in given)
-    return static_cache.with_history(made, requires_grad, given, None, False)
+    return with_history(made, requires_grad, given, None, False)

@@ -76,7 +76,7 @@ class CodeInfo:
         unfilled = len(self.names) - len(code.co_freevars) - self.argument_count
         self.padding = (UNBOUND,) * unfilled
         self.handler_table: tuple[ExceptionHandler | None, ...] | None = None
-        self.positions_table: tuple[Positions, ...] | None = None
+        self.positions_table: list[tuple[int | None, int | None, int | None, int | None]] | None = None
         self.binder: CodeType | None = None
         self.fused: tuple[tuple[Handler, Any], ...] | None = None  # made at the first run (opcodes/fused.py)
         self.frame_stubs: dict[int, CodeType] = {}
@@ -96,9 +96,9 @@ class CodeInfo:
 
     def positions_at(self, code: CodeType, index: int) -> Positions:
         if self.positions_table is None:
-            self.positions_table = tuple(map(Positions._make, code.co_positions()))
+            self.positions_table = [*code.co_positions()]
         unit = self.offsets[index] // 2
-        return self.positions_table[unit] if unit < len(self.positions_table) else Positions(None, None, None, None)
+        return Positions(*self.positions_table[unit]) if unit < len(self.positions_table) else Positions(*[None] * 4)
 
 
 infos: dict[int, CodeInfo] = {}

@@ -31,7 +31,7 @@ class Heap:
     def mark(self) -> None:
         """Look again at what is young (the set is kept until the next `mark`)."""
         if self._frozen:
-            self._young = {id(o) for o in gc.get_objects()}
+            self._young = set(map(id, gc.get_objects()))
 
     def is_young(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `mark`; None when the collector does not track it."""
@@ -47,7 +47,7 @@ class Heap:
 
         False says nothing: it may have grown older during the run.
         """
-        return self._frozen and any(o is obj for o in gc.get_objects(0))
+        return self._frozen and id(obj) in set(map(id, gc.get_objects(0)))  # no Python per object
 
     def outside(
         self,

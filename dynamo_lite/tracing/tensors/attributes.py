@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes import results
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -64,7 +64,7 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "_version":
         tracer.refuse("unrecordable-value", function="Tensor._version")
     if key == "_base":
-        base = static_cache.base_of(owner)
+        base = results.base_of(owner)
         autograd_nodes.check_base(tracer, owner, base)
         return base
     return value

@@ -1,0 +1,182 @@
+"""The results of an operator without running it: a recipe for each, and the FakeTensors that it makes.
+
+A recipe is what the operator returned before (static_cache.py), or what a rule says (capture/operator_rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd, _DisableTorchDispatch
+from dynamo_lite.torch_internals._torch_fake import make_fake
+
+
+class Like(NamedTuple):
+    """The metadata of one tensor that an operator returned.
+
+    `source` is the number of the tensor argument whose memory it is a view of, `whole` says that it is that argument
+    itself; None: it has memory of its own.
+    """
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: torch.dtype
+    device: torch.device
+    requires_grad: bool
+    source: int | None
+    whole: bool
+
+
+class Result(NamedTuple):
+    """The tensors that an operator returned: one, or a tuple or list of them (`kind`)."""
+
+    kind: type | None
+    tensors: tuple[Like, ...]
+
+
+def recipe_of(args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> Result | None:
+    """The recipe for what an operator has returned; None unless all memory is its own or an argument's."""
+    kind = type(out) if isinstance(out, (tuple, list)) else None
+    tensors = [out] if kind is None else [*out]
+    if kind not in (None, tuple, list) or not all(_is_plain(t) for t in tensors):
+        return None
+    given = tensors_among([*args, *kwargs.values()])
+    likes = [_like(t, given) for t in tensors]
+    own = [_storage(t) for t, like in zip(tensors, likes) if like is not None and like.source is None]
+    if None in likes or len(set(own)) < len(own):
+        return None
+    return Result(kind, tuple(like for like in likes if like is not None))
+
+
+def _is_plain(tensor: Any) -> bool:
+    return (
+        type(tensor) is FakeTensor
+        and tensor.layout is torch.strided
+        and tensor.constant is None
+        and not tensor._has_symbolic_sizes_strides  # a size or an offset from run time
+        and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized or tensor.is_inference())
+    )
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
+
+
+def tensors_among(values: Sequence[Any]) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors_among(value)
+    return found
+
+
+def _like(tensor: FakeTensor, given: list[torch.Tensor]) -> Like | None:
+    """The recipe for `tensor`; None if there is none."""
+    storage = _storage(tensor)
+    sharing = [n for n, t in enumerate(given) if _storage(t) == storage]
+    whole = [n for n in sharing if given[n] is tensor]
+    source = next(iter(whole or sharing), None)
+    if source is None:
+        if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
+            return None
+    elif not whole and (given[source].dtype != tensor.dtype or len({id(given[n]) for n in sharing}) > 1):
+        return None
+    return Like(
+        shape=tuple(tensor.shape),
+        stride=tensor.stride(),
+        offset=int(tensor.storage_offset()),
+        dtype=tensor.dtype,
+        device=tensor.fake_device,
+        requires_grad=tensor.requires_grad,
+        source=source,
+        whole=bool(whole),
+    )
+
+
+def made(result: Result, mode: FakeTensorMode, given: list[torch.Tensor]) -> Any:
+    """Fresh FakeTensors by a recipe. given: the tensors among the arguments of the call."""
+    outs = [_make(like, mode, given, several=result.kind is not None) for like in result.tensors]
+    return outs[0] if result.kind is None else result.kind(outs)
+
+
+def is_plain_view(like: Like, given: list[torch.Tensor]) -> bool:
+    """Whether this result is a view of a tensor that does not require grad (yet)."""
+    return like.source is not None and not like.whole and not given[like.source].requires_grad
+
+
+def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: bool) -> torch.Tensor:
+    if like.whole:
+        return given[like.source]  # type: ignore[index]
+    if like.source is None:
+        with _DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
+            meta = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device="meta")
+    else:
+        with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
+            meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
+    made = make_fake(mode, meta, like.device)
+    return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
+
+
+def with_history(
+    made: FakeTensor, requires_grad: bool, given: Sequence[torch.Tensor], base: torch.Tensor | None, several: bool
+) -> torch.Tensor:
+    """A result as autograd would leave it: one that requires grad is no leaf; a view knows its base.
+
+    several: it is one of several views that an operator returned.
+    """
+    if made.requires_grad:  # as_strided of what requires grad, seen below autograd
+        made.requires_grad_(False)
+    result: torch.Tensor = made
+    if requires_grad and torch.is_grad_enabled():
+        result = _apply(next(t for t in given if t.requires_grad), _Made(made))
+    elif requires_grad:
+        made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
+    if base is not None:
+        whole = base_of(base)
+        vars(result)["_dynamo_lite_base"] = base if whole is None else whole
+        if several or hasattr(base, "_dynamo_lite_several") or base._base is not None:
+            vars(result)["_dynamo_lite_several"] = True  # what made a view that autograd knows cannot be asked
+    return result
+
+
+def base_of(view: torch.Tensor) -> torch.Tensor | None:
+    """`view._base` as eager has it; None if it is no view.
+
+    A view that came from memory is none to autograd: its base is noted on it, and autograd takes it for the base of
+    the views that an operator which ran made of it.
+    """
+    known = view._base
+    base: torch.Tensor | None = vars(view if known is None else known).get("_dynamo_lite_base", known)
+    return base
+
+
+class _Made:
+    """Carries a tensor past autograd, which would take it for an argument."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
+class _NotLeaf(torch.autograd.Function):
+    """Gives a tensor the autograd state of an operator's result: it requires grad and is no leaf."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: torch.Tensor, made: _Made) -> torch.Tensor:
+        return made.tensor
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError("no gradients flow through the stand-ins of a trace")
+
+
+# autograd.Function.apply without its Python part, which asks about functorch and binds default arguments.
+_apply = super(torch.autograd.Function, _NotLeaf).apply

@@ -1,0 +1,1 @@
+"""What operators return for tensors of constant sizes, by rules on metadata. table.py is the front."""

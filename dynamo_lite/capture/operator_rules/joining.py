@@ -1,0 +1,148 @@
+"""Joining tensors, repeating them, and indexing by tensors (TensorShape.cpp, TensorAdvancedIndexing.cpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.operator_rules.layouts import broadcast, like
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new, wrapped
+
+aten = torch.ops.aten
+_INDEX_TYPES = (torch.int64, torch.int32)
+
+
+def cat(tensors: Sequence[Operand], dim: int = 0) -> Outs:
+    """Contiguous tensors of one dtype."""
+    if not tensors or any(t.dtype is not tensors[0].dtype or not t.is_contiguous for t in tensors):
+        return None
+    first = tensors[0]
+    at = wrapped(dim, first.dim)
+    if at is None or first.dim == 0 or any(0 in t.shape or t.dim != first.dim for t in tensors):
+        return None
+    rest = (*first.shape[:at], *first.shape[at + 1 :])
+    if any((*t.shape[:at], *t.shape[at + 1 :]) != rest for t in tensors):
+        return None
+    return new((*first.shape[:at], sum(t.shape[at] for t in tensors), *first.shape[at + 1 :]), first.dtype)
+
+
+def stack(tensors: Sequence[Operand], dim: int = 0) -> Outs:
+    if not tensors or any(t.dtype is not tensors[0].dtype or t.shape != tensors[0].shape for t in tensors):
+        return None
+    first = tensors[0]
+    at = wrapped(dim, first.dim + 1)
+    if at is None or 0 in first.shape or any(not t.is_contiguous for t in tensors):
+        return None
+    return new((*first.shape[:at], len(tensors), *first.shape[at:]), first.dtype)
+
+
+def embedding(
+    weight: Operand, indices: Operand, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Outs:
+    if weight.dim != 2 or indices.dtype not in _INDEX_TYPES:
+        return None
+    return new((*indices.shape, weight.shape[1]), weight.dtype)
+
+
+def index(self: Operand, indices: Sequence[Operand | None]) -> Outs:
+    """aten.index.Tensor of a contiguous tensor by contiguous numbers for its first dimensions."""
+    given = [i for i in indices if i is not None]
+    if not given or indices[: len(given)] != given or len(given) > self.dim or not self.is_contiguous:
+        return None
+    if any(i.dtype not in _INDEX_TYPES or not i.is_contiguous or 0 in i.shape for i in given) or 0 in self.shape:
+        return None
+    sizes = broadcast([i.shape for i in given])
+    return None if sizes is None else new((*sizes, *self.shape[len(given) :]), self.dtype)
+
+
+def index_select(self: Operand, dim: int, index: Operand) -> Outs:
+    at = wrapped(dim, self.dim)
+    if at is None or self.dim == 0 or index.dim != 1 or index.dtype not in _INDEX_TYPES or not self.is_contiguous:
+        return None
+    if 0 in self.shape or 0 in index.shape:
+        return None
+    return new((*self.shape[:at], index.shape[0], *self.shape[at + 1 :]), self.dtype)
+
+
+def gather(self: Operand, dim: int, index: Operand, *, sparse_grad: bool = False) -> Outs:
+    at = wrapped(dim, self.dim)
+    if at is None or self.dim != index.dim or self.dim == 0 or index.dtype is not torch.int64:
+        return None
+    if any(i > s for d, (i, s) in enumerate(zip(index.shape, self.shape)) if d != at):
+        return None
+    return new(index.shape, self.dtype) if index.is_contiguous and 0 not in index.shape else None
+
+
+def repeat(self: Operand, repeats: Sequence[int]) -> Outs:
+    missing = len(repeats) - self.dim
+    if missing < 0 or any(count < 1 for count in repeats) or 0 in self.shape:
+        return None
+    sizes = (*[1] * missing, *self.shape)
+    return new([size * count for size, count in zip(sizes, repeats)], self.dtype)
+
+
+def repeat_interleave(self: Operand, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Outs:
+    """aten.repeat_interleave.self_int"""
+    if type(repeats) is not int or repeats < 1 or output_size is not None or 0 in self.shape or self.dim == 0:
+        return None
+    if dim is None:
+        return new((self.numel * repeats,), self.dtype)
+    at = wrapped(dim, self.dim)
+    if at is None or not self.is_contiguous:
+        return None
+    return new((*self.shape[:at], self.shape[at] * repeats, *self.shape[at + 1 :]), self.dtype)
+
+
+def roll(self: Operand, shifts: Sequence[int], dims: Sequence[int] = ()) -> Outs:
+    if 0 in self.shape or not self.is_contiguous or len(dims) != len(shifts) or not dims:
+        return None
+    return None if any(wrapped(dim, self.dim) is None for dim in dims) or self.dim == 0 else like(self)
+
+
+def flip(self: Operand, dims: Sequence[int]) -> Outs:
+    found = [wrapped(dim, self.dim) for dim in dims]
+    if None in found or len({*found}) < len(found) or not self.is_contiguous or self.dim == 0:
+        return None
+    return new(self.shape, self.dtype)
+
+
+def triangle(self: Operand, diagonal: int = 0) -> Outs:
+    """aten.tril, aten.triu"""
+    return new(self.shape, self.dtype) if self.dim >= 2 and self.is_contiguous else None
+
+
+def pad(self: Operand, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Outs:
+    """aten.pad by a constant, which leaves something of a contiguous tensor."""
+    if mode != "constant" or len(pad) % 2 or len(pad) > 2 * self.dim or not self.is_contiguous or 0 in self.shape:
+        return None
+    if not any(pad) or self.dtype is torch.bool:
+        return None
+    shape = [*self.shape]
+    for index in range(len(pad) // 2):
+        before, after = pad[2 * index : 2 * index + 2]
+        if min(before, after) < -shape[-1 - index]:
+            return None
+        shape[-1 - index] += before + after
+    if min(shape) < 1 or min(pad) < 0:
+        return None
+    return new(shape, self.dtype)
+
+
+RULES: dict[Any, Callable[..., Outs]] = {
+    aten.cat.default: cat,
+    aten.concat.default: cat,
+    aten.stack.default: stack,
+    aten.embedding.default: embedding,
+    aten.index.Tensor: index,
+    aten.index_select.default: index_select,
+    aten.gather.default: gather,
+    aten.repeat.default: repeat,
+    aten.repeat_interleave.self_int: repeat_interleave,
+    aten.roll.default: roll,
+    aten.flip.default: flip,
+    aten.tril.default: triangle,
+    aten.triu.default: triangle,
+    aten.pad.default: pad,
+}

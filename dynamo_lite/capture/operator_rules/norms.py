@@ -1,0 +1,91 @@
+"""Normalisation, softmax and dropout: the result is laid out as a contiguous input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, itself, new, wrapped
+
+aten = torch.ops.aten
+
+
+def layer_norm(
+    input: Operand, normalized_shape: Sequence[int], weight: Operand | None = None, bias: Operand | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True,
+) -> Outs:  # fmt: skip
+    return _over_tail(input, normalized_shape, weight, bias)
+
+
+def rms_norm(
+    input: Operand, normalized_shape: Sequence[int], weight: Operand | None = None, eps: float | None = None
+) -> Outs:
+    return _over_tail(input, normalized_shape, weight, None)
+
+
+def _over_tail(input: Operand, sizes: Sequence[int], weight: Operand | None, bias: Operand | None) -> Outs:
+    tail = tuple(sizes)
+    if not tail or not alike((input, weight, bias)) or input.shape[-len(tail) :] != tail or not is_new_layout(input):
+        return None
+    if any(operand is not None and operand.shape != tail for operand in (weight, bias)) or 0 in input.shape:
+        return None
+    return new(input.shape, input.dtype)
+
+
+def batch_norm(
+    input: Operand, weight: Operand | None, bias: Operand | None, running_mean: Operand | None,
+    running_var: Operand | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Outs:  # fmt: skip
+    """On contiguous input, its statistics taken from it or given."""
+    channels = (weight, bias, running_mean, running_var)
+    if input.dim < 2 or not alike((input, *channels)) or not is_new_layout(input) or 0 in input.shape:
+        return None
+    if any(operand is not None and operand.shape != input.shape[1:2] for operand in channels):
+        return None
+    if (running_mean is None) != (running_var is None) or (running_mean is None and not training):
+        return None
+    if (weight is None) != (bias is None):
+        return None
+    if training and any(stat is not None and not is_new_layout(stat) for stat in (running_mean, running_var)):
+        return None  # written to: their elements may share memory
+    return new(input.shape, input.dtype)
+
+
+def group_norm(
+    input: Operand, num_groups: int, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Outs:  # fmt: skip
+    if input.dim < 2 or not alike((input, weight, bias)) or not is_new_layout(input) or 0 in input.shape:
+        return None
+    if any(operand is not None and operand.shape != input.shape[1:2] for operand in (weight, bias)):
+        return None
+    return None if num_groups < 1 or input.shape[1] % num_groups else new(input.shape, input.dtype)
+
+
+def softmax(self: Operand, dim: int, dtype: torch.dtype | None = None) -> Outs:
+    """aten.softmax and log_softmax of contiguous floats."""
+    if wrapped(dim, self.dim) is None or not self.dtype.is_floating_point or dtype not in (None, self.dtype):
+        return None
+    return new(self.shape, self.dtype) if is_new_layout(self) else None
+
+
+def dropout(input: Operand, p: float, train: bool) -> Outs:
+    """Without training the input itself; with it a product with a mask."""
+    if not train:
+        return itself(input)
+    if type(p) is not float or not 0 < p < 1 or not input.dtype.is_floating_point or not is_new_layout(input):
+        return None
+    return None if 0 in input.shape else new(input.shape, input.dtype)
+
+
+RULES: dict[Any, Callable[..., Outs]] = {
+    aten.layer_norm.default: layer_norm,
+    aten.rms_norm.default: rms_norm,
+    aten.batch_norm.default: batch_norm,
+    aten.group_norm.default: group_norm,
+    aten.softmax.int: softmax,
+    aten.log_softmax.int: softmax,
+    aten.dropout.default: dropout,
+}
