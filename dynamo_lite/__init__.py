@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dynamo_lite.api import export as export
     from dynamo_lite.api import trace as trace
+    from dynamo_lite.as_torch_export import as_torch_export as as_torch_export
     from dynamo_lite.checking import check as check
     from dynamo_lite.explanation.explain import explain as explain
     from dynamo_lite.opaque import allow as allow
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "export": "dynamo_lite.api",
+    "as_torch_export": "dynamo_lite.as_torch_export",
     "check": "dynamo_lite.checking",
     "explain": "dynamo_lite.explanation.explain",
     "load": "dynamo_lite.program.exported_program",
@@ -51,3 +54,9 @@ def __getattr__(name: str) -> Any:
     if name in ("errors", "logging"):
         return importlib.import_module(f"dynamo_lite.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _autoload() -> None:
+    """Called by each `import torch` of an environment in which this package is installed."""
+    if os.environ.get("DYNAMO_LITE_AS_TORCH_EXPORT") == "1":
+        importlib.import_module("dynamo_lite.as_torch_export").install()

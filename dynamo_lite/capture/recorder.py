@@ -42,6 +42,7 @@ from dynamo_lite.capture.kernels import collectives, composites, data_errors, ea
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
+from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Recorder(Outside):
         self.worded_for: tuple[Exception, list[Any] | None] | None = None
         """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
         the example. None if eager's may be another."""
+        self.may_share: MayShare | None = None  # where branches on data are captured
         self.autocast_cache: AutocastCache | None = None  # within an autocast region
         self._autocast_depth = 0
         self._stack = ExitStack()
@@ -160,6 +162,10 @@ class Recorder(Outside):
             self._check_overlap(func, fake_args, fake_kwargs)
             for tensor in _written(func, fake_args, fake_kwargs):
                 self.layout.matters(tensor)
+                if self.may_share is not None:
+                    self.may_share.check_write(tensor)
+        elif func is _BATCH_NORM or func is _INSTANCE_NORM:
+            self._check_statistics(fake_args)
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
@@ -305,13 +311,23 @@ class Recorder(Outside):
     def _check_operands(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuses to change in place what a sub-graph was given."""
         for tensor in _written(func, args, kwargs):
-            if self.levels.changes_operand(tensor):
+            if not self.levels.absorbs_change(tensor) and self.levels.changes_operand(tensor):
                 raise CaptureError(
                     "subgraph-mutates",
                     f"{func} changes a tensor from outside of the function that a control-flow operator was given",
                     "clone() it first, or return the new value",
                     {"operator": str(func)},
                 )
+
+    def _check_statistics(self, args: Sequence[Any]) -> None:
+        """A side of a branch makes results of what it changes: of statistics as well, which schemas do not tell."""
+        if self.levels.is_functional and args[5] is True and args[3] is not None:
+            raise CaptureError(
+                "branch-unsupported",
+                "a normalisation changes its running statistics on one side of a branch on data",
+                "export the module in eval()",
+                {"why": "a normalisation in training mode changes its running statistics in it"},
+            )
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
@@ -383,6 +399,7 @@ def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> I
 
 
 _REMEMBERS = frozenset({static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS})
+_BATCH_NORM, _INSTANCE_NORM = torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default
 _DROPOUT = torch.ops.aten.dropout.default
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})
 _METADATA_ASSERTED = frozenset(

@@ -62,6 +62,12 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
     return wanted if holds.node.expect_true("", 0) else not wanted
 
 
+def is_assertion(frame: Any) -> bool:
+    """Whether the jump at work is that of an `assert`, or of a branch that only raises what nothing catches."""
+    asserted = _asserted(frame) or _raised(frame)
+    return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
+
+
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
     """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
     an `assert`."""

@@ -104,6 +104,22 @@ REFUSALS: dict[str, Refusal] = {
         "{function} is under torch.compiler.disable: its author says that it must not be traced.",
         "take the decorator off, or make it a custom operator (torch.library.custom_op), which stays one call.",
     ),
+    "branch-differs": Refusal(
+        errors.DataDependent,
+        "The sides of a branch on data leave {what}: {why}.",
+        "give it the same kind of value on both sides, or pick between tensors with torch.where.",
+    ),
+    "branch-unsupported": Refusal(
+        errors.DataDependent,
+        "A branch on data cannot be captured: {why}.",
+        "compute both sides and pick with torch.where, or use torch.cond.",
+    ),
+    "loop-gradient": Refusal(
+        errors.DataDependent,
+        "A loop on data computes with a tensor that requires grad; it would become torch's while_loop, whose gradient "
+        "torch 2.13 computes wrongly.",
+        "export under torch.no_grad(), if no gradient is to flow through the program.",
+    ),
     "subgraph-effect": Refusal(
         errors.UnsupportedEffect,
         "A function given to {operator} changes {what}; whether and how often it runs is known at run time only.",
