@@ -8,7 +8,6 @@ once, each part is made once, and each part is looked at once; what the deserial
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
@@ -21,8 +20,7 @@ from torch.fx.experimental.symbolic_shapes import symbol_is_type
 from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
-DEPTH: Final = 20_000
-"""The recursion limit while files are read and written: sympy's own functions go from a sum to its parts."""
+from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(-?\d+)|'([^'\\]*)'|([(),=]))")
 _lock = RLock()
@@ -33,7 +31,7 @@ def shared_expressions() -> Iterator[None]:
     """Within, torch.export.save and torch.export.load share the parts of size expressions."""
     deserializer = serialize.GraphModuleDeserializer
     with _lock:
-        read, write, limit = deserializer._parse_sym_expr, serialize._print_sympy, sys.getrecursionlimit()
+        read, write = deserializer._parse_sym_expr, serialize._print_sympy
         printer, expressions = _Printer(), Expressions()
 
         def parse(self: Any, text: Any, hint: Any = None) -> Any:
@@ -41,11 +39,10 @@ def shared_expressions() -> Iterator[None]:
 
         deserializer._parse_sym_expr = parse  # type: ignore[method-assign]
         serialize._print_sympy = lambda size: printer.doprint(getattr(getattr(size, "node", None), "expr", size))
-        sys.setrecursionlimit(max(limit, DEPTH))
         try:
-            yield
+            with deep_expressions():
+                yield
         finally:
-            sys.setrecursionlimit(limit)
             serialize._print_sympy = write
             deserializer._parse_sym_expr = read  # type: ignore[method-assign]
 
