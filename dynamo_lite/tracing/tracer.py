@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import torch
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
+from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
@@ -44,6 +44,7 @@ from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes, numpy_rules
+from dynamo_lite.tracing.vocabulary import refusals
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -53,6 +54,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wra
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
+_NO_ARGUMENT = "tuple index out of range"
 _OF_A_FRAME = frozenset({"f_locals", "f_back"})
 _OWNED = instance_dicts.NAMES | shared_buffers.PARTS
 """Names of attributes that are made when they are asked for, and belong to the object."""
@@ -147,6 +149,10 @@ class Tracer(Refusing):
         id = error.id
         if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
             id = "data-dependent-branch"
+        if id == "data-dependent-branch" and (instead := refusals.INSTEAD_OF_BUILTINS.get(self.torch_function)):
+            name = self.torch_function.__name__
+            what = f"{name}() decides by the data of a tensor, which is not known during export."
+            return DataDependent(id, what, instead, self.where())
         if id in REFUSALS:
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
@@ -177,8 +183,10 @@ class Tracer(Refusing):
             try:
                 answer = rule(self, fn, args, kwargs)
             except Exception as error:
-                self._stop_if_ours(error)
-                raise
+                if type(error) is not IndexError or str(error) != _NO_ARGUMENT:
+                    self._stop_if_ours(error)
+                    raise
+                answer = NOT_HANDLED  # an argument is missing: the callable itself says which
             if answer is not NOT_HANDLED or type(fn) is FunctionType:
                 return answer
             native_calls.journal(self, fn, args, kwargs)
