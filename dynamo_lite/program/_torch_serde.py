@@ -1,8 +1,8 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
-Checked with torch 2.13.0, which reads the text of each expression anew, for each of its parts prints the part and looks at all parts of it
-again, and walks shared parts as if they were a tree. `n//2*3//2*3...` twenty deep takes minutes. Here each text is read
-once, each part is made once, and each part is looked at once; what the deserializer keeps of them is the same.
+Checked with torch 2.13.0, which reads the text of each expression anew, for each of its parts prints the part and looks
+at all parts of it again, and walks shared parts as if they were a tree. `n//2*3//2*3...` twenty deep takes minutes. Here
+each text is read once, each part is made once and looked at once; what the deserializer keeps of them is the same.
 """
 
 from __future__ import annotations
