@@ -23,6 +23,7 @@ from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
+from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
@@ -76,7 +77,8 @@ def capture(
     """What `export` does, up to the program; traces.py makes a trace of it. Raises what `export` raises."""
     args, kwargs = _check_call(mod, args, kwargs)
     root = root_of(mod)
-    call = read_call(signature_of(mod), args, kwargs, options.dynamic_shapes, options.constraints)
+    shapes = given_or_attached(mod, options.dynamic_shapes)
+    call = read_call(signature_of(mod), args, kwargs, shapes, options.constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs, ContainerFunctions())
     request = RunRequest(
         mod,

@@ -1,9 +1,25 @@
-"""The private torch API for dispatch keys and modes, in one place. Checked with torch 2.13.0."""
+"""The private torch API for dispatch keys and modes.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
 from torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from torch._C import _dispatch_keys as _dispatch_keys
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "guards on tensors"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol(
+        "torch._C:DisableTorchFunctionSubclass",
+        "__torch_function__ of subclasses off while the tracer itself works",
+    ),
+    Symbol("torch._C:_dispatch_keys", "the keys of a tensor, in guards"),
+)
 
 __all__ = [
     "DisableTorchFunctionSubclass",

@@ -1,4 +1,7 @@
-"""The private torch API that capture stands on, in one place. Checked with torch 2.13.0."""
+"""The private torch API that capture stands on.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,73 @@ from torch.fx.experimental.proxy_tensor import (
 from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._dispatch.python:enable_python_dispatcher", "a mode at the PreDispatch key works only with it on"),
+    Symbol(
+        "torch._functorch.autograd_function:custom_function_call",
+        "autograd.Function inside of a functorch transform",
+    ),
+    Symbol("torch._functorch.pyfunctorch:VmapInterpreter", "operators inside of vmap"),
+    Symbol("torch._functorch.pyfunctorch:dispatch_functorch", "operators inside of functorch transforms"),
+    Symbol(
+        "torch._functorch.pyfunctorch:retrieve_all_functorch_interpreters",
+        "operators inside of functorch transforms",
+    ),
+    Symbol(
+        "torch._functorch.pyfunctorch:temporarily_clear_interpreter_stack",
+        "operators outside of the functorch transforms around them",
+    ),
+    Symbol("torch._higher_order_ops.base_hop:FunctionWithNoFreeVars", "the branches of eager higher-order operators"),
+    Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
+    Symbol("torch._ops:OpOverload", "operators"),
+    Symbol("torch._ops:_higher_order_ops", "which higher-order operators there are"),
+    Symbol("torch._subclasses.fake_impls:fast_detach", "an alias of a stand-in without a call of the dispatcher"),
+    Symbol("torch._subclasses.fake_tensor:DataDependentOutputException", "an operator whose meta kernel needs data"),
+    Symbol("torch._subclasses.fake_tensor:DynamicOutputShapeException", "an operator whose result's shape needs data"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
+    Symbol("torch._subclasses.fake_tensor:UnsupportedFakeTensorException", "an operator without a meta kernel"),
+    Symbol("torch._subclasses.fake_tensor:UnsupportedOperatorException", "an operator without a meta kernel"),
+    Symbol(
+        "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
+        "a stand-in is seen as the meta tensor that it is, to build views of it",
+    ),
+    Symbol("torch.amp.autocast_mode:_enter_autocast", "the node at which an autocast region starts"),
+    Symbol("torch.amp.autocast_mode:_exit_autocast", "the node at which an autocast region ends"),
+    Symbol(
+        "torch.fx.experimental.proxy_tensor:PreDispatchTorchFunctionMode",
+        "grad mode and autocast are seen as nodes",
+    ),
+    Symbol(
+        "torch.fx.experimental.proxy_tensor:ProxyTorchDispatchMode",
+        "the only type of mode that torch admits at the PreDispatch key",
+    ),
+    Symbol(
+        "torch.fx.experimental.proxy_tensor:disable_autocast_cache",
+        "each cast is a node of its own, as torch.export has it",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:CallMethodKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:ConvertIntKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:DivideByKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol("torch.fx.passes.shape_prop:_extract_tensor_metadata", "node.meta['tensor_meta']"),
+    Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),
+    Symbol("torch.utils._python_dispatch:_pop_mode_temporarily", "the recorder is off while an operator runs"),
+)
 
 __all__ = [
     "CallMethodKey",

@@ -219,10 +219,10 @@ class Recorder(Outside):
         return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if func is _DROPOUT and len(args) == 3 and not args[2] and not self.levels:
-            # As eager does; the Python version of it (torch/_decomp/decompositions.py) copies, which a sub-graph may
-            # return: its results have memory of their own.
-            return args[0]
+        if func is _DROPOUT and len(args) == 3 and not args[2]:
+            # As eager does. A sub-graph may return it: its results have memory of their own (the Python version of
+            # it, torch/_decomp/decompositions.py, copied until torch 2.13 and aliases since).
+            return torch.ops.aten.clone.default(args[0]) if self.levels else args[0]
         was, self.running = self.running, True
         try:
             if self.env is None:

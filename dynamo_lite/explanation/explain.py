@@ -17,6 +17,7 @@ from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
+from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import classify as effects_of
@@ -85,7 +86,8 @@ def explain(
     """
     args, kwargs = pipeline._check_call(mod, args, kwargs)
     root = pipeline.root_of(mod)
-    call = read_call(pipeline.signature_of(mod), args, kwargs, dynamic_shapes, None)
+    shapes = given_or_attached(mod, dynamic_shapes)
+    call = read_call(pipeline.signature_of(mod), args, kwargs, shapes, None)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs)
     known: dict[str, DynamoLiteError] = {}
     with pipeline.process_as_before():

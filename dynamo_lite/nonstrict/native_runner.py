@@ -31,6 +31,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
 from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
+from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON, function_apply
 from dynamo_lite.torch_internals._torch_tensors import _version
 from dynamo_lite.tracing.calls import marked_constructors
 from dynamo_lite.tracing.higher_order import table as higher_order
@@ -66,7 +67,7 @@ class Machine(Interpreter):
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program. What it raises is raised as it is."""
-        with self._tracer.watching(), _Rules(self._tracer), self._doors():
+        with self._tracer.watching(), _Rules(self._tracer), self._doors(), self._function_apply():
             return self._run(fn, args, kwargs)
 
     def _run(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -94,6 +95,40 @@ class Machine(Interpreter):
             self.doors.open = False
             self.doors.release()
 
+    @contextmanager
+    def _function_apply(self) -> Iterator[None]:
+        """autograd.Function.apply where it is written in C, which has no door: a function in its place answers by
+        its rule."""
+        if APPLY_IS_PYTHON:
+            yield
+            return
+        own = function_apply()
+        rule = self._tracer.rules[id(own)]
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self._is_called_by_program():
+                return own.__get__(None, cls)(*args, **kwargs)
+            return rule(self._tracer, own, (cls, *args), kwargs)
+
+        torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
+        try:
+            yield
+        finally:
+            torch.autograd.Function.apply = own
+
+    def _is_called_by_program(self) -> bool:
+        """Whether a call of the function that asks this is the program's."""
+        frame: FrameType | None = sys._getframe(2)
+        assert frame is not None
+        if is_trusted_module(str(frame.f_globals.get("__name__", ""))):
+            return False
+        return self._outside_of_kernels(frame)
+
+    def call_natively(
+        self, fn: Any, key: Any, args: tuple[Any, ...], full_args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        return self._natively(fn, args, kwargs)
+
     def _enters(self, fn: FunctionType) -> bool:
         """Whether a call of a function with a door is the program's."""
         frame: FrameType | None = sys._getframe(3)  # through the door and its trampoline
@@ -101,6 +136,9 @@ class Machine(Interpreter):
         caller = str(frame.f_globals.get("__name__", ""))
         if fn is not _CALL_MODULE and caller != marked_constructors.WRAPPERS and is_trusted_module(caller):
             return False
+        return self._outside_of_kernels(frame)
+
+    def _outside_of_kernels(self, frame: FrameType | None) -> bool:
         while frame is not None and frame is not self._boundary:
             if frame.f_globals.get("__name__") in _RECORDING:
                 return False  # an operator's own kernel

@@ -1,4 +1,7 @@
-"""The private torch API that the program layer stands on, in one place. Checked with torch 2.13.0."""
+"""The private torch API that the program layer stands on.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,83 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils._traceback import CapturedTraceback
 
 from symbolic_shapes.torch_node._torch import resize_storage_bytes_
+from symbolic_shapes.torch_versions import Symbol
 
 config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol(
+        "torch._dispatch.python:no_python_dispatcher",
+        "meta kernels run without Python decompositions while the program is rebuilt",
+    ),
+    Symbol(
+        "torch._export.verifier:TrainingIRVerifier",
+        "the verifier that an ExportedProgram of the training IR names",
+    ),
+    Symbol("torch._guards:SLoc", "where a guard or a range of torch's ShapeEnv came from"),
+    Symbol("torch._guards:Source", "the type of the sources that torch's ShapeEnv and FakeTensorMode hand over"),
+    Symbol(
+        "torch._higher_order_ops.wrap:wrap_with_autocast",
+        "regions under autocast become sub-graphs, as torch.export writes them",
+    ),
+    Symbol(
+        "torch._higher_order_ops.wrap:wrap_with_set_grad_enabled",
+        "regions with another grad mode become sub-graphs, as torch.export writes them",
+    ),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
+    Symbol(
+        "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
+        "a stand-in is seen as the meta tensor that it is, to build views of it",
+    ),
+    Symbol("torch.amp.autocast_mode:_enter_autocast", "the node at which an autocast region starts"),
+    Symbol("torch.amp.autocast_mode:_exit_autocast", "the node at which an autocast region ends"),
+    Symbol(
+        "torch.export._tree_utils:reorder_kwargs",
+        "keyword arguments in the order of the signature, as module() orders them",
+    ),
+    Symbol("torch.export.dynamic_shapes:_IntWrapper", "integers in the arguments of torch.export's AdditionalInputs"),
+    Symbol("torch.export.exported_program:ModuleCallEntry", "the signature of a module's call in an ExportedProgram"),
+    Symbol(
+        "torch.export.exported_program:ModuleCallSignature",
+        "the signature of a module's call in an ExportedProgram",
+    ),
+    Symbol("torch.fx.experimental:_config", "backed_size_oblivious and its like, set while the program is rebuilt"),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:SYMPY_INTERP",
+        "the functions that a guard in an ExportedProgram's text may call",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:CallMethodKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:ConvertIntKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:DivideByKey",
+        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:ShapeEnv",
+        "the environment that the finished program's sizes belong to",
+    ),
+    Symbol("torch.fx.experimental.symbolic_shapes:ValueRangesSLoc", "where the two ends of a range came from"),
+    Symbol("torch.fx.passes.shape_prop:TensorMetadata", "node.meta['tensor_meta']"),
+    Symbol("torch.utils._pytree:_register_namedtuple", "named tuples as containers that can be saved"),
+    Symbol("torch.utils._sympy.numbers:int_oo", "no bound, in range constraints"),
+    Symbol(
+        "torch.utils._sympy.printers:PythonPrinter",
+        "a sympy expression as Python text, in guards of an ExportedProgram",
+    ),
+    Symbol("torch.utils._sympy.value_ranges:ValueRanges", "range constraints"),
+    Symbol("torch.utils._traceback:CapturedTraceback", "node.meta['stack_trace'] of nodes that are made at the end"),
+)
 
 __all__ = [
     "SYMPY_INTERP",

@@ -1,8 +1,8 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
 Checked with torch 2.13.0, which reads the text of each expression anew, for each of its parts prints the part and looks
-at all parts of it again, and walks shared parts as if they were a tree. `n//2*3//2*3...` twenty deep takes minutes. Here
-each text is read once, each part is made once and looked at once; what the deserializer keeps of them is the same.
+at all parts of it again, and walks shared parts as if they were a tree. A size divided twenty times over takes minutes.
+Here each text is read once, each part is made once and looked at once; what the deserializer keeps is the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,16 @@ from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "saving and loading deep size expressions in polynomial time"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._export.serde:serialize", "reads and prints the texts of size expressions"),
+    Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols by name"),
+    Symbol("torch.utils._traceback:CapturedTraceback", "the stack that a symbol of the deserializer keeps"),
+)
 
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(-?\d+)|'([^'\\]*)'|([(),=]))")
 _lock = RLock()

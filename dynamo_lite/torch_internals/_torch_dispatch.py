@@ -1,4 +1,7 @@
-"""The private torch API for dispatch keys and modes, in one place. Checked with torch 2.13.0."""
+"""The private torch API for dispatch keys and modes.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,62 @@ from torch.overrides import _get_current_function_mode_stack as _get_current_fun
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 from torch.utils._python_dispatch import _disable_current_modes as _disable_current_modes
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as is_traceable_wrapper_subclass_type
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol(
+        "torch:_C",
+        "settings of the process by name (tracing/vocabulary/process_state.py), each of which may be missing",
+    ),
+    Symbol("torch._C:DisableTorchFunction", "function modes off while the tracer itself works"),
+    Symbol(
+        "torch._C:DisableTorchFunctionSubclass",
+        "__torch_function__ of subclasses off while the tracer itself works",
+    ),
+    Symbol("torch._C:DispatchKey", "keys of the dispatcher"),
+    Symbol("torch._C:DispatchKeySet", "keys of a tensor"),
+    Symbol("torch._C:_AutoDispatchBelowAutograd", "a kernel without autograd"),
+    Symbol("torch._C:_autograd", "hooks on saved tensors; the state of the profiler"),
+    Symbol("torch._C:_disabled_torch_function_impl", "which subclasses take no part in __torch_function__"),
+    Symbol("torch._C:_DisablePythonDispatcher", "real tensors are made natively during a trace"),
+    Symbol(
+        "torch._C:_DisableTorchDispatch",
+        "a wrapper subclass's inner tensors are reached below its __torch_dispatch__",
+    ),
+    Symbol(
+        "torch._C:_dispatch_has_kernel_for_dispatch_key",
+        "whether an operator has a kernel of its own (autocast, autograd)",
+    ),
+    Symbol(
+        "torch._C:_dispatch_tls_is_dispatch_key_excluded",
+        "which state of the dispatcher a memory of results depends on",
+    ),
+    Symbol(
+        "torch._C:_dispatch_tls_is_dispatch_key_included",
+        "which state of the dispatcher a memory of results depends on",
+    ),
+    Symbol("torch._C:_ExcludeDispatchKeyGuard", "autocast off for an operator that runs a second time"),
+    Symbol("torch._C:_get_dispatch_mode", "whether a make_fx tracer is active"),
+    Symbol("torch._C:_len_torch_dispatch_stack", "modes of the program's own, which are refused"),
+    Symbol("torch._C:_len_torch_function_stack", "modes of the program's own"),
+    Symbol("torch._C:_pop_torch_function_stack", "modes of the program's own are entered and left in the interpreter"),
+    Symbol(
+        "torch._C:_push_on_torch_function_stack",
+        "modes of the program's own are entered and left in the interpreter",
+    ),
+    Symbol("torch._C:_TorchDispatchModeKey", "which mode is asked for"),
+    Symbol("torch.overrides:_get_current_function_mode_stack", "modes of the program's own"),
+    Symbol("torch.utils._python_dispatch:TorchDispatchMode", "the class of modes"),
+    Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),
+    Symbol(
+        "torch.utils._python_dispatch:is_traceable_wrapper_subclass_type",
+        "subclasses made of inner tensors (DTensor, ...)",
+    ),
+)
 
 __all__ = [
     "DisableTorchFunction",

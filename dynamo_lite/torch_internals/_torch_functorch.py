@@ -1,4 +1,7 @@
-"""The private torch API for function transforms, in one place. Checked with torch 2.13.0."""
+"""The private torch API for function transforms.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,21 @@ from torch._C._functorch import is_batchedtensor as is_batchedtensor
 from torch._C._functorch import is_functorch_wrapped_tensor as is_functorch_wrapped_tensor
 from torch._C._functorch import maybe_current_level as maybe_current_level
 from torch._C._functorch import unwrap_if_dead as unwrap_if_dead
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "programs with torch.func transforms; the import of the tracer"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._C._functorch:_add_batch_dim", "a tensor batched by vmap, for the rules of operators inside of vmap"),
+    Symbol("torch._C._functorch:_remove_batch_dim", "the result of a vmap, for the rules of operators inside of vmap"),
+    Symbol("torch._C._functorch:get_unwrapped", "the tensor below a functorch wrapper"),
+    Symbol("torch._C._functorch:is_batchedtensor", "whether a tensor is batched by vmap"),
+    Symbol("torch._C._functorch:is_functorch_wrapped_tensor", "whether a tensor belongs to a functorch transform"),
+    Symbol("torch._C._functorch:maybe_current_level", "the depth of functorch transforms"),
+    Symbol("torch._C._functorch:unwrap_if_dead", "a wrapper whose transform is over stands for what is in it"),
+)
 
 __all__ = [
     "_add_batch_dim",

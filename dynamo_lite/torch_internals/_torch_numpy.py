@@ -1,7 +1,19 @@
-"""The private torch API for arrays that are tensors, in one place. Checked with torch 2.13.0."""
+"""The private torch API for arrays that are tensors.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
 import torch._numpy as arrays
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "programs with numpy arrays; the import of the tracer"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch:_numpy", "numpy arrays in the program, as torch._numpy implements them"),
+)
 
 __all__ = ["arrays"]

@@ -1,10 +1,27 @@
-"""The private torch API for operators and higher-order operators, in one place. Checked with torch 2.13.0."""
+"""The private torch API for operators and higher-order operators.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
 from torch._higher_order_ops.flex_attention import create_fw_bw_graph as create_fw_bw_graph
 from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol(
+        "torch._higher_order_ops.flex_attention:create_fw_bw_graph",
+        "flex_attention_backward: the joint graph of score_mod",
+    ),
+    Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
+    Symbol("torch._ops:OpOverload", "operators"),
+)
 
 __all__ = [
     "HigherOrderOperator",

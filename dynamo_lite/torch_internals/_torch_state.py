@@ -1,4 +1,7 @@
-"""The private torch API for switches of the process, in one place. Checked with torch 2.13.0."""
+"""The private torch API for switches of the process.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,18 @@ from torch._C import _get_sdp_priority_order as _get_sdp_priority_order
 from torch._C import _set_deterministic_algorithms as _set_deterministic_algorithms
 from torch._C import _set_grad_enabled as _set_grad_enabled
 from torch._C import _set_sdp_priority_order as _set_sdp_priority_order
+
+from symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._C:_get_sdp_priority_order", "the order of attention kernels is put back after a run"),
+    Symbol("torch._C:_set_deterministic_algorithms", "the setting is put back after a run"),
+    Symbol("torch._C:_set_grad_enabled", "grad mode is put back after a run, without a guard of its own"),
+    Symbol("torch._C:_set_sdp_priority_order", "the order of attention kernels is put back after a run"),
+)
 
 __all__ = [
     "_get_sdp_priority_order",

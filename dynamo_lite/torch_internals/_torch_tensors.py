@@ -1,4 +1,7 @@
-"""The private torch API for tensors below the public class, in one place. Checked with torch 2.13.0."""
+"""The private torch API for tensors below the public class.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,25 @@ from torch import _neg_view as _neg_view
 from torch import _tensor_str as _tensor_str
 from torch._C import TensorBase as TensorBase
 
+from symbolic_shapes.torch_versions import Symbol
+
 _make_subclass = torch.Tensor._make_subclass
 _make_wrapper_subclass = torch.Tensor._make_wrapper_subclass
 _version = torch.Tensor._version
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch:_conj", "the conjugate as a view, in steps from a base to its view"),
+    Symbol("torch:_debug_has_internal_overlap", "whether a tensor overlaps itself, which in-place operators refuse"),
+    Symbol("torch:_neg_view", "the negative as a view, in steps from a base to its view"),
+    Symbol("torch:_tensor_str", "repr of a tensor, read by print"),
+    Symbol("torch._C:TensorBase", "the class that has the methods of Tensor written in C"),
+    Symbol("torch:Tensor._make_subclass", "a call of it makes a subclass as a stand-in cannot be: refused"),
+    Symbol("torch:Tensor._make_wrapper_subclass", "a call of it makes a tensor around others"),
+    Symbol("torch:Tensor._version", "reads of the version counter are seen"),
+)
 
 __all__ = [
     "TensorBase",

@@ -128,6 +128,12 @@ class Inputs(Expressions):
         """The expression for an integer input that is `value` in the example. ValueError if the policy has another."""
         return self._size(value, policy, source)
 
+    def input_integer(self, lo: Any, hi: Any, source: Any) -> Int:
+        """A symbol for an integer input that is no size, and that the example decides nothing about."""
+        node = self.core.unbacked(lo=lo, hi=hi, source=source, origin=Origin("declaration", note=_name(source)))
+        self.unbacked_inputs.add(self.to_sympy(node))
+        return self._sourced(node, source)
+
     # -- one tensor ----------------------------------------------------------------------------------------------
     def _create_symbolic_sizes_strides_storage_offset(
             self, ex_size: Sequence[int], ex_stride: Sequence[int], ex_storage_offset: int,

@@ -1,4 +1,7 @@
-"""The private torch API that the torch side of symbolic_shapes stands on, in one place. Checked with torch 2.13.0."""
+"""The private torch API that the torch side of symbolic_shapes stands on.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,8 @@ from torch.utils._sympy import functions as heads
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from symbolic_shapes.torch_versions import Symbol
+
 TorchSymNode: Any = sym_node.SymNode
 """As Any: our nodes differ from torch's in what they hold, not in what they answer."""
 
@@ -56,6 +61,62 @@ def make_fx_mode() -> Any:
             return None
     return mode if hasattr(mode, "tracer") else None
 
+
+DISABLES = "every dynamic shape"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._guards:SLoc", "where a guard or a range of torch's ShapeEnv came from"),
+    Symbol("torch._guards:Source", "the type of the sources that torch's ShapeEnv and FakeTensorMode hand over"),
+    Symbol("torch._library.utils:is_builtin", "which operators torch itself has registered"),
+    Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
+    Symbol("torch._ops:OpOverload", "operators"),
+    Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "whether a make_fx tracer is active before dispatch"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
+    Symbol(
+        "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
+        "a stand-in is seen as the meta tensor that it is, to build views of it",
+    ),
+    Symbol("torch.fx.experimental:sym_node", "the protocol of SymNode"),
+    Symbol(
+        "torch.fx.experimental.proxy_tensor:handle_sym_dispatch",
+        "a make_fx tracer around us sees arithmetic on sizes",
+    ),
+    Symbol(
+        "torch.fx.experimental.sym_node:METHOD_TO_OPERATOR",
+        "which operations the nodes of the installed torch have",
+    ),
+    Symbol("torch.fx.experimental.symbolic_shapes:DimDynamic", "how the meta converter asks for a dimension"),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:GuardOnDataDependentSymNode",
+        "the error that torch's own code catches",
+    ),
+    Symbol("torch.fx.experimental.symbolic_shapes:RuntimeAssert", "what torch reads of deferred runtime assertions"),
+    Symbol("torch.fx.experimental.symbolic_shapes:ShapeEnvSettings", "what the FakeTensor cache compares"),
+    Symbol("torch.fx.experimental.symbolic_shapes:ShapeGuard", "what torch reads of guards"),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:StatelessSymbolicContext",
+        "how the meta converter asks for a dimension",
+    ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:StrictMinMaxConstraint",
+        "how the meta converter asks for a dimension",
+    ),
+    Symbol("torch.fx.experimental.symbolic_shapes:SymbolicContext", "how the meta converter asks for a dimension"),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:_eval_is_non_overlapping_and_dense_flat",
+        "the value of that question for numbers",
+    ),
+    Symbol("torch.fx.experimental.symbolic_shapes:_ShapeEnvGuardError", "the error that torch's own code catches"),
+    Symbol("torch.utils._sympy:functions", "the heads of sympy expressions that torch's passes match on"),
+    Symbol("torch.utils._sympy.numbers:int_oo", "no bound, in range constraints"),
+    Symbol("torch.utils._sympy.value_ranges:ValueRanges", "range constraints"),
+    Symbol("torch.fx.experimental.sym_node:SymNode", "the base class of our nodes: torch tests with isinstance"),
+    Symbol("torch._C:_TorchDispatchModeKey.PROXY", "the slot of a make_fx tracer"),
+    Symbol("torch._C:_get_dispatch_mode", "whether a make_fx tracer is active"),
+    Symbol("torch:_functionalize_unsafe_set", "one meta tensor takes another's storage, without questions about it"),
+)
 
 __all__ = [
     "METHOD_TO_OPERATOR", "DimDynamic", "FakeTensor", "FakeTensorMode", "GuardOnDataDependentSymNode",

@@ -70,6 +70,7 @@ def _of_bools(meaning: Meaning, of_integers: Meaning) -> Meaning:
 
 _BITWISE_AND = _of_integers("&", lambda a, b: function("bitand", a, b))
 _BITWISE_OR = _of_integers("|", lambda a, b: function("bitor", a, b))
+_BITWISE_XOR = _of_integers("^", lambda a, b: function("bitxor", a, b))
 
 BINARY: dict[str, Meaning] = {
     "add": _arithmetic(lambda a, b: a + b, lambda a, b: a + b),
@@ -85,7 +86,8 @@ BINARY: dict[str, Meaning] = {
     "rshift": _of_integers(">>", shift_right),
     "bitwise_and": _BITWISE_AND,
     "bitwise_or": _BITWISE_OR,
-    "bitwise_xor": _of_integers("^", lambda a, b: function("bitxor", a, b)),
+    "bitwise_xor": _BITWISE_XOR,
+    "xor": _of_bools(lambda a, b: not_(_equal(a, b)), _BITWISE_XOR),  # SymBool ^ SymBool, since torch 2.14
     "sym_max": _arithmetic(maximum, _float_op("float_max")),
     "sym_min": _arithmetic(minimum, _float_op("float_min")),
     "and_": _of_bools(and_, _BITWISE_AND),

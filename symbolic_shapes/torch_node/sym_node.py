@@ -325,6 +325,8 @@ def _layout(name: str, question: Callable[..., Any]) -> Callable[..., SymNode]:
 
 
 for _name, _meaning in BINARY.items():
+    if _name.rstrip("_") not in METHOD_TO_OPERATOR:
+        continue  # a method that the installed torch's nodes do not have
     setattr(SymNode, _name, _binary(_name, _meaning))
 for _name, _meaning in UNARY.items():
     setattr(SymNode, _name, _unary(_name, _meaning))

@@ -24,6 +24,7 @@ from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import _IntWrapper
 from dynamo_lite.program.shapes.input_dims import InputDims, InputSource, Spot, collect
 from dynamo_lite.program.shapes.mark_dynamic import Unbacked
+from dynamo_lite.program.shapes.shapes_spec import SpecShapes, SpecSize, SpecSymbols, is_spec, plain
 from dynamo_lite.program.shapes.spec_tree import Made, lay_along
 from dynamo_lite.program.shapes.suggested_fixes import violation
 from dynamo_lite.program.trees.containers import register_containers
@@ -93,6 +94,8 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         if dynamic_shapes is not None:
             raise InvalidDynamicShapes(["give dynamic_shapes or constraints, not both"])
         dynamic_shapes = specs_of(constraints, signature, args, options)
+    elif is_spec(dynamic_shapes):
+        dynamic_shapes = plain(dynamic_shapes, signature, args, options)
     elif callable(getattr(dynamic_shapes, "dynamic_shapes", None)):
         examples = tuple((a, dict(k or {})) for a, k in getattr(dynamic_shapes, "_examples", ()))
         for a, k in [(args, options), *examples]:
@@ -158,7 +161,8 @@ def declare_inputs(inputs: FlatInputs, specs: Any, env: TorchShapeEnv) -> Declar
     """
     tree = lay_along(inputs, specs)
     dims = collect(inputs, tree)
-    problems = [*tree.problems, *dims.problems]
+    of_spec = specs if isinstance(specs, SpecShapes) else None
+    problems = [*tree.problems, *dims.problems, *(of_spec.problems if of_spec is not None else ())]
     try:
         table = declare(env.core, dims.dims)
     except InvalidDims as error:
@@ -168,7 +172,12 @@ def declare_inputs(inputs: FlatInputs, specs: Any, env: TorchShapeEnv) -> Declar
     env.size_like.update(set(table.symbols()) - table.integers())
     sources = [InputSource(path) for path in dims.paths]
     declared = DeclaredInputs(inputs, table, [], sources, dims)
-    declared.policies = _Policies(declared, env).policies()
+    policies = _Policies(declared, env)
+    declared.policies = policies.policies()
+    if of_spec is not None:
+        policies.of_spec.assume(of_spec.assumptions)
+        if policies.of_spec.problems:
+            raise InvalidDynamicShapes(policies.of_spec.problems)
     return declared
 
 
@@ -176,6 +185,7 @@ class _Policies:
     def __init__(self, declared: DeclaredInputs, env: TorchShapeEnv) -> None:
         self.declared, self.env = declared, env
         self.by_shape_id: dict[str, tuple[Int, str]] = {}
+        self.of_spec = SpecSymbols(env, declared.shared)
 
     def policies(self) -> list[TensorPolicy | Int | None]:
         declared = self.declared
@@ -183,8 +193,13 @@ class _Policies:
         for spot, size in zip(declared.spots, declared.table.sizes):
             if size.terms:
                 sizes.setdefault(spot.leaf, {})[spot.dim] = size
-        for (leaf, dim), mark in declared.dims.unbacked.items():
-            sizes.setdefault(leaf, {})[dim] = self._unbacked(leaf, dim, mark)
+        # A derived size is an expression over the variables, which are made first.
+        derived = [row for row in declared.dims.unbacked.items() if getattr(row[1], "variable", True) is None]
+        for (leaf, dim), mark in [*(row for row in declared.dims.unbacked.items() if row not in derived), *derived]:
+            if isinstance(mark, SpecSize):
+                sizes.setdefault(leaf, {})[dim] = self._described(leaf, dim, mark)
+            elif dim is not None:
+                sizes.setdefault(leaf, {})[dim] = self._unbacked(leaf, dim, mark)
         return [self._policy(i, sizes.get(i)) for i in range(len(declared.inputs.leaves))]
 
     def _policy(self, leaf: int, sizes: dict[int | None, DimPolicy] | None) -> TensorPolicy | Int | None:
@@ -194,6 +209,13 @@ class _Policies:
             return sizes[None]  # type: ignore[return-value]
         tensor: torch.Tensor = self.declared.inputs.leaves[leaf]
         return TensorPolicy([sizes.get(dim) for dim in range(tensor.dim())], self.declared.sources[leaf])
+
+    def _described(self, leaf: int, dim: int | None, size: SpecSize) -> DimPolicy:
+        path, value = self.declared.dims.paths[leaf], self.declared.inputs.leaves[leaf]
+        number, source = (value, path) if dim is None else (value.shape[dim], f"{path}.size()[{dim}]")
+        if size.variable is not None:
+            return self.of_spec.of_variable(size, number, source, dim is not None)
+        return self.of_spec.derived(size, number, source)
 
     def _unbacked(self, leaf: int, dim: int, mark: Unbacked) -> DimPolicy:
         fresh = Fresh(lo=mark.lo, hi=mark.hi, unbacked=True)

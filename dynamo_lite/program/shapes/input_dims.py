@@ -10,6 +10,7 @@ import torch
 
 from dynamo_lite.program._torch import Source
 from dynamo_lite.program.shapes.mark_dynamic import Unbacked, marks_of
+from dynamo_lite.program.shapes.shapes_spec import SpecSize
 from dynamo_lite.program.shapes.spec_tree import Place, ShapeTree
 from dynamo_lite.program.trees.containers import path_string
 from dynamo_lite.program.trees.inputs import FlatInputs
@@ -45,7 +46,8 @@ class InputDims:
         paths: for each leaf, Python for it over the arguments: "L['x'][0]".
         labels: for each leaf, how messages call it: "x[0]".
         dims, spots: the dimensions in the order of the inputs, and where each one is.
-        unbacked: (leaf, dimension) of those that are marked to be unbacked.
+        unbacked: (leaf, dimension) of those that are marked to be unbacked, or described by a ShapesSpec (dimension
+            None: an int).
         problems: what does not fit, each with its place in the specification.
     """
 
@@ -53,7 +55,7 @@ class InputDims:
     labels: list[str]
     dims: list[InputDim] = field(default_factory=list)
     spots: list[Spot] = field(default_factory=list)
-    unbacked: dict[tuple[int, int], Unbacked] = field(default_factory=dict)
+    unbacked: dict[tuple[int, int | None], Unbacked | SpecSize] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
@@ -64,9 +66,14 @@ def collect(inputs: FlatInputs, tree: ShapeTree) -> InputDims:
         if isinstance(value, torch.Tensor):
             sizes = _of_tensor(value, given, place, found) if tree.written else _marked(value, leaf, found)
             for dim, (spec, where) in sorted(sizes.items()):
-                _add(found, Spot(leaf, dim, where), value.shape[dim], spec)
+                if isinstance(spec, SpecSize):
+                    found.unbacked[leaf, dim] = spec
+                else:
+                    _add(found, Spot(leaf, dim, where), value.shape[dim], spec)
         elif given is not None:
-            if type(value) is int:
+            if type(value) is int and isinstance(given, SpecSize):
+                found.unbacked[leaf, None] = given
+            elif type(value) is int:
                 _add(found, Spot(leaf, None, place), value, given)
             else:
                 found.problems.append(f"{place} is {given!r}, but the input {found.labels[leaf]} is a "

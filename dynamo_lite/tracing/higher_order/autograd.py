@@ -9,6 +9,7 @@ from torch import fx
 
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -89,7 +90,10 @@ def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     if before is None:
         recorder.around_function = torch.is_grad_enabled()
     try:
-        result = tracer.vm.interpret_function(fn, args, kwargs)
+        if APPLY_IS_PYTHON:
+            result = tracer.vm.interpret_function(fn, args, kwargs)
+        else:  # it calls the class's own forward back
+            result = tracer.vm.call_natively(fn.__get__(None, args[0]), fn, args[1:], args, kwargs)
     finally:
         recorder.around_function = before
     return _without_gradients(args, result) if before is None and torch.is_grad_enabled() else result

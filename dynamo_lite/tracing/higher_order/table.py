@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.autograd.function import FunctionMeta
 
+from dynamo_lite.torch_internals._torch_autograd import function_apply
 from dynamo_lite.torch_internals._torch_dispatch import _autograd
 from dynamo_lite.tracing.higher_order.autograd import (
     call_function,
@@ -61,7 +62,7 @@ def callables() -> dict[Any, Any]:
         _autograd._push_saved_tensors_default_hooks: call_push_saved_hooks,
         _autograd._pop_saved_tensors_default_hooks: call_pop_saved_hooks,
         FunctionMeta.__init__: _call_outside,  # it numbers the classes that it makes
-        torch.autograd.Function.__dict__["apply"].__func__: call_function,
+        function_apply(): call_function,
     }
     for path, rule in _OPERATORS.items():
         module, _, name = path.partition(":")

@@ -1,0 +1,37 @@
+"""The private torch API for autograd functions.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from symbolic_shapes.torch_versions import Symbol, Variant, current
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch.autograd:Function.apply", "a call of a Function is answered by a rule: the operators of its forward"),
+)
+
+
+def _python_function() -> Any:
+    """A classmethod written in Python: tables are keyed by its function."""
+    return torch.autograd.Function.__dict__["apply"].__func__
+
+
+def _c_descriptor() -> Any:
+    """A classmethod of torch._C._FunctionBase: tables are keyed by the descriptor, as for any method written in C."""
+    return torch.autograd.Function.__dict__["apply"]
+
+
+function_apply: Any = current(Variant(_python_function, until=(2, 14)), Variant(_c_descriptor, since=(2, 14)))
+"""function_apply(): what a call of `Function.apply` is known by."""
+
+APPLY_IS_PYTHON: bool = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
+
+__all__ = ["APPLY_IS_PYTHON", "function_apply"]

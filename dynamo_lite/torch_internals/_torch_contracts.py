@@ -1,0 +1,67 @@
+"""The private torch API that the doctor's questions are about (dynamo_lite/doctor/contracts.py).
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch._decomp.decompositions import dropout as dropout_decomposition
+from torch._dispatch.python import enable_python_dispatcher
+from torch._export.serde.schema import SCHEMA_VERSION
+from torch._ops import _set_mode_pre_dispatch as set_mode_pre_dispatch
+from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
+from torch.fx.experimental.sym_node import METHOD_TO_OPERATOR, SymNode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import keystr
+from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+from symbolic_shapes.torch_versions import Symbol
+
+
+def unbacked_kinds() -> Any:
+    """The kinds of symbols that have no value in the example."""
+    return (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT)
+
+
+DISABLES = "the doctor's contracts"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._decomp.decompositions:dropout", "what a dropout that is off returns"),
+    Symbol("torch._dispatch.python:enable_python_dispatcher", "which operators a mode sees"),
+    Symbol("torch._export.serde.schema:SCHEMA_VERSION", "which saved programs can be loaded"),
+    Symbol("torch._ops:_set_mode_pre_dispatch", "which modes are admitted"),
+    Symbol("torch._subclasses.fake_tensor:DynamicOutputShapeException", "operators whose result needs data"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensor", "what stand-ins are"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "what makes them"),
+    Symbol("torch.fx.experimental.proxy_tensor:ProxyTorchDispatchMode", "which modes are admitted"),
+    Symbol("torch.fx.experimental.sym_node:METHOD_TO_OPERATOR", "which operations nodes have"),
+    Symbol("torch.fx.experimental.sym_node:SymNode", "what is asked of a node"),
+    Symbol("torch.utils:_pytree", "keys of containers"),
+    Symbol("torch.utils._python_dispatch:TorchDispatchMode", "what a mode sees"),
+    Symbol("torch.utils._pytree:keystr", "a path of keys as text"),
+    Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols"),
+    Symbol("torch.utils._sympy.symbol:symbol_is_type", "kinds of symbols"),
+)
+
+__all__ = [
+    "METHOD_TO_OPERATOR",
+    "SCHEMA_VERSION",
+    "DynamicOutputShapeException",
+    "FakeTensor",
+    "FakeTensorMode",
+    "ProxyTorchDispatchMode",
+    "SymNode",
+    "TorchDispatchMode",
+    "dropout_decomposition",
+    "enable_python_dispatcher",
+    "keystr",
+    "pytree",
+    "set_mode_pre_dispatch",
+    "symbol_is_type",
+    "unbacked_kinds",
+]

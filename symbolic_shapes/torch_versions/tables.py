@@ -1,0 +1,51 @@
+"""Rows that hold from one version of torch up to another.
+
+Each file `_torch*.py` has a tuple SYMBOLS of `Symbol` rows, written as literals: the doctor reads them from the source,
+so that it works where the file cannot be imported. DISABLES says what a missing one costs where its row does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from symbolic_shapes.torch_versions.supported import Version, installed
+
+
+class Symbol(NamedTuple):
+    """A name of torch's private API.
+
+    name: "module:qualified.name"; "module#word" for an attribute that the module sets on objects of other classes.
+    purpose: what it is used for.
+    missing: what does not work without it ("": what DISABLES of its file says).
+    since, until: the first version that has it; the first that has it no more. None: all that are supported.
+    instead: what is used in the versions that lack it.
+    """
+
+    name: str
+    purpose: str
+    missing: str = ""
+    since: Version | None = None
+    until: Version | None = None
+    instead: str = ""
+
+
+class Variant(NamedTuple):
+    """What holds in the versions `since` <= torch < `until`."""
+
+    value: Any
+    since: Version | None = None
+    until: Version | None = None
+
+
+def applies(row: Symbol | Variant, version: Version | None = None) -> bool:
+    """Whether a row is about this version (by default the installed one)."""
+    version = version or installed()
+    return (row.since is None or row.since <= version) and (row.until is None or version < row.until)
+
+
+def current(*variants: Variant, version: Version | None = None) -> Any:
+    """The value of the one variant for the installed torch. LookupError if it is none or several."""
+    found = [variant.value for variant in variants if applies(variant, version)]
+    if len(found) != 1:
+        raise LookupError(f"{len(found)} variants hold for torch {version or installed()}: {variants}")
+    return found[0]
