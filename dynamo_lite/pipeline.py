@@ -21,10 +21,12 @@ from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
+from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import settle_effects
+from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
@@ -104,11 +106,11 @@ def _attempt(request: RunRequest, call: Call, options: Options) -> tuple[Exporte
     """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
-    with logs.phase("the conditions on sizes"):
+    with logs.phase("the conditions on sizes"), deep_expressions():
         settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
         if settled is not None:
             call.verify(settled)
-    with logs.phase("building the program"):
+    with logs.phase("building the program"), deep_expressions():
         return built(run, request.root, request.inputs, settled), run
 
 
@@ -150,6 +152,11 @@ def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict
         raise InvalidArguments(f"args must be a tuple of positional arguments, not {type(args).__qualname__}")
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
+    if maybe_current_level() is not None:
+        raise InvalidArguments(
+            "export is called inside of torch.vmap, torch.func.grad or another transform, whose tensors belong to the "
+            "call at hand: export the module outside of it, and call the exported program inside"
+        )
     return args, dict(kwargs or {})
 
 

@@ -1,14 +1,13 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
-torch 2.13.0 reads the text of each expression anew, for each of its parts prints the part and looks at all parts of it
-again, and walks shared parts as if they were a tree. `n//2*3//2*3...` twenty deep takes minutes. Here each text is read
-once, each part is made once, and each part is looked at once; what the deserializer keeps of them is the same.
+Checked with torch 2.13.0, which reads the text of each expression anew, for each of its parts prints the part and looks
+at all parts of it again, and walks shared parts as if they were a tree. A size divided twenty times over takes minutes.
+Here each text is read once, each part is made once and looked at once; what the deserializer keeps is the same.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
@@ -21,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import symbol_is_type
 from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
+from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "saving and loading deep size expressions in polynomial time"
@@ -32,9 +32,6 @@ SYMBOLS = (
     Symbol("torch.utils._traceback:CapturedTraceback", "the stack that a symbol of the deserializer keeps"),
 )
 
-DEPTH: Final = 20_000
-"""The recursion limit while files are read and written: sympy's own functions go from a sum to its parts."""
-
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(-?\d+)|'([^'\\]*)'|([(),=]))")
 _lock = RLock()
 
@@ -44,7 +41,7 @@ def shared_expressions() -> Iterator[None]:
     """Within, torch.export.save and torch.export.load share the parts of size expressions."""
     deserializer = serialize.GraphModuleDeserializer
     with _lock:
-        read, write, limit = deserializer._parse_sym_expr, serialize._print_sympy, sys.getrecursionlimit()
+        read, write = deserializer._parse_sym_expr, serialize._print_sympy
         printer, expressions = _Printer(), Expressions()
 
         def parse(self: Any, text: Any, hint: Any = None) -> Any:
@@ -52,11 +49,10 @@ def shared_expressions() -> Iterator[None]:
 
         deserializer._parse_sym_expr = parse  # type: ignore[method-assign]
         serialize._print_sympy = lambda size: printer.doprint(getattr(getattr(size, "node", None), "expr", size))
-        sys.setrecursionlimit(max(limit, DEPTH))
         try:
-            yield
+            with deep_expressions():
+                yield
         finally:
-            sys.setrecursionlimit(limit)
             serialize._print_sympy = write
             deserializer._parse_sym_expr = read  # type: ignore[method-assign]
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import torch
 
 from dynamo_lite.capture import CaptureError, Recorder
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
+from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
 from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
@@ -47,6 +47,7 @@ from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes
+from dynamo_lite.tracing.vocabulary import refusals
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -55,6 +56,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
+_NO_ARGUMENT = "tuple index out of range"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -147,6 +149,10 @@ class Tracer(Refusing):
         id = error.id
         if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
             id = "data-dependent-branch"
+        if id == "data-dependent-branch" and (instead := refusals.INSTEAD_OF_BUILTINS.get(self.torch_function)):
+            name = self.torch_function.__name__
+            what = f"{name}() decides by the data of a tensor, which is not known during export."
+            return DataDependent(id, what, instead, self.where())
         if id in REFUSALS:
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
@@ -170,8 +176,10 @@ class Tracer(Refusing):
             try:
                 answer = plan.rule(self, fn, args, kwargs)
             except Exception as error:
-                self._stop_if_ours(error)
-                raise
+                if type(error) is not IndexError or str(error) != _NO_ARGUMENT:
+                    self._stop_if_ours(error)
+                    raise
+                answer = NOT_HANDLED  # an argument is missing: the callable itself says which
             if answer is not NOT_HANDLED or is_function:
                 return answer
         for step in plan.after:

@@ -8,6 +8,7 @@ nothing of stand-ins (numpy, json), or that insists on a number (`__index__`) is
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable
 from types import (
@@ -92,9 +93,15 @@ _C_CALLABLES = frozenset(
 _NUMBER_TYPES = frozenset({int, float, bool, complex})
 
 
+_INSISTS = frozenset({id(math.ldexp)})
+"""Functions of these modules that take an int itself only, and nothing with `__index__`."""
+
+
 def wants_numbers(fn: Any) -> bool:
     """Whether `fn` is native code that knows nothing of sizes: numpy, json, decimal, methods of int, ..."""
     kind = type(fn)
+    if id(fn) in _INSISTS:
+        return True
     if kind is FunctionType:
         wraps = "__wrapped__" in fn.__dict__  # a decorator passes its arguments on
         module = fn.__globals__.get("__name__") if is_trusted(fn) and not wraps else None
