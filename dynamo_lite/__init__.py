@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from torch_versions import check as check_torch
@@ -14,12 +15,14 @@ from torch_versions import check as check_torch
 if TYPE_CHECKING:
     from dynamo_lite.api import export as export
     from dynamo_lite.api import trace as trace
+    from dynamo_lite.as_torch_export import as_torch_export as as_torch_export
     from dynamo_lite.checking import check as check
     from dynamo_lite.explanation.explain import explain as explain
     from dynamo_lite.opaque import allow as allow
     from dynamo_lite.opaque import assume_constant_result as assume_constant_result
     from dynamo_lite.opaque import substitute as substitute
     from dynamo_lite.program.exported_program import load as load
+    from dynamo_lite.program.exported_program import save as save
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_size as constrain_as_size
     from dynamo_lite.program.shapes.legacy_constraints import constrain_as_value as constrain_as_value
     from dynamo_lite.program.shapes.legacy_constraints import dynamic_dim as dynamic_dim
@@ -31,9 +34,11 @@ check_torch()
 
 _LAZY = {
     "export": "dynamo_lite.api",
+    "as_torch_export": "dynamo_lite.as_torch_export",
     "check": "dynamo_lite.checking",
     "explain": "dynamo_lite.explanation.explain",
     "load": "dynamo_lite.program.exported_program",
+    "save": "dynamo_lite.program.exported_program",
     "Trace": "dynamo_lite.traces",
     "trace": "dynamo_lite.api",
     **dict.fromkeys(("allow", "assume_constant_result", "substitute"), "dynamo_lite.opaque"),
@@ -53,3 +58,9 @@ def __getattr__(name: str) -> Any:
     if name in ("errors", "logging"):
         return importlib.import_module(f"dynamo_lite.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _autoload() -> None:
+    """Called by each `import torch` of an environment in which this package is installed."""
+    if os.environ.get("DYNAMO_LITE_AS_TORCH_EXPORT") == "1":
+        importlib.import_module("dynamo_lite.as_torch_export").install()

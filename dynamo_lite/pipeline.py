@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,21 +14,21 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
+from dynamo_lite.control_flow import ForkingTracer
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
-from dynamo_lite.program.shapes.dynamic_shapes import read_call
+from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
-from dynamo_lite.run import Run, traced
-from dynamo_lite.second_trace import settle_effects
+from dynamo_lite.run import Run, RunRequest, traced
+from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-from symbolic_shapes.proofs.facts import Fact
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Captured:
 
 @dataclass(frozen=True)
 class Options:
-    """What `export` and `trace` take besides the call. Raises InvalidArguments for an unknown word of `effects`."""
+    """What `export` and `trace` take besides the call. Raises InvalidArguments for words that it does not know."""
 
     dynamic_shapes: Any
     constraints: Any
@@ -50,10 +50,23 @@ class Options:
     preserve_module_call_signature: Sequence[str]
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: str
+    control_flow: str = "refuse"
 
     def __post_init__(self) -> None:
+        if self.control_flow not in ("refuse", "capture"):
+            raise InvalidArguments(f'control_flow must be "refuse" or "capture", not {self.control_flow!r}')
+        if self.control_flow == "capture" and not self.strict:
+            raise InvalidArguments('control_flow="capture" runs the program in the interpreter: it needs strict=True')
         if self.effects not in ("refuse", "drop"):
             raise InvalidArguments(f'effects must be "refuse" or "drop", not {self.effects!r}')
+
+
+_TRACERS: dict[tuple[bool, str], type[Tracer]] = {
+    (True, "refuse"): Tracer,
+    (True, "capture"): ForkingTracer,
+    (False, "refuse"): NativeTracer,
+}
+"""Which tracer watches the run, by `strict` and `control_flow`."""
 
 
 def capture(
@@ -65,35 +78,48 @@ def capture(
     shapes = given_or_attached(mod, options.dynamic_shapes)
     call = read_call(signature_of(mod), args, kwargs, shapes, options.constraints)
     inputs = flatten_inputs(call.signature, call.args, call.kwargs, ContainerFunctions())
+    request = RunRequest(
+        mod,
+        root,
+        inputs,
+        call.specs,
+        tracer=_TRACERS[options.strict, options.control_flow],
+        drops=options.effects == "drop",
+        started=_with_call_signatures(root, options.preserve_module_call_signature),
+    )
     with process_as_before():
-        tracer = Tracer if options.strict else NativeTracer
-        paths = options.preserve_module_call_signature
-
-        def started(run: Run) -> None:
-            tell = run.tracer.abort, run.tracer.note
-            run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
-
-        def attempt(known: Sequence[Fact] | None = None) -> tuple[ExportedProgram, Run]:
-            first = (mod, root, inputs, call.specs)
-            with traced(*first, drops=options.effects == "drop", tracer=tracer, started=started, known=known) as run:
-                settle_effects(run)
-            with logs.phase("the conditions on sizes"):
-                settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
-                if settled is not None:
-                    call.verify(settled)
-            with logs.phase("building the program"):
-                return built(run, root, inputs, settled), run
-
         try:
-            program, run = attempt()
+            program, run = _attempt(request, call, options)
         except Kept as kept:
-            program, run = attempt(kept.facts)
+            program, run = _attempt(replace(request, known=kept.facts), call, options)
     orders = run.tracer.reads.key_orders
     if orders is not None and isinstance(program, Program):
         program.key_orders = orders.asked()
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)
+
+
+def _attempt(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+    """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
+    with traced(request) as run:
+        settle_effects(run)
+    with logs.phase("the conditions on sizes"):
+        settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
+        if settled is not None:
+            call.verify(settled)
+    with logs.phase("building the program"):
+        return built(run, request.root, request.inputs, settled), run
+
+
+def _with_call_signatures(root: nn.Module | None, paths: Sequence[str]) -> Callable[[Run], None]:
+    """What a run is given before it begins: it notes the calls of the submodules at `paths`."""
+
+    def started(run: Run) -> None:
+        tell = run.tracer.abort, run.tracer.note
+        run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
+
+    return started
 
 
 def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> ExportedProgram:

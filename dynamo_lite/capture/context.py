@@ -37,6 +37,10 @@ class NodeContext(Protocol):
     def restart(self, error: Inexact) -> NoReturn:
         """The recording has to be made again with less `memory`. Must not return."""
 
+    def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
+        """At run time this operator may raise one of `kinds`, which depends on data: refuses where the program may
+        catch it."""
+
 
 class NoContext:
     """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
@@ -68,3 +72,6 @@ class NoContext:
 
     def restart(self, error: Inexact) -> NoReturn:
         raise error
+
+    def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
+        return None

@@ -38,10 +38,11 @@ from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
-from dynamo_lite.capture.kernels import collectives, composites, eager_errors, truth_values
+from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
+from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Recorder(Outside):
         self.worded_for: tuple[Exception, list[Any] | None] | None = None
         """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
         the example. None if eager's may be another."""
+        self.may_share: MayShare | None = None  # where branches on data are captured
         self.autocast_cache: AutocastCache | None = None  # within an autocast region
         self._autocast_depth = 0
         self._stack = ExitStack()
@@ -160,6 +162,10 @@ class Recorder(Outside):
             self._check_overlap(func, fake_args, fake_kwargs)
             for tensor in _written(func, fake_args, fake_kwargs):
                 self.layout.matters(tensor)
+                if self.may_share is not None:
+                    self.may_share.check_write(tensor)
+        elif func is _BATCH_NORM or func is _INSTANCE_NORM:
+            self._check_statistics(fake_args)
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
             self._check_operands(func, fake_args, fake_kwargs)
@@ -190,6 +196,9 @@ class Recorder(Outside):
             self.layout.depends(fake_args[0], out, "contiguity")
         if func in _METADATA_ASSERTED:
             self._assert_metadata(fake_args[0], node_args[0])
+        may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
+        if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
+            self.context.may_raise(str(func), may_raise.kinds)
         return self.record(func, node_args, node_kwargs, out)
 
     def _recall(
@@ -302,13 +311,23 @@ class Recorder(Outside):
     def _check_operands(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         """Refuses to change in place what a sub-graph was given."""
         for tensor in _written(func, args, kwargs):
-            if self.levels.changes_operand(tensor):
+            if not self.levels.absorbs_change(tensor) and self.levels.changes_operand(tensor):
                 raise CaptureError(
                     "subgraph-mutates",
                     f"{func} changes a tensor from outside of the function that a control-flow operator was given",
                     "clone() it first, or return the new value",
                     {"operator": str(func)},
                 )
+
+    def _check_statistics(self, args: Sequence[Any]) -> None:
+        """A side of a branch makes results of what it changes: of statistics as well, which schemas do not tell."""
+        if self.levels.is_functional and args[5] is True and args[3] is not None:
+            raise CaptureError(
+                "branch-unsupported",
+                "a normalisation changes its running statistics on one side of a branch on data",
+                "export the module in eval()",
+                {"why": "a normalisation in training mode changes its running statistics in it"},
+            )
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
@@ -380,6 +399,7 @@ def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> I
 
 
 _REMEMBERS = frozenset({static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS})
+_BATCH_NORM, _INSTANCE_NORM = torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default
 _DROPOUT = torch.ops.aten.dropout.default
 _NOT_RECORDED = frozenset({torch.ops.prim.device.default})
 _METADATA_ASSERTED = frozenset(

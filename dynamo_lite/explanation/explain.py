@@ -18,7 +18,8 @@ from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
-from dynamo_lite.run import Run, traced
+from dynamo_lite.run import Run, RunRequest, traced
+from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import classify as effects_of
 
 
@@ -114,7 +115,7 @@ def _search(
 
     last: DynamoLiteError | None = None
     try:
-        with traced(mod, root, inputs, call.specs, drops=True, tracer=LenientTracer, started=started) as run:
+        with traced(RunRequest(mod, root, inputs, call.specs, LenientTracer, drops=True, started=started)) as run:
             _effects(found, run)
             found.complete = True
         settled = run.settle()
@@ -164,8 +165,6 @@ def _effects(found: Explanation, run: Run) -> None:
 
 def _is_settled(run: Run) -> bool:
     """Whether the pending effects are a one-time initialisation."""
-    from dynamo_lite.second_trace import retrace
-
     try:
         retrace(run)
     except DynamoLiteError:

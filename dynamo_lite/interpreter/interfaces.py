@@ -6,6 +6,7 @@ None of them imports vm.py, which imports all of them.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from types import FunctionType, TracebackType
 from typing import Any, Protocol
 
@@ -23,6 +24,10 @@ class VM(Protocol):
     before_raise: Any
     on_caught: Any
     on_truth: Any
+    on_branch: Any
+    on_for: Any
+    on_not: Any
+    on_unbound: Any
     on_identity: Any
     on_key: Any
     on_formatted: Any
@@ -56,6 +61,8 @@ class VM(Protocol):
     ) -> Any: ...
 
     def run(self, frame: Any) -> Any: ...
+
+    def run_until(self, frame: Any, stops: Container[int]) -> int | None: ...
 
     def getattr(self, obj: Any, name: str, default: Any = ...) -> Any: ...
 

@@ -99,6 +99,22 @@ class Observer:
         """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""
         return NOT_HANDLED
 
+    def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        """A jump of `frame` (at pc - 1) depends on `value`, which is no constant: NOT_HANDLED, or what the handler of
+        the jump returns when both sides have been run. keeps: the value stays on the stack if the jump is taken."""
+        return NOT_HANDLED
+
+    def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
+        """The same for a FOR_ITER over an iterator that is no built-in one."""
+        return NOT_HANDLED
+
+    def on_not(self, value: Any) -> Any:
+        """`not value`, of what is no bool: its value, or NOT_HANDLED."""
+        return NOT_HANDLED
+
+    def on_unbound(self, frame: Any, index: int) -> None:
+        """A variable without a value is read (or all of them are, by `locals()`: index -1)."""
+
     def on_key(self, key: Any) -> Any:
         """A key, no atom, about to be stored in a dict or set by an instruction of the program: what is stored."""
         return key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import (
     BuiltinMethodType,
@@ -71,6 +71,10 @@ class Interpreter:
         self.before_raise = _hook(observer, "before_raise")
         self.on_caught = _hook(observer, "on_caught")
         self.on_truth = _hook(observer, "on_truth")
+        self.on_branch = _hook(observer, "on_branch")
+        self.on_for = _hook(observer, "on_for")
+        self.on_not = _hook(observer, "on_not")
+        self.on_unbound = _hook(observer, "on_unbound")
         self.on_enter = _hook(observer, "on_enter")
         self.on_exit = _hook(observer, "on_exit")
         self.on_instruction = _hook(observer, "on_instruction")
@@ -268,6 +272,26 @@ class Interpreter:
                 _leave(frame)
             if self.on_exit is not None:
                 self.on_exit(frame)
+
+    def run_until(self, frame: Frame, stops: Container[int]) -> int | None:
+        """Run `frame`, which is at work, up to one of the instructions `stops`: its index. None: it returned or
+        yielded. What it does not catch is raised."""
+        ops = frame.info.ops
+        stack = frame.stack
+        while True:
+            try:
+                while frame.pc not in stops:
+                    operation = ops[frame.pc]
+                    frame.pc += 1
+                    if self.on_instruction is not None:
+                        self.on_instruction(frame, operation)
+                    handler, arg = operation
+                    if handler(frame, stack, arg) is not None:
+                        return None
+                return frame.pc
+            except BaseException as exc:
+                if not unwind(self, frame, exc):
+                    raise
 
     def _run_observed(self, frame: Frame, stack: list[Any]) -> Any:
         """The inner loop with `on_instruction` before each instruction."""

@@ -13,6 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
+from dynamo_lite.program._torch_serde import shared_expressions
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.errors import UnsupportedValue
@@ -87,11 +88,20 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
     """`torch.export.load(f, **options)`, as a program that checks its inputs as the exported one did.
 
     What torch.export.load returns checks the guards in `module()`, but not after `run_decompositions()` or
-    `torch.export.unflatten`; a program that this function returns does.
+    `torch.export.unflatten`; a program that this function returns does. Deep expressions of sizes are read in steps
+    polynomial in their depth.
     """
-    program = Program._of(torch.export.load(f, **options))
+    with shared_expressions():
+        program = Program._of(torch.export.load(f, **options))
     program.input_paths = _input_paths(program)
     return program
+
+
+def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
+    """`torch.export.save(program, f, **options)`, the same file. Sizes that are divided and multiplied many times over
+    (fifty and more divisions deep) take torch's own function long, or more stack than Python has."""
+    with shared_expressions():
+        torch.export.save(program, f, **options)
 
 
 def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:

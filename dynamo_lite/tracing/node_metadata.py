@@ -11,6 +11,7 @@ from dynamo_lite.errors import UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 if TYPE_CHECKING:
@@ -110,7 +111,19 @@ class TraceContext:
         """Stop the trace; the exporter makes it again."""
         self._tracer.abort(error)
 
+    def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
+        """Refuses an operator that may raise by the data of its tensors where a handler of the program's may catch it:
+        the exported program has no second way on."""
+        if may_be_caught(self._tracer.vm.frame, kinds):
+            self._tracer.refuse("caught-operator-error", operator=operator)
+
+    def check_deferred(self, operator: str) -> None:
+        """The same for what an operator asserts of sizes that only run time knows."""
+        self.may_raise(operator, _OF_SIZES)
+
 
 _UNSHOWN = "torch._higher_order_ops"
 """torch.cond and friends in Python: the line that counts is the one that calls them."""
+_OF_SIZES = frozenset({RuntimeError, IndexError, ValueError, AssertionError, ZeroDivisionError})
+"""What operators raise where sizes do not fit."""
 _METHODS = frozenset({MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})

@@ -266,7 +266,7 @@ class Tracer(Refusing):
         if self.uses_texts and self.writes.is_old(owner):
             deferred_str.read_all((value,))  # a later call may look at it
         if kind == "attr" and key in instance_dicts.NAMES:
-            self.owned_dicts.given(value)
+            self.owned_dicts.given(owner, value)
             self.journal.touch(value, "items")  # what the object is given from now on goes there
         if kind != "inplace" or not is_tensor(owner):
             self.writes.before_write(kind, owner, key)

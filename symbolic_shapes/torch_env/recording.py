@@ -28,10 +28,13 @@ class Learning(Reading, Asking):
     Attributes:
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
+        deferring: called with the operator before a check of its arguments is left to run time. (What the program
+            itself asserts by torch._check is its word that it holds.)
     """
 
     refuted: ContradictoryFacts | None = None
     frozen = False
+    deferring: Callable[[str], None] | None = None
     _suppressed = 0
     _fail_on_new = False
 
@@ -51,6 +54,8 @@ class Learning(Reading, Asking):
         if value is False:
             self._record(not_(relation), "guard")
             return False
+        if value is None and self.deferring is not None and self.operator is not None and not self._suppressed:
+            self.deferring(str(self.operator))
         deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
         self._record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
         return True

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import torch
@@ -248,3 +249,41 @@ def test_sign_of_a_negative_base_in_guards_and_assertions() -> None:
         module(torch.ones(4), torch.tensor(4))
     with pytest.raises((RuntimeError, AssertionError)):
         module(torch.ones(5), torch.tensor(3))
+
+
+# -- deep expressions in files --------------------------------------------------------------------------------------
+def _nested(depth: int) -> Any:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        n = x.shape[0]
+        return x.new_zeros(reduce(lambda e, i: (e * 3 + n) // 2 - i, range(depth), n) % 1000)
+
+    return dynamo_lite.export(f, (torch.ones(8),), dynamic_shapes=({0: Dim.AUTO},)), f
+
+
+def _saved(program: Any, save: Callable[..., None]) -> io.BytesIO:
+    file = io.BytesIO()
+    save(program, file)
+    file.seek(0)
+    return file
+
+
+def test_files_are_those_that_torch_writes() -> None:
+    for program in (_nested(5)[0], dynamo_lite.export(_numbers, (torch.ones(5, 2),), dynamic_shapes=({0: Dim.AUTO},))):
+        ours, torchs = (ZipFile(_saved(program, save)) for save in (dynamo_lite.save, torch.export.save))
+        assert ours.namelist() == torchs.namelist()
+        assert [name for name in ours.namelist() if ours.read(name) != torchs.read(name)] == []
+        one, other = (load(_saved(program, dynamo_lite.save)) for load in (dynamo_lite.load, torch.export.load))
+        assert str(one.graph_module.code) == str(other.graph_module.code)
+        assert str(one.range_constraints) == str(other.range_constraints)
+
+
+def test_saving_and_loading_are_polynomial_in_the_depth() -> None:
+    def work(depth: int) -> None:
+        program, f = _nested(depth)
+        loaded = dynamo_lite.load(_saved(program, dynamo_lite.save))
+        x = torch.ones(11)
+        assert loaded.module()(x).shape == f(x).shape
+
+    work(2)
+    few, many = _steps(work, 8), _steps(work, 32)
+    assert many < few * 4**2.5, (few, many)

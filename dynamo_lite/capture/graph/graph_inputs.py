@@ -407,6 +407,16 @@ class Outside(GraphWriter):
             return type(result)(map(self.original, result))
         return result
 
+    def known_stand_in(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in of a tensor that has been lifted; any other tensor as it is. Records nothing."""
+        lifted = self._lifted_by_id.get(id(tensor))
+        return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)
+
+    def from_outside(self) -> list[torch.Tensor]:
+        """The stand-ins of inputs, parameters, buffers and constants: the caller can see their memory."""
+        inputs = [t for t in self.keep if isinstance(t, torch.Tensor) and self.is_input(t)]
+        return [*inputs, *(lifted.fake for lifted in self.lifted), *self._carried.values()]
+
     def is_input(self, tensor: torch.Tensor) -> bool:
         """Whether this very FakeTensor stands for an input, a parameter, a buffer or a constant from outside."""
         return id(tensor) in self._outside

@@ -13,6 +13,9 @@ class Level:
     """One sub-graph. `captured` are the operands: what it takes from around, as (placeholder inside, value outside).
 
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
+
+    A functional level may change in place what it takes from around: the storages are noted in `changed`, and whoever
+    made the level makes results of them (functional.py). It can be left and written to again (`Levels.resumed`).
     """
 
     graph: fx.Graph
@@ -23,7 +26,17 @@ class Level:
     modules: dict[str, fx.GraphModule] = field(default_factory=dict)
     storages: set[int] = field(default_factory=set)
     own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
+    functional: bool = False
+    changed: set[int] = field(default_factory=set)  # the storages from around that it changes in place
+    memos: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)  # tensor from around, memos to put back
+    fields: dict[str, Any] = field(default_factory=dict)  # what the recorder held when the level was left
 
     @property
     def placeholders(self) -> list[fx.Node]:
         return [*self.arguments, *(node for node, _ in self.captured)]
+
+    def put_back_memos(self) -> None:
+        """What tensors from around remember of symbols made in here (`item()`) means nothing outside."""
+        for tensor, memos in self.memos:
+            for name, value in memos.items():
+                setattr(tensor, name, value)

@@ -20,9 +20,10 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -68,10 +69,13 @@ def record(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     run_on: tuple[Any, ...] | None = None,
+    below_autograd: bool = False,
 ) -> Any:
     """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
 
     run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
+    below_autograd: torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own, is left
+    out; what comes out requires grad if something that goes in does.
     Raises CaptureError for a function that is no such module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
@@ -80,7 +84,8 @@ def record(
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
         with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
-            out = op(*(fakes[0] if run_on is None else run_on), **fakes[1])
+            given = fakes[0] if run_on is None else run_on
+            out = _below_autograd(op, given, fakes) if below_autograd else op(*given, **fakes[1])
     except CaptureError:
         raise
     except Exception as error:
@@ -93,6 +98,21 @@ def record(
     node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
     recorder.bind_result(node, out)
     return out
+
+
+def _below_autograd(op: Any, args: tuple[Any, ...], fakes: Any) -> Any:
+    anchors = [t for t in pytree.tree_leaves(fakes) if isinstance(t, torch.Tensor) and t.requires_grad]
+    with _AutoDispatchBelowAutograd():
+        out = op(*args, **fakes[1])
+    if not anchors or not torch.is_grad_enabled():
+        return out
+
+    def joined(tensor: Any) -> torch.Tensor:
+        if not (tensor.is_floating_point() or tensor.is_complex()):
+            return tensor
+        return static_cache.with_history(tensor, True, anchors, None, several=True)
+
+    return pytree.tree_map_only(torch.Tensor, joined, out)
 
 
 def _unpacked(leaf: Any) -> Any:

@@ -24,9 +24,17 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.interfaces import Recording
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from symbolic_shapes.expressions.expr import Node, Symbol
+from symbolic_shapes.expressions.floats import Float
 
 _FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
 """What of the recorder belongs to one level."""
+
+_MEMOS = tuple(
+    f"_{name}_memo{kind}"
+    for name in ("nonzero", "item", "unique", "unique_consecutive")
+    for kind in ("", "_vc", "_epoch")
+)
+"""What a FakeTensor remembers of the symbols that operators gave (torch/_subclasses/fake_tensor.py)."""
 
 
 class SubgraphSizes(SizeNodes):
@@ -42,6 +50,8 @@ class SubgraphSizes(SizeNodes):
         atom = core.as_atom() if hasattr(core, "as_atom") else None
         if known is None and isinstance(atom, Symbol) and self._env.core.simplify(core) is core:
             return self._levels.capture_size(self._env.wrap(core))
+        if known is None and isinstance(core, Float) and core.op == "symbol":
+            return self._levels.capture_float(self._env.wrap(core))
         return known
 
 
@@ -57,11 +67,12 @@ class Levels:
         return bool(self._inner)
 
     @contextmanager
-    def entered(self, may_mutate: bool = False) -> Iterator[Level]:
-        """Record into a new sub-graph. may_mutate: operators in it may change its operands in place."""
+    def entered(self, may_mutate: bool = False, functional: bool = False) -> Iterator[Level]:
+        """Record into a new sub-graph. may_mutate: operators in it may change its operands in place; functional: what
+        they change becomes a result (level.py)."""
         recorder = self._recorder
         enabled = torch.is_grad_enabled()
-        level = Level(fx.Graph(), enabled, may_mutate)
+        level = Level(fx.Graph(), enabled, may_mutate, functional=functional)
         self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
         self._inner.append(level)
         recorder.graph, recorder.nodes, recorder.modules = level.graph, TensorMap(), level.modules
@@ -73,8 +84,38 @@ class Levels:
                 recorder.marked_grad = enabled
                 recorder.marker(_set_grad_enabled, (enabled,))
         finally:
-            self._inner.pop()
-            self._restore(self._saved.pop())
+            self._leave(level)
+
+    @contextmanager
+    def resumed(self, level: Level) -> Iterator[Level]:
+        """Write to a sub-graph again that has been left."""
+        recorder = self._recorder
+        self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
+        self._inner.append(level)
+        self._restore(level.fields)
+        try:
+            yield level
+        finally:
+            self._leave(level)
+
+    def _leave(self, level: Level) -> None:
+        level.fields = {name: getattr(self._recorder, name) for name in _FIELDS}
+        self._inner.pop()
+        self._restore(self._saved.pop())
+
+    @property
+    def is_functional(self) -> bool:
+        """Whether the innermost level makes results of what it changes in place."""
+        return bool(self._inner) and self._inner[-1].functional
+
+    def absorbs_change(self, tensor: torch.Tensor) -> bool:
+        """Whether the innermost sub-graph makes a result of the change of `tensor`; notes it if it is from around."""
+        if not self.is_functional:
+            return False
+        level, key = self._inner[-1], storage_key(tensor)
+        if key in level.storages:
+            level.changed.add(key)
+        return True
 
     @contextmanager
     def _around(self, depth: int = 1) -> Iterator[None]:
@@ -113,6 +154,9 @@ class Levels:
             fake = recorder.lift(tensor)
             name = recorder.node_of(fake).name
         if fake not in recorder.nodes:
+            if self._inner[-1].functional:
+                memos = {name: getattr(fake, name) for name in _MEMOS if hasattr(fake, name)}
+                self._inner[-1].memos.append((fake, memos))
             node = self._placeholder(name)
             self._inner[-1].captured.append((node, fake))
             self._inner[-1].storages.add(storage_key(fake))
@@ -128,6 +172,16 @@ class Levels:
         node = self._placeholder(outside.name)
         node.meta["val"] = value
         self._inner[-1].captured.append((node, value))
+        return node
+
+    def capture_float(self, value: Any) -> fx.Node:
+        """The node for a float of the level around. An operand is a tensor: torch's operators take no floats."""
+        recorder = self._recorder
+        with self._around():
+            fake = torch.ops.aten.full.default([], value, dtype=torch.float64, device="cpu")
+        self.capture(fake)
+        node = recorder.call_node(torch.ops.aten.item.default, (recorder.node_of(fake),), {}, "item")
+        node.meta["val"] = value
         return node
 
     def argument(self, value: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes import static_cache
-from symbolic_shapes.expressions.relations import eq, ge
+from symbolic_shapes.expressions.relations import eq, ge, or_
 from symbolic_shapes.torch_env.env import TorchShapeEnv
 from symbolic_shapes.torch_env.view_kernel import contiguous_strides
 
@@ -247,11 +247,23 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
                 found = size
             elif env.unwrap(size) is not env.unwrap(found):
                 a, b = env.unwrap(size), env.unwrap(found)
+                if None in (env.hint_of(a), env.hint_of(b)) and (spread := _spread_to(env, size, found)) is not None:
+                    found = spread  # `y - y[:1]` of a tensor whose size only run time knows
+                    continue
                 # Unbacked sizes, and a 1 in the example, are torch's to decide.
                 if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.expect_true(eq(a, b)):
                     return None
         result.append(found)
     return result
+
+
+def _spread_to(env: TorchShapeEnv, one: Any, other: Any) -> Any:
+    """The size to which the other is broadcast, whatever they are at run time; None where that is not sure."""
+    a, b = env.unwrap(one), env.unwrap(other)
+    for wide, narrow, size in ((a, b, one), (b, a, other)):
+        if env.memo.decide(or_(eq(wide, narrow), eq(narrow, 1))) is True:
+            return size
+    return None
 
 
 def _spread(value: Any, count: int) -> list[int] | None:

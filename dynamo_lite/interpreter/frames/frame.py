@@ -33,11 +33,12 @@ class Frame:
 
     `locals` is CPython's "fast locals": arguments and local variables, then cells, then free variables (`info.names`
     names them; a cell variable's place holds its types.CellType). `namespace` is the mapping of a class body, a module
-    or exec, else None. `pc` is the index of the next instruction; `back` is the caller's frame.
+    or exec, else None. `pc` is the index of the next instruction; `back` is the caller's frame. `unmerged` says of
+    variables that have no value here why that is so, if they have one in CPython (dynamo_lite/control_flow).
     """
 
-    __slots__ = ("__weakref__", "back", "builtins", "code", "globals", "handled", "info", "locals", "namespace",
-                 "pc", "proxy", "reraised", "result", "snapshot", "stack", "state", "thrown", "vm")  # fmt: skip
+    __slots__ = ("__weakref__", "back", "builtins", "code", "globals", "handled", "info", "locals", "namespace", "pc",
+                 "proxy", "reraised", "result", "snapshot", "stack", "state", "thrown", "unmerged", "vm")  # fmt: skip
 
     def __init__(
         self, vm: VM, code: CodeType, info: CodeInfo, globals_: dict[str, Any], builtins: Any,
@@ -60,6 +61,7 @@ class Frame:
         self.proxy: Any = None
         self.snapshot: dict[str, Any] | None = None
         self.handled: Handled | None = None
+        self.unmerged: dict[int, str] | None = None
 
     @property
     def positions(self) -> Positions:

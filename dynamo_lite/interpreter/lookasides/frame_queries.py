@@ -135,6 +135,8 @@ def frame_locals(frame: Frame) -> Any:
     if frame.namespace is not None:
         hidden = frame.inlined_locals()
         return {**frame.namespace, **hidden} if hidden else frame.namespace
+    if frame.unmerged and frame.vm.on_unbound is not None:
+        frame.vm.on_unbound(frame, -1)
     found = frame.f_locals()
     if VERSION >= (3, 13):
         return found

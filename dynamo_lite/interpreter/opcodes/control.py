@@ -10,6 +10,7 @@ from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.frames.frame import RETURNED
 
 from .. import datamodel
+from ..observer import NOT_HANDLED
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
@@ -22,24 +23,47 @@ def JUMP(frame: Frame, stack: Stack, target: int) -> None:
     frame.pc = target
 
 
-def _true(frame: Frame, value: Any) -> bool:
-    if value is True:
-        return True
-    if value is False or value is None:
+def _asks(frame: Frame, value: Any, jumps_if: bool, target: int, keeps: bool = False) -> Any:
+    """The truth that a jump depends on; a `_Done` if the observer has run both sides."""
+    if value is True or value is False:
+        return value
+    if value is None:
         return False
+    fork = frame.vm.on_branch
+    if fork is not None:
+        done = fork(frame, value, jumps_if, target, keeps)
+        if done is not NOT_HANDLED:
+            return _Done(done)
     return datamodel.truth(frame.vm, value)
 
 
-@handler
-def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> None:
-    if _true(frame, stack.pop()):
-        frame.pc = target
+class _Done:
+    """Both sides of a branch have been run; `result` is what the handler of the jump returns."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
 
 
 @handler
-def POP_JUMP_IF_FALSE(frame: Frame, stack: Stack, target: int) -> None:
-    if not _true(frame, stack.pop()):
+def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> Any:
+    truth = _asks(frame, stack.pop(), True, target)
+    if truth is True:
         frame.pc = target
+    elif truth is not False:
+        return truth.result
+    return None
+
+
+@handler
+def POP_JUMP_IF_FALSE(frame: Frame, stack: Stack, target: int) -> Any:
+    truth = _asks(frame, stack.pop(), False, target)
+    if truth is False:
+        frame.pc = target
+    elif truth is not True:
+        return truth.result
+    return None
 
 
 @handler
@@ -55,19 +79,27 @@ def POP_JUMP_IF_NOT_NONE(frame: Frame, stack: Stack, target: int) -> None:
 
 
 @handler
-def JUMP_IF_TRUE_OR_POP(frame: Frame, stack: Stack, target: int) -> None:
-    if _true(frame, stack[-1]):
+def JUMP_IF_TRUE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
+    truth = _asks(frame, stack[-1], True, target, keeps=True)
+    if truth is True:
         frame.pc = target
-    else:
+    elif truth is False:
         stack.pop()
+    else:
+        return truth.result
+    return None
 
 
 @handler
-def JUMP_IF_FALSE_OR_POP(frame: Frame, stack: Stack, target: int) -> None:
-    if _true(frame, stack[-1]):
+def JUMP_IF_FALSE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
+    truth = _asks(frame, stack[-1], False, target, keeps=True)
+    if truth is True:
         stack.pop()
-    else:
+    elif truth is False:
         frame.pc = target
+    else:
+        return truth.result
+    return None
 
 
 # ---------------------------------------------------------------------- loops
@@ -85,12 +117,16 @@ def GET_ITER(frame: Frame, stack: Stack, _: int) -> None:
 
 
 @handler
-def FOR_ITER(frame: Frame, stack: Stack, target: int) -> None:
+def FOR_ITER(frame: Frame, stack: Stack, target: int) -> Any:
     """iterator -> iterator, item; an exhausted iterator is popped and the loop left."""
     iterator = stack[-1]
     if type(iterator) in _NATIVE_ITERATORS:
         item = next(iterator, MISSING)
     else:
+        if frame.vm.on_for is not None:
+            done = frame.vm.on_for(frame, iterator, target)
+            if done is not NOT_HANDLED:
+                return done
         try:
             item = datamodel.next_(frame.vm, iterator)
         except StopIteration:
@@ -100,6 +136,7 @@ def FOR_ITER(frame: Frame, stack: Stack, target: int) -> None:
         frame.pc = target
     else:
         stack.append(item)
+    return None
 
 
 @handler

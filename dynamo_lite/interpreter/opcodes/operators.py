@@ -10,6 +10,8 @@ from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import NULL
 
 from .. import datamodel
+from ..observer import NOT_HANDLED
+from .control import POP_JUMP_IF_FALSE, POP_JUMP_IF_TRUE
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
@@ -102,12 +104,23 @@ def UNARY_INVERT(frame: Frame, stack: Stack, _: int) -> None:
 @handler
 def UNARY_NOT(frame: Frame, stack: Stack, _: int) -> None:
     value = stack[-1]
+    if type(value) is not bool and frame.vm.on_not is not None:
+        answer = frame.vm.on_not(value)
+        if answer is not NOT_HANDLED:
+            stack[-1] = answer
+            return
     stack[-1] = value is False or (value is not True and not datamodel.truth(frame.vm, value))
+
+
+_ASKS: Final = frozenset({UNARY_NOT, POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE})
+"""What comes after a TO_BOOL, and asks for the truth as well."""
 
 
 @handler
 def TO_BOOL(frame: Frame, stack: Stack, _: int) -> None:
     if type(stack[-1]) is not bool:
+        if frame.vm.on_branch is not None and frame.info.ops[frame.pc][0] in _ASKS:
+            return  # what comes next asks by itself
         stack[-1] = datamodel.truth(frame.vm, stack[-1])
 
 

@@ -46,6 +46,8 @@ def SWAP(frame: Frame, stack: Stack, depth: int) -> None:
 
 
 def _unbound_local(frame: Frame, index: int) -> NoReturn:
+    if frame.vm.on_unbound is not None:
+        frame.vm.on_unbound(frame, index)
     name = frame.info.names[index]
     raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
 

@@ -16,6 +16,7 @@ from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.torch_internals._torch_dispatch import TorchDispatchMode
 from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.effects.classify import place_owned_dicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.tracer import Tracer
@@ -86,7 +87,7 @@ def _made(tracer: Tracer) -> set[int]:
     owners = tracer.journal.owners()
     if not owners:
         return set()
-    tracer.heap.mark()
+    place_owned_dicts(tracer)
     known = [o for o in owners if id(o) not in tracer.journal.untracked]  # by the collector
     return {id(o) for o in known if tracer.heap.is_young(o) is True} | (tracer.made_dicts & {id(o) for o in owners})
 

@@ -96,7 +96,7 @@ def _outside(tracer: Trace) -> set[int]:
     if not tracer.sees_python:
         tracer.heap.mark()
         return {id(o) for o in journal.owners()}  # all snapshots are from before the run
-    owned = _place_owned_dicts(tracer)
+    owned = place_owned_dicts(tracer)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
     found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before, owned)
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
@@ -130,7 +130,7 @@ def _place(change: Change) -> str | None:
     return f"{owner['__name__']}:{change.key}" if _is_globals(owner) else None
 
 
-def _place_owned_dicts(tracer: Trace) -> set[int]:
+def place_owned_dicts(tracer: Trace) -> set[int]:
     """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
     tracer.heap.mark()
     older = set()

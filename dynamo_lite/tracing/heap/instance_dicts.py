@@ -33,8 +33,10 @@ class OwnedDicts:
             except TypeError:
                 self._rows[id(found)] = partial(_itself, owner), name
 
-    def given(self, value: Any) -> None:
-        """The program makes `value` the dict of an object: it may be older than that (the Borg pattern), or younger."""
+    def given(self, owner: Any, value: Any) -> None:
+        """The program makes `value` the dict of `owner`: it may be older than that (the Borg pattern), or younger."""
+        if self.owner_of(value) is owner:
+            return  # `owner.__dict__ |= ...` gives it its own
         self._given[id(value)] = value
         self._rows.pop(id(value), None)
 

@@ -12,6 +12,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -49,9 +50,9 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
     asserted = _asserted(frame)
     if asserted is None and (is_tensor(value) or not value.node.has_hint()):
         asserted = _raised(frame)
-    if asserted is None or asserted_branches.may_be_caught(frame):
+    if asserted is None or may_be_caught(frame, frozenset({asserted[2], RuntimeError})):  # eager's class, and ours
         return NOT_HANDLED
-    wanted, message = asserted
+    wanted, message, _ = asserted
     if is_tensor(value):
         return _assert_tensor(value, wanted, message)
     condition = value if type(value) is torch.SymBool else value != 0
@@ -61,8 +62,15 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
     return wanted if holds.node.expect_true("", 0) else not wanted
 
 
-def _asserted(frame: Any) -> tuple[bool, str] | None:
-    """(the truth that does not fail, the message), if the instruction at work decides a jump of an `assert`."""
+def is_assertion(frame: Any) -> bool:
+    """Whether the jump at work is that of an `assert`, or of a branch that only raises what nothing catches."""
+    asserted = _asserted(frame) or _raised(frame)
+    return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
+
+
+def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
+    """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
+    an `assert`."""
     ops = frame.info.ops
     jump = _jump(frame)
     if jump is None:
@@ -75,11 +83,12 @@ def _asserted(frame: Any) -> tuple[bool, str] | None:
             return None
     after = ops[at + 1] if at + 1 < len(ops) else (None, None)
     text = after[1] if after[0] is _CONSTANT and isinstance(after[1], str) else ""
-    return wanted, text or f"assertion failed in {frame.code.co_name}"
+    return wanted, text or f"assertion failed in {frame.code.co_name}", AssertionError
 
 
-def _raised(frame: Any) -> tuple[bool, str] | None:
-    """(the truth that does not raise, the message), if one way of the jump at work does nothing but raise."""
+def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
+    """(the truth that does not raise, the message, the class of the error), if one way of the jump at work does nothing
+    but raise."""
     jump = _jump(frame)
     if jump is None:
         return None
@@ -87,7 +96,7 @@ def _raised(frame: Any) -> tuple[bool, str] | None:
     here, there = asserted_branches.raised_at(frame, following), asserted_branches.raised_at(frame, target)
     if (here is None) is (there is None):
         return None
-    return (jumps_if, here[1]) if here is not None else (not jumps_if, there[1])  # type: ignore[index]
+    return (jumps_if, here[1], here[0]) if here is not None else (not jumps_if, there[1], there[0])  # type: ignore[index]
 
 
 def _jump(frame: Any) -> tuple[bool, int, int] | None:

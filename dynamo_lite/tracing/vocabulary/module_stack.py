@@ -38,7 +38,7 @@ class ModuleStack:
         """id of a module → its first path from the root: made when the first module is called."""
         if not isinstance(self._root, nn.Module):
             return {}
-        return {id(module): path for path, module in self._root.named_modules()}
+        return _first_paths(self._root)
 
     def path(self, module: nn.Module) -> str | None:
         """The first path of `module` from the root; None for a module that the root does not hold."""
@@ -75,3 +75,20 @@ class ModuleStack:
         prefix = next(reversed(self.current.values()))[0] if self.current else ""
         name = f"{type(module).__name__}_{len(self._strangers)}"
         return f"{prefix}.{name}" if prefix else name
+
+
+def _first_paths(root: nn.Module) -> dict[int, str]:
+    """id of a module → the path under which `named_modules` lists it.
+
+    A walk of our own: it takes place while the program runs, and calls neither the program's code nor torch's.
+    """
+    paths: dict[int, str] = {}
+    rest = [("", root)]
+    while rest:
+        path, module = rest.pop()
+        if id(module) not in paths:
+            paths[id(module)] = path
+            prefix = path and path + "."
+            children = module.__dict__.get("_modules", {})
+            rest += [(prefix + name, child) for name, child in reversed(children.items()) if child is not None]
+    return paths

@@ -33,6 +33,13 @@ REFUSALS: dict[str, Refusal] = {
         "The size of the result of {operator} depends on the data of a tensor.",
         "use an operator whose size does not depend on data: torch.where with a mask, masked_fill, topk, padding.",
     ),
+    "caught-operator-error": Refusal(
+        errors.DataDependent,
+        "{operator} raises an error for some data, which a handler of the program (`try`, `with`) may catch. The "
+        "exported program raises it instead: it has one way on.",
+        "use a form that returns the failure as a tensor (torch.linalg.cholesky_ex, inv_ex, solve_ex) and torch.where, "
+        "make the data valid first (torch.clamp), or take the call out of the handler.",
+    ),
     "no-meta-kernel": Refusal(
         errors.UnsupportedOperator,
         "The operator {operator} cannot be run on tensors without data: {reason}",
@@ -96,6 +103,22 @@ REFUSALS: dict[str, Refusal] = {
         errors.UnsupportedCall,
         "{function} is under torch.compiler.disable: its author says that it must not be traced.",
         "take the decorator off, or make it a custom operator (torch.library.custom_op), which stays one call.",
+    ),
+    "branch-differs": Refusal(
+        errors.DataDependent,
+        "The sides of a branch on data leave {what}: {why}.",
+        "give it the same kind of value on both sides, or pick between tensors with torch.where.",
+    ),
+    "branch-unsupported": Refusal(
+        errors.DataDependent,
+        "A branch on data cannot be captured: {why}.",
+        "compute both sides and pick with torch.where, or use torch.cond.",
+    ),
+    "loop-gradient": Refusal(
+        errors.DataDependent,
+        "A loop on data computes with a tensor that requires grad; it would become torch's while_loop, whose gradient "
+        "torch 2.13 computes wrongly.",
+        "export under torch.no_grad(), if no gradient is to flow through the program.",
     ),
     "subgraph-effect": Refusal(
         errors.UnsupportedEffect,

@@ -9,11 +9,12 @@ them for what they are in any call: free_sizes.py, capture/graph/replayed_consta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
-from dynamo_lite.run import Run, traced
+from dynamo_lite.run.run import Run, traced
 from dynamo_lite.tracing.effects import classify as effects_of
 from dynamo_lite.tracing.effects import persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
@@ -23,9 +24,9 @@ from dynamo_lite.tracing.heap.journal import Change
 
 def settle_effects(run: Run) -> None:
     """Decide what becomes of the pending effects, while the heap is as the run left it. Raises a GraphBreak."""
-    pending, dropped = run.effects.pending, run.drops
+    pending, dropped = run.effects.pending, run.request.drops
     prints = None
-    if pending and run.drops:
+    if pending and run.request.drops:
         for change in pending:
             target = effects_of.describe_target(run.tracer, change)
             run.tracer.note(f"{target} is changed; the program does not change it")
@@ -55,14 +56,14 @@ def retrace(first: Run) -> Fingerprint:
     Raises the GraphBreak of a pending effect if a second trace changes anything that counts, or gives another program;
     Kept if constants in the place of sizes may help.
     """
-    if first.known is not None:
+    if first.request.known is not None:
         first.effects.pending = persisted_sizes.fix(first.tracer, first.effects.pending)
     prints = first.fingerprint()
     sizes = persisted_sizes.sizes_in(first.effects.pending)  # before others stand in their places
     try:
         _retrace(first, prints)
     except GraphBreak as error:
-        facts = persisted_sizes.facts_of(first.tracer, sizes) if first.known is None else None
+        facts = persisted_sizes.facts_of(first.tracer, sizes) if first.request.known is None else None
         if facts is None:
             raise
         raise persisted_sizes.Kept(facts) from error
@@ -103,9 +104,8 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
             persisted_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
             free.place(run.recorder.env, hints)
 
-    call = (first.mod, first.root, first.inputs, first.specs)
-    options = {"tracer": type(first.tracer), "known": first.known}
-    with traced(*call, first.recorder.memory, prints, started=started, **options) as second:  # type: ignore[arg-type]
+    request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, started=started)
+    with traced(request) as second:
         again = second.fingerprint(prints)
         same = prints.program(first.outputs.values) == again.program(second.outputs.values)
         same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()

@@ -1,0 +1,28 @@
+"""Control flow on data, captured as it is written: `if x.sum() > 0`, `while err > eps`, early returns.
+
+    if x.sum() > 0:          # fork: the frame's state is kept, the heap has a journal of its own
+        y = x.sin()          # one side, recorded into a sub-graph; then everything is put back
+    else:
+        y = x.cos()          # the other side, likewise
+    return y                 # join: the two states are merged; what differs comes out of a torch.cond
+
+`export(..., control_flow="capture")` runs a program under `ForkingTracer`. On the way of one branch:
+
+| question | file |
+|---|---|
+| does the jump depend on data? | predicates.py |
+| where do its ways meet? does it decide a loop? | interpreter/flow |
+| one side: run it, keep what it left, undo it | sides.py, states.py, iterators.py |
+| the two states as one | merge.py (values), places.py (variables, heap) |
+| joins further on, sides that raise | branches.py |
+| rounds of a loop, what it carries | loops/ |
+| the operator | emission.py, capture/graph/subgraphs.py |
+| memory that may be shared in eager | capture/may_share.py, reachable.py |
+| what is told of it | notes.py |
+
+docs/control_flow.md has the picture, the rules of the merge, and what is refused.
+"""
+
+from dynamo_lite.control_flow.tracer import ForkingTracer
+
+__all__ = ["ForkingTracer"]

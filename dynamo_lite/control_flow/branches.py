@@ -1,0 +1,281 @@
+"""A branch on data: both sides are run, one after the other, up to where they join, and become one torch.cond.
+
+The join is the immediate post-dominator of the jump. Where a variable in use cannot be merged there, both sides are run
+again to a later join, at which it is not used any more, at most to the function's return: the choice is carried on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.emission import emit_cond
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.merge import Differs, Merge
+from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
+from dynamo_lite.control_flow.sides import run_side
+from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State, cannot_merge
+from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
+from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from symbolic_shapes.expressions.relations import not_
+
+FORKS = 500
+"""How often sides are run in one trace; more is refused."""
+_CARRIED_ON = 100
+"""Up to so many forks a choice is carried on past a join that leaves a variable unmerged."""
+_ATTEMPTS = 7
+"""Joins that are tried for one branch."""
+
+
+@dataclass
+class Branch:
+    """A jump at work.
+
+    Attributes:
+        predicate: what decides it, a tensor or a SymBool.
+        starts: truth → where the side begins.
+        kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
+    """
+
+    tracer: Forking
+    frame: Any
+    predicate: Any
+    starts: dict[bool, int]
+    kept: tuple[bool, Any] | None
+
+    def __post_init__(self) -> None:
+        self.at = self.frame.pc - 1
+        self.base = State.of(self.frame)
+        self.flow: FlowGraph = flow_of(self.frame.info)
+        self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
+        env = self.tracer.recorder.env
+        self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
+        self.written = set(self.tracer.written_first)
+
+    def capture(self) -> Any:
+        """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        tracer = self.tracer
+        joins = _Joins(self)
+        while True:
+            sides = self.sides(joins.at)
+            raised = [truth for truth in sides if sides[truth].error is not None]
+            if raised:
+                return self.assert_not(raised, sides)
+            merged = joins.merged(sides[True], sides[False])
+            if merged is not None:
+                break
+        left, right = sides[True], sides[False]
+        tracer.written_first = left.written & right.written
+        made = emit_cond(tracer, merged.merge, self.predicate, left, right)
+        for switch, value in zip(SWITCHES, left.switches):
+            if switch.read() != value:
+                switch.write(value)
+        merged.merge.fill()
+        write_heap(tracer, merged.heap)
+        tracer.made_dicts |= left.dicts | right.dicts
+        tracer.branches.note(self, joins.at, merged.merge, made)
+        return merged.end()
+
+    # -- the sides
+
+    def sides(self, join: int) -> dict[bool, Side]:
+        """Both sides, run up to `join`."""
+        tracer = self.tracer
+        tracer.forked += 1
+        if tracer.forked > FORKS:
+            tracer.refuse("branch-unsupported", why=f"there are more than {FORKS} ways through the program")
+        stops = {join} - {END} | (self.around.stops if self.around is not None else set())
+        sides: dict[bool, Side] = {}
+        for truth in (True, False):
+            # What one side wrote before reading it, the other may read as it was.
+            tracer.written_first = set(self.written)
+            known = len(tracer.known)
+            if is_tensor(self.predicate):
+                tracer.known.append((self.predicate, truth))
+            try:
+                sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
+            finally:
+                del tracer.known[known:]
+        return sides
+
+    def assumed(self, truth: bool) -> Any:
+        return None if self.relation is None else self.relation if truth else not_(self.relation)
+
+    def begin(self, truth: bool) -> Callable[[Level | None], None]:
+        """What makes the state of the jump that of a side's beginning."""
+
+        def start(level: Level | None) -> None:
+            frame, kept = self.frame, self.kept
+            frame.pc = self.starts[truth]
+            if kept is not None and truth is not kept[0]:
+                frame.stack.pop()  # the jump is not taken: the value goes
+            if kept is not None and is_tensor(kept[1]):
+                self.tracer.known.append((kept[1], truth))
+
+        return start
+
+    def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
+        """A side that raises: the program asserts that it is not taken, and goes on with the other."""
+        tracer = self.tracer
+        error = sides[raised[0]].error
+        text = f"{type(error).__name__}: {error}"
+        if len(raised) == 2:
+            tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
+        if asserted_branches.may_be_caught(self.frame):
+            tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
+        holds = tracer.predicates.tensor(self.predicate)
+        torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)
+        self.base.put(self.frame)
+        self.begin(not raised[0])(None)
+        tracer.branches.note_assertion(self, text)
+        return None
+
+
+@dataclass
+class Merged:
+    """How two sides become one state; nothing is recorded yet."""
+
+    merge: Merge
+    heap: list[HeapPlan]
+    end: Callable[[], Any]
+    unmergeable: list[int]
+
+
+class _Joins:
+    """The joins of one branch, from the nearest on, until the sides can be merged.
+
+    If no join does, it is the nearest: variables that cannot be merged there are refused when they are read. `problem`
+    is what cannot be merged there beside variables.
+    """
+
+    def __init__(self, branch: Branch) -> None:
+        self.branch = branch
+        self.first = self.at = branch.flow.join(branch.at)
+        self.problem: CannotMerge | None = None
+        self.number = 0
+        self.is_last = False
+
+    def merged(self, left: Side, right: Side) -> Merged | None:
+        """The merge of two sides that have run to `at`; None if they are to be run to another join."""
+        on_stack, unmergeable = False, []
+        try:
+            merged = merge_sides(self.branch, left, right)
+        except CannotMerge as error:
+            if self.number == 0:
+                self.problem = error
+            if self.is_last or self.first == END:
+                self._refuse(self.problem or error)
+            on_stack = error.on_stack
+        else:
+            unmergeable = merged.unmergeable
+            if not unmergeable or self.is_last or self.first == END or self._is_enough():
+                return merged
+        self._later(unmergeable, on_stack)
+        return None
+
+    def _is_enough(self) -> bool:
+        return self.branch.tracer.forked > _CARRIED_ON
+
+    def _later(self, unmergeable: list[int], on_stack: bool) -> None:
+        """Join where what differs is not used any more; if that does not help, at the first one again."""
+        self.number += 1
+        if self.at == END or self.number == _ATTEMPTS or self._is_enough():
+            if self.problem is not None:
+                self._refuse(self.problem)
+            self.at, self.is_last = self.first, True
+            return
+        flow, at = self.branch.flow, self.at
+        if not unmergeable and not on_stack:
+            self.at = END
+            return
+        for later in flow.joins_after(at):
+            stored = on_stack and flow.names[at] in ("STORE_FAST", "POP_TOP")
+            at = later
+            dead = not on_stack and at != END and not any(flow.live(at) >> index & 1 for index in unmergeable)
+            if stored or dead or at == END:
+                break
+        self.at = at
+
+    def _refuse(self, problem: CannotMerge) -> None:
+        self.branch.tracer.refuse(problem.id, **problem.names)
+
+
+# -- merging -----------------------------------------------------------------------------------------------------------
+
+
+def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
+    """The plan of the merge. Raises CannotMerge."""
+    for switch, one, other in zip(SWITCHES, left.switches, right.switches):
+        if one != other:
+            cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
+    merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
+    end, unmergeable = _plan_end(branch, merge, left, right)
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right), end, unmergeable)
+
+
+def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
+    """Where and with what the frame goes on; the variables in use that could not be merged."""
+    frame, around = branch.frame, branch.around
+    assert left.state is not None and right.state is not None
+    if around is not None and (left.pc != right.pc or left.pc in around.again):
+        for side in (left, right):
+            as_test(branch.tracer, side, around)
+        if left.pc == right.pc and left.pc in around.again:
+            return _plan_test(frame, merge, left, right)
+    if left.pc != right.pc:
+        if around is not None:
+            raise LeftFromWithin
+        cannot_merge("branch-unsupported", why="one side returns, or leaves a loop, where the other goes on")
+    if left.pc != END:
+        return plan_frame(frame, merge, left.state, right.state, left.pc)
+    try:
+        result = merge.plan(left.result, right.result)
+    except Differs as error:
+        what = f"the result of {frame.code.co_name}(){error.what} different"
+        cannot_merge("branch-differs", what=what, why=error.why)
+
+    def returned() -> bool:
+        frame.result, frame.state = result(), RETURNED
+        return True
+
+    return returned, []
+
+
+def _plan_test(frame: Any, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
+    """Both sides have come to the test of the loop around: whether it goes round is merged as well."""
+    assert left.state is not None and right.state is not None
+    one, other = left.state.stack.pop().value, right.state.stack.pop().value
+    test = (lambda: one) if one is other else merge.pair("predicate", one, other)
+    plan = plan_frame(frame, merge, left.state, right.state, left.pc)
+
+    def again() -> None:
+        plan.put()
+        frame.stack.append(Goes(test()))
+
+    return again, plan.unmergeable
+
+
+def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
+    """Leaves on the stack whether the loop goes round again (`Goes`): False for a side that has left it."""
+    assert side.state is not None
+    stack = side.state.stack
+    if side.pc == loop.leave:
+        stack.append(Goes(False))
+    elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
+        if loop.next_test is not None:
+            stack[-1] = Goes(loop.next_test())
+        elif loop.truth_on[side.pc]:
+            stack[-1] = Goes(stack[-1])
+        else:
+            with tracer.recorder.levels.resumed(side.level):
+                stack[-1] = Goes(tracer.predicates.negated(stack[-1]))
+    elif side.pc not in loop.again:
+        return
+    side.pc = min(loop.again)

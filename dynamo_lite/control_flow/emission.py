@@ -1,0 +1,206 @@
+"""The sides as sub-graphs: what they change in place, what they give, and the call of the operator.
+
+A sub-graph of torch.cond or while_loop changes nothing and returns tensors with memory of their own. So what a side
+changes in place is a clone of the operand inside, and a `copy_` of the result outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.sides import keep_facts
+from dynamo_lite.control_flow.states import Side
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_VIEW = "a tensor changed in place, of which it also uses a view"
+
+
+def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> list[torch.Tensor]:
+    """The tensors from around that sub-graphs change in place, by their stand-ins."""
+    found: dict[int, torch.Tensor] = {}
+    for level in levels:
+        keys: dict[int, int] = {}
+        for _, value in level.captured:
+            if is_tensor(value) and storage_key(value) in level.changed:
+                found[id(value)] = value
+                if keys.setdefault(storage_key(value), id(value)) != id(value):
+                    tracer.refuse("subgraph-alias", operator=operator, what=_VIEW)
+    return [*found.values()]
+
+
+def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, Any]] = ()) -> None:
+    """What the level changes in place is a clone of the operand, or of the argument of its own."""
+    if not level.changed:
+        return
+    recorder, graph = tracer.recorder, level.graph
+    last = level.placeholders[-1]
+    for node, value in [*level.captured, *arguments]:
+        if is_tensor(value) and storage_key(value) in level.changed:
+            with graph.inserting_after(last):
+                clone = graph.call_function(torch.ops.aten.clone.default, (node,))
+            clone.meta = {k: node.meta[k] for k in ("val", "tensor_meta") if k in node.meta}
+            clone.meta["torch_fn"] = (clone.name, "OpOverload.clone")
+            clone.meta["nn_module_stack"] = recorder.context.module_stack()
+            node.replace_all_uses_with(clone, delete_user_cb=lambda user, clone=clone: user is not clone)
+            if recorder.nodes.get(value) is node:
+                recorder.nodes[value] = clone
+            last = clone
+
+
+def output(
+    tracer: Forking, level: Level, kind: str, value: Any, seen: set[int], dense: bool, is_own: bool = False
+) -> Any:
+    """The node of a result, in the sub-graph that is being written.
+
+    seen: the memory of earlier results. dense: contiguous, because the other side's is laid out differently. is_own: it
+    is what the level changes in place.
+    """
+    if kind == "int":
+        return value
+    fake = tracer.recorder.guarded(tracer.recorder.lift, encode(tracer, kind, value))
+    key = storage_key(fake)
+    shared = key in seen or (key in level.storages and not (is_own and key in level.changed))
+    if shared or dense:
+        fake = fake.clone(memory_format=torch.contiguous_format) if dense else fake.clone()
+        key = storage_key(fake)
+    seen.add(key)
+    return tracer.recorder.node_of(fake)
+
+
+def encode(tracer: Forking, kind: str, value: Any) -> Any:
+    """What of a value an operator is given, here."""
+    if kind in ("bool", "predicate"):
+        return tracer.predicates.tensor(value) if kind == "predicate" or not is_tensor(value) else value
+    if kind in ("int64", "float64"):
+        return torch.full((), value, dtype=getattr(torch, kind))
+    return value
+
+
+def decode(tracer: Forking, kind: str, result: Any) -> Any:
+    """The value that an operator's result stands for."""
+    return tracer.predicates.item(result) if kind in ("bool", "int64", "float64") else result
+
+
+# -- torch.cond --------------------------------------------------------------------------------------------------------
+
+
+def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: Side) -> str:
+    """Record the torch.cond of two sides, and give the merge its results. Returns what was made, in words."""
+    targets = changed_tensors(tracer, [left.level, right.level], "a branch on data")
+    pairs = [(p.kind, p.left, p.right) for p in merge.pairs] + [("tensor", t, t) for t in targets]
+    if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
+        return "nothing: both sides leave the same"
+    layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
+    outputs = []
+    for which, side in enumerate((left, right)):
+        values = [(pair[0], pair[1 + which]) for pair in pairs]
+        outputs.append(_outputs_of(tracer, side, values, layouts, len(merge.pairs)))
+    changed_tensors(tracer, [left.level, right.level], "a branch on data")  # results may have taken views
+    for side in (left, right):
+        side.level.may_mutate = False
+    results = _call(tracer, predicate, [left.level, right.level], outputs)
+    if not pairs:
+        return "torch.cond, for its assertions"
+    decoded = [decode(tracer, kind, result) for (kind, _, _), result in zip(pairs, results)]
+    merge.give(decoded[: len(merge.pairs)])
+    for target, result in zip(targets, decoded[len(merge.pairs) :]):
+        target.copy_(result)
+    for (kind, a, b), result in zip(pairs[: len(merge.pairs)], decoded):
+        if kind == "tensor":
+            note_shared(tracer, result, (a, b))
+    return f"torch.cond with {len(pairs)} results"
+
+
+def _asserts(side: Side) -> bool:
+    return any("assert" in str(node.target) for node in side.level.graph.nodes)
+
+
+def _outputs_of(
+    tracer: Forking, side: Side, values: list[tuple[str, Any]], layouts: list[bool], merged: int
+) -> tuple[Any, ...]:
+    recorder = tracer.recorder
+    with recorder.levels.resumed(side.level) as level:
+        functionalise(tracer, level)
+        seen: set[int] = set()
+        nodes = [
+            output(tracer, level, kind, value, seen, dense, is_own=index >= merged)
+            for index, ((kind, value), dense) in enumerate(zip(values, layouts))
+        ]
+        for fact in side.checks:
+            assert recorder.env is not None
+            holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+            if not isinstance(holds, bool):
+                text = f"Expected {fact.relation}, from {fact.origin}".replace('"', "'")
+                recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
+        if not nodes:
+            nodes = [recorder.node_of(torch.zeros((), dtype=torch.bool))]
+    return tuple(nodes)
+
+
+def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+    recorder, env = tracer.recorder, tracer.recorder.env
+    operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
+    modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
+    args = (predicate, *modules, tuple(operands))
+    op = torch.ops.higher_order.cond
+    if env is None:
+        return list(_recorded(tracer, op, args))
+    mark, facts, symbols = env.core.snapshot(), len(env.core.facts), set(env.core.symbols.values())
+    try:
+        return list(_recorded(tracer, op, args))
+    finally:
+        learned = env.core.facts[facts:]  # by running the sub-graphs: true where they run
+        env.core.rollback(mark)
+        keep_facts(tracer, Side(levels[0]), learned, symbols)
+
+
+def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:
+    recorder = tracer.recorder
+    with unrecorded():
+        return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, below_autograd=True)
+
+
+def record_while(tracer: Forking, modules: list[Any], carried: Any, examples: Any, operands: Any) -> list[Any]:
+    """Record a while_loop. It runs on the examples: what comes out must not depend on the first round's values."""
+    fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
+    op = torch.ops.higher_order.while_loop
+    return list(_recorded(tracer, op, (*modules, carried, operands), (*modules, examples, fakes)))
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Tensor]) -> None:
+    """`result` would be one of `others` in eager (capture/may_share.py)."""
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+    may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
+
+
+def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.layout is not torch.strided:
+        return True
+    with DisableTorchFunction():
+        one, other = list(a.stride()), list(b.stride())
+        if any(type(s) is torch.SymInt for s in (*one, *other, *a.shape, *b.shape)):
+            return False
+        return one == other and a.storage_offset() == b.storage_offset() == 0 and _is_dense(a.shape, one)
+
+
+def _is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    expected = 1
+    for stride, size in sorted((stride, size) for stride, size in zip(strides, sizes) if size != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True

@@ -1,0 +1,34 @@
+"""The forking tracer as the parts of this package see it: a protocol, so that none of them imports tracer.py."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from dynamo_lite.control_flow.states import OpenLoop
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.interfaces import Trace
+
+
+class Forking(Trace, Protocol):
+    """tracer.ForkingTracer.
+
+    Attributes:
+        loops: the loops whose bodies are being captured, innermost last.
+        forked: how often sides have been run.
+        depth: how many sides are being run, one within the other.
+        journals: the journals of the states around the side at work.
+        known: tensors whose truth is known on the side at work.
+        predicates: what decides branches, as tensors and symbolic bools (predicates.py).
+        branches: what became of each branch, for `trace.notes` (notes.py).
+    """
+
+    loops: list[OpenLoop]
+    forked: int
+    depth: int
+    journals: list[Journal]
+    known: list[tuple[Any, bool]]
+    predicates: Any
+    branches: Any
+    written_first: set[tuple[int, Any]]
+
+    def loop_of(self, frame: Any) -> OpenLoop | None: ...

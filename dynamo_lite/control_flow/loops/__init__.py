@@ -1,0 +1,1 @@
+"""Loops that go round while data says so, as torch while_loop."""

@@ -1,0 +1,172 @@
+"""What a loop carries from round to round, and one round on stand-ins for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
+from dynamo_lite.control_flow.states import Goes, Side, State
+from dynamo_lite.interpreter.flow.loops import Loop
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from symbolic_shapes import Origin
+from symbolic_shapes.expressions.relations import ge, lt
+
+
+class Carried:
+    """The merge of the state before and after one round, and the tensors changed in place.
+
+    `before` is what was known to be carried when the round was run on its stand-ins; None for the first round, which
+    runs on the program's own values. Then `is_covered` tells whether the round changes nothing else, and `outputs` are
+    the values after the round, one for each of `before.merge.pairs`.
+    """
+
+    def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
+                 live: int, before: Carried | None) -> None:  # fmt: skip
+        self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
+        self.counter, self.live, self.before, self.side = counter, live, before, side
+        self.stand_ins: list[Any] = []
+        self.entry: Any = None  # the state at the beginning of a round on stand-ins
+        assert side.state is not None
+        goes = side.state.stack.pop()
+        assert type(goes) is Goes
+        self.test: Any = goes.value
+        self.inplace = self._changed()
+        self.merge = self._merged(before.entry if before is not None else None)
+        if before is not None:
+            stand_ins = {id(value): index for index, value in enumerate(before.stand_ins)}
+            rows = {stand_ins.get(id(pair.left)): pair for pair in self.merge.pairs}
+            known = {id(tensor) for tensor in before.inplace}
+            self.is_covered = None not in rows and {id(tensor) for tensor in self.inplace} <= known
+            values = before.stand_ins
+            self.outputs = [rows[index].right if index in rows else values[index] for index in range(len(values))]
+
+    def _changed(self) -> list[Any]:
+        found = changed_tensors(self.tracer, [self.side.level], "a loop on data")
+        earlier = self.before.inplace if self.before is not None else []
+        return found + [tensor for tensor in earlier if all(tensor is not other for other in found)]
+
+    def _merged(self, start: Any) -> Merge:
+        """Of the state at the beginning (the program's own, or the stand-ins') and the state at the end."""
+        tracer, side = self.tracer, self.side
+        merge = Merge(lambda obj: False, native=False)
+        variables, stack = start[0] if start is not None else (self.base.locals, self.base.stack)
+        if self.counter is not None:
+            stack = stack[:-1]
+            at = start[2] if start is not None else self.counter.at
+            merge.pair("int64", at, at + self.counter.of.step)
+        assert side.state is not None
+        before, after = State(variables, stack), State(side.state.locals, side.state.stack)
+        self.put_frame = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live).put
+        self.rows = []
+        for key, (snapshot, contents) in side.heap.items():
+            initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents
+            place = plan_place(tracer, merge, snapshot._replace(contents=initial), initial, contents)
+            self.rows.append(place._replace(snapshot=snapshot))
+        return merge
+
+    def union(self) -> Carried:
+        """All that is known to be carried, in terms of the program's own values before the loop."""
+        if self.before is None:
+            return self
+        assert self.side.state is not None
+        self.side.state.stack.append(Goes(self.test))
+        made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None)
+        made.inplace = self.inplace
+        return made
+
+    def rows_of(self, found: Carried) -> list[tuple[Any, ...]]:
+        """(before the loop, stand-in, after a round) of each tensor that is carried."""
+        rows = zip(self.merge.pairs, self.stand_ins, found.outputs)
+        return [(pair.left, stand_in, value) for pair, stand_in, value in rows if pair.kind == "tensor"]
+
+    # -- one round on stand-ins
+
+    def prepare(self) -> None:
+        """Make examples of the values of a later round."""
+        recorder = self.tracer.recorder
+        with unrecorded(), recorder.fake_mode:
+            self.predicate_example = torch.empty((), dtype=torch.bool)
+        self.examples = [_example(self.tracer, pair.kind, pair.left) for pair in self.merge.pairs]
+
+    def enter(self, level: Level) -> Any:
+        """Put stand-ins where the values are that change, in the sub-graph of the body. Returns the counter's."""
+        tracer, recorder = self.tracer, self.tracer.recorder
+        self.arguments: list[tuple[Any, Any]] = []
+        recorder.levels.argument(self.predicate_example, "predicate_1")
+        for index, example in enumerate(self.examples):
+            recorder.levels.argument(example, f"arg{index}_1")
+        for index, tensor in enumerate(self.inplace):
+            recorder.levels.argument(tensor, f"changed{index}_1")
+            self.arguments.append((level.arguments[-1], tensor))
+            level.own_storages.discard(storage_key(tensor))
+        self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
+        rows = [(p.left, p.right, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
+        note_groups(tracer, rows)
+        counter = self._assume_range()
+        self.put(self.stand_ins, leave=False)
+        heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
+        self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter)
+        return counter
+
+    def _assume_range(self) -> Any:
+        """The counter in a round is below the end. (This holds in the round only: run_side takes the facts back.)"""
+        counter, env = self.counter, self.tracer.recorder.env
+        if counter is None:
+            return None
+        assert env is not None
+        at = self.stand_ins[0]
+        origin = Origin("user line", note="the counter of a loop")
+        start, stop = (env.unwrap(n) if type(n) in SYMBOLIC else n for n in (counter.of.start, counter.of.stop))
+        for relation in (ge(env.unwrap(at), start), lt(env.unwrap(at), stop)):
+            env.core.assume(relation, origin, "axiom")
+        return at
+
+    def put(self, results: Sequence[Any], leave: bool) -> None:
+        """Give the frame and the heap the values made of `results`. leave: it goes on behind the loop."""
+        self.merge.give([*results])
+        self.put_frame()
+        self.merge.fill()
+        self.frame.pc = self.loop.leave if leave else self.loop.again
+        if self.counter is not None and not leave:
+            self.frame.stack.append(self.counter)
+        write_heap(self.tracer, self.rows)
+
+
+def _example(tracer: Forking, kind: str, left: Any) -> Any:
+    """A stand-in for a later value of what is carried."""
+    recorder = tracer.recorder
+    if kind != "tensor":
+        with unrecorded(), recorder.fake_mode:
+            return torch.empty((), dtype=getattr(torch, kind))
+    fake = recorder.guarded(recorder.lift, left)
+    with unrecorded():
+        made: Any = fake.clone()
+    made.constant = None  # of the first round
+    return made
+
+
+def note_groups(tracer: Forking, rows: Sequence[tuple[Any, ...]]) -> None:
+    """What is carried may be, after some rounds, what any other carried value was that it is taken from."""
+
+    def key(tensor: Any) -> int:
+        return storage_key(tracer.recorder.known_stand_in(tensor))
+
+    groups: list[list[Any]] = []
+    for row in rows:
+        keys = set(map(key, row))
+        near = [group for group in groups if keys & set(map(key, group))]
+        groups = [group for group in groups if all(group is not other for other in near)]
+        groups.append([tensor for group in near for tensor in group] + list(row))
+    for group in groups:
+        for tensor in group:
+            note_shared(tracer, tensor, group)

@@ -1,0 +1,201 @@
+"""A loop that goes round while data says so: torch's while_loop, of the bytecode of one round.
+
+A round begins behind the test and ends with the next test, whose value is carried as well: so cond_fn is "the predicate
+that was carried", and the test's own instructions are part of the body. What is carried is found by running a round:
+places that it leaves with another value (merge.py says how), and tensors that it changes in place (carried.py). Then it
+is run again on stand-ins for a later round, until nothing more is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.branches import as_test
+from dynamo_lite.control_flow.emission import (
+    changed_tensors,
+    decode,
+    encode,
+    functionalise,
+    output,
+    record_while,
+)
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.merge import Differs, Pair
+from dynamo_lite.control_flow.sides import run_side
+from dynamo_lite.control_flow.states import CannotMerge, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.interpreter.flow.loops import Loop
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_ROUNDS = 6
+"""How often a round is run until what it carries has settled."""
+_OPERATOR = "a loop on data"
+
+
+@dataclass
+class DataLoop:
+    """A loop at its test: `predicate` says whether it goes round for the first time."""
+
+    tracer: Forking
+    frame: Any
+    predicate: Any
+    loop: Loop
+    counter: Counter | None = None
+
+    def __post_init__(self) -> None:
+        self.flow = flow_of(self.frame.info)
+        self.at = self.frame.pc - 1
+        self.base = State.of(self.frame)
+        self.live = self.flow.live(self.loop.again) | self.flow.live(self.loop.leave)
+        truths = {test: self.loop.goes_if(self.flow, test) for test in self.loop.tests} if self.counter is None else {}
+        self.open = OpenLoop(self.frame, self.loop.tests, self.loop.leave, self.loop.beyond, truths)
+
+    def capture(self) -> None:
+        """Run rounds until what is carried is known, record the loop, and go on behind it."""
+        tracer = self.tracer
+        predicate = self.predicate
+        if self.counter is None and not self.loop.goes_if(self.flow, self.at):
+            predicate = tracer.predicates.negated(predicate)
+        written = set(tracer.written_first)
+        try:
+            carried, found = self._settled()
+        except CannotMerge as error:
+            tracer.refuse(error.id, **error.names)
+        tracer.written_first = written
+        carried.put(self._emit(predicate, carried, found), leave=True)
+        tracer.made_dicts |= found.side.dicts
+        tracer.branches.note_loop(self, carried)
+
+    def _settled(self) -> tuple[Carried, Carried]:
+        """(what is carried, the same after a round on stand-ins)."""
+        carried: Carried | None = None
+        settled = False
+        for _ in range(_ROUNDS):
+            if carried is not None:
+                carried.prepare()
+            side = self._round(carried)
+            found = Carried(self.tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried)
+            if carried is None or not found.is_covered:
+                carried = found.union()
+            elif not side.level.changed or settled:
+                return carried, found
+            else:  # it changes tensors in place: once more, now that is known what they may share memory with
+                note_groups(self.tracer, carried.rows_of(found))
+                settled = True
+        self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
+
+    def _round(self, carried: Carried | None) -> Side:
+        tracer, counter, frame = self.tracer, self.counter, self.frame
+
+        def begin(level: Level) -> None:
+            tracer.loops.append(self.open)
+            frame.pc = self.loop.again
+            at: Any = counter.at if counter is not None else None
+            if carried is not None:
+                at = carried.enter(level)
+            if counter is not None:
+                following = at + counter.of.step
+                self.open.next_test = lambda: following < counter.of.stop
+                frame.stack.append(at)
+
+        around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
+        stops = self.open.stops | (around.stops if around is not None else set())
+        side = run_side(tracer, frame, self.base, begin, stops)
+        if side.error is not None:
+            why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
+            tracer.refuse("branch-unsupported", why=why)
+        as_test(tracer, side, self.open)
+        if side.pc not in self.loop.tests:
+            raise LeftFromWithin
+        return side
+
+    # -- the operator
+
+    def _emit(self, predicate: Any, carried: Carried, found: Carried) -> list[Any]:
+        tracer, recorder = self.tracer, self.tracer.recorder
+        body, pairs = found.side.level, carried.merge.pairs
+        nodes = self._outputs(carried, found)
+        examples = [carried.predicate_example, *carried.examples, *carried.inplace]
+        condition, answer = _condition(tracer, examples)
+        initial = [tracer.predicates.tensor(predicate)]
+        initial += [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
+        self._check_gradient([*initial, *(value for _, value in body.captured)])
+        body.may_mutate = False
+        operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
+        _separate(tracer, initial, operands)
+        names = ("while_loop_cond_graph_", "while_loop_body_graph_")
+        modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)
+        _, *results = record_while(tracer, modules, tuple(initial), tuple(examples), tuple(operands))
+        for tensor, result in zip(carried.inplace, results[len(pairs) :]):
+            tensor.copy_(result)
+        rows = zip(pairs, carried.stand_ins, found.outputs, results)
+        note_groups(tracer, [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"])
+        return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
+
+    def _outputs(self, carried: Carried, found: Carried) -> list[Any]:
+        tracer, body = self.tracer, found.side.level
+        with tracer.recorder.levels.resumed(body):
+            functionalise(tracer, body, carried.arguments)
+            seen: set[int] = set()
+            nodes = [output(tracer, body, "predicate", found.test, seen, dense=False)]
+            for pair, value in zip(carried.merge.pairs, found.outputs):
+                try:
+                    nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(pair, value)))
+                except Differs as error:
+                    what = "a tensor of another shape after each round of a loop"
+                    tracer.refuse("branch-differs", what=what, why=error.why)
+            nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
+        changed_tensors(tracer, [body], _OPERATOR)
+        for _, tensor in carried.arguments:
+            if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
+                what = "a tensor changed in place, of which it also uses a view"
+                tracer.refuse("subgraph-alias", operator=_OPERATOR, what=what)
+        return nodes
+
+    def _check_gradient(self, values: list[Any]) -> None:
+        """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
+        if torch.is_grad_enabled() and any(is_tensor(v) and v.requires_grad for v in values):
+            self.tracer.refuse("loop-gradient")
+
+
+def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
+    """The sub-graph of cond_fn: the predicate that is carried."""
+    recorder = tracer.recorder
+    keep: list[Any] = []
+    with recorder.levels.entered() as level:
+        for index, example in enumerate(examples):
+            with unrecorded():
+                example = example.clone() if index else example  # symbols in it are bound in the body
+            recorder.levels.argument(example, f"arg{index}_1")
+            keep.append(example)
+        return level, recorder.node_of(examples[0].clone())
+
+
+def _separate(tracer: Forking, initial: list[Any], operands: list[Any]) -> None:
+    """What the loop begins with has memory of its own, apart from what it reads."""
+    recorder = tracer.recorder
+    taken = {storage_key(recorder.lift(operand)) for operand in operands if is_tensor(operand)}
+    for index, value in enumerate(initial):
+        if is_tensor(value):
+            key = storage_key(recorder.lift(value))
+            if key in taken:
+                initial[index] = value.clone()
+            taken.add(key)
+
+
+def _is_restrided(pair: Pair, value: Any) -> bool:
+    if pair.kind != "tensor":
+        return False
+    a, b = pair.left, value
+    if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
+        raise Differs(f"{list(a.shape)} before, {list(b.shape)} after")
+    return tuple(a.stride()) != tuple(b.stride())

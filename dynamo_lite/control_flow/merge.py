@@ -1,0 +1,295 @@
+"""Two states of the program (after the two sides of a branch, or before and after one round of a loop) made one.
+
+`Merge.plan(left, right)` says how a value is made of results that are not there yet: a function to call when they are.
+The first row of `RULES` that takes a pair answers:
+
+    equal constants                     kept
+    tensors of one dtype, device, rank  a result of the operator (sizes that differ become unbacked)
+    numbers of one type                 a result: two ints as such in torch.cond, others in a tensor
+    tuples, bound methods               part by part
+    iterators                           kept, if at the same position
+    containers, objects that both made  the left one stays, and gets what both agree on, part by part
+
+Values that no row takes raise `Differs`.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from dynamo_lite.control_flow import iterators
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
+from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap import snapshots
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+Plan = Callable[[], Any]
+
+_ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout,
+          torch.memory_format, type(...), enum.Enum)  # fmt: skip
+_NUMBERS = {int: "int64", bool: "bool", float: "float64"}
+_SHARED = (type, types.FunctionType, types.ModuleType, types.GeneratorType, types.CellType, types.CodeType)
+"""Objects that are no containers of values: two of them are never one."""
+
+
+class Differs(Exception):
+    """Values that no operator can give. `why` in words, `what` the path to the part that differs."""
+
+    def __init__(self, why: str, what: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.what = what
+
+
+@dataclass
+class Pair:
+    """What becomes a result. `kind`: "tensor", "predicate", "int" (two constants, which a cond gives as a symbol), or a
+    number as a tensor of no dimensions: "int64", "float64", "bool"."""
+
+    kind: str
+    left: Any
+    right: Any
+
+
+def describe(value: Any) -> str:
+    """A short text for a refusal."""
+    if value is snapshots.MISSING or value is UNBOUND:
+        return "nothing"
+    if is_tensor(value):
+        return f"a tensor {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if type(value) in PYTHON_TYPE:
+        return f"the {PYTHON_TYPE[type(value)].__name__} {value}"
+    return classify.describe(value)
+
+
+def differ(left: Any, right: Any) -> Differs:
+    """The error for two values that are no one."""
+    return Differs(f"{describe(left)} on one side, {describe(right)} on the other")
+
+
+class Merge:
+    """One merge. `is_young(obj)`: whether one of the two states has made it, so that nobody else knows it.
+
+    native: the operator is torch.cond, which can give one of two constant ints; else it is a loop.
+    """
+
+    def __init__(self, is_young: Callable[[Any], bool], native: bool = True) -> None:
+        self.is_young = is_young
+        self.native = native
+        self.epoch = 0  # which results it is: a plan may be carried out several times
+        self.pairs: list[Pair] = []
+        self.results: list[Any] = []
+        self.fills: list[Callable[[], None]] = []
+        self.plans: dict[tuple[int, int], Plan] = {}
+        self.partner: dict[int, int] = {}
+        self._keep: list[Any] = []
+
+    def plan(self, left: Any, right: Any) -> Plan:
+        """How the value is made that is `left` on one side and `right` on the other. Raises Differs."""
+        if left is right:
+            return lambda: left
+        key = id(left), id(right)
+        found = self.plans.get(key)
+        if not self.native and (is_tensor(left) or not (isinstance(left, (list, dict)) or hasattr(left, "__dict__"))):
+            found = None  # two places that change alike in one round need not in the next
+        if found is None:
+            self._keep += (left, right)
+            found = self.plans[key] = self._by_rule(left, right)
+        return found
+
+    def _by_rule(self, left: Any, right: Any) -> Plan:
+        for rule in RULES:
+            plan = rule(self, left, right)
+            if plan is not None:
+                return plan
+        raise differ(left, right)
+
+    def pair(self, kind: str, left: Any, right: Any) -> Plan:
+        """The next result of the operator."""
+        index = len(self.pairs)
+        self.pairs.append(Pair(kind, left, right))
+        return lambda: self.results[index]
+
+    def give(self, results: list[Any]) -> None:
+        """The results are there."""
+        self.results[:] = results
+        self.epoch += 1
+
+    def fill(self) -> None:
+        """Put the results into the containers and objects that were merged."""
+        for action in self.fills:
+            action()
+
+    def contents(self, left: Any, right: Any) -> Plan:
+        """The same for what a snapshot holds: a dict, a list, a set or bytes."""
+        if isinstance(left, dict):
+            return self._entries(left, right)
+        if isinstance(left, list):
+            if len(left) != len(right):
+                raise Differs(f"{len(left)} items on one side, {len(right)} on the other")
+            items = [self._part(a, b, f"[{index}]") for index, (a, b) in enumerate(zip(left, right))]
+            return lambda: [item() for item in items]
+        if isinstance(left, set):
+            if {id(item) for item in left} == {id(item) for item in right}:
+                return lambda: left
+            if all(isinstance(item, _ATOMS) for item in left | right) and left == right:
+                return lambda: left
+            raise Differs("a set with other members")
+        if type(left) is type(right) and left == right:
+            return lambda: left
+        raise Differs("other contents")
+
+    def _part(self, left: Any, right: Any, path: str) -> Plan:
+        try:
+            return self.plan(left, right)
+        except Differs as error:
+            raise Differs(error.why, path + error.what) from None
+
+    def _entries(self, left: dict[Any, Any], right: dict[Any, Any]) -> Plan:
+        if len(left) != len(right) or not all(map(_same_key, left, right)):
+            odd = [k for k in [*left, *right] if (k in left) != (k in right)]
+            raise Differs(f"{odd[0]!r} is there on one side only" if odd else "the order of its keys differs")
+        parts = [(k, self._part(a, b, f"[{k!r}]")) for k, a, b in zip(left, left.values(), right.values())]
+        return lambda: {k: part() for k, part in parts}
+
+
+def _same_key(left: Any, right: Any) -> bool:
+    return left is right or (type(left) is type(right) and isinstance(left, _ATOMS) and left == right)
+
+
+# -- rules: (merge, left, right) → a plan, or None to leave the pair to the next rule; raises Differs ------------------
+
+
+def _tensors(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if not (is_tensor(left) and is_tensor(right)):
+        if is_tensor(left) or is_tensor(right):
+            raise differ(left, right)
+        return None
+    for name in ("dtype", "device", "layout", "ndim"):
+        a, b = getattr(left, name), getattr(right, name)
+        if a != b:
+            raise Differs(f"{name} {a} on one side, {b} on the other")
+    if real_type(left) is not real_type(right) and torch.nn.Parameter not in (real_type(left), real_type(right)):
+        raise differ(left, right)
+    return merge.pair("tensor", left, right)
+
+
+def _types(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if real_type(left) is not real_type(right):
+        raise differ(left, right)
+    return None
+
+
+def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
+    kind = real_type(left)
+    symbolic = type(left) in PYTHON_TYPE or type(right) in PYTHON_TYPE
+    if kind not in _NUMBERS:
+        return None
+    if not symbolic and _same_number(left, right):
+        return lambda: left
+    if kind is int and not all(type(n) in PYTHON_TYPE or -(2**63) <= n < 2**63 for n in (left, right)):
+        raise differ(left, right)
+    return merge.pair("int" if merge.native and not symbolic and kind is int else _NUMBERS[kind], left, right)
+
+
+def _same_number(left: Any, right: Any) -> bool:
+    return (left == right and repr(left) == repr(right)) or (left != left and right != right)
+
+
+def _atoms(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if not isinstance(left, _ATOMS):
+        return None
+    if left == right:
+        return lambda: left
+    raise differ(left, right)
+
+
+def _tuples(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if not isinstance(left, tuple):
+        return None
+    if len(left) != len(right):
+        raise Differs(f"a tuple of {len(left)} on one side, of {len(right)} on the other")
+    parts = [merge.plan(a, b) for a, b in zip(tuple.__iter__(left), tuple.__iter__(right))]
+    kind, attributes = type(left), getattr(left, "__dict__", None)
+    if attributes or (kind is not tuple and kind is not torch.Size and not hasattr(kind, "_fields")):
+        raise differ(left, right)
+    made: list[Any] = [-1, None]
+
+    def make() -> Any:
+        if made[0] != merge.epoch:
+            items = [part() for part in parts]
+            made[:] = merge.epoch, kind(items) if kind in (tuple, torch.Size) else tuple.__new__(kind, items)
+        return made[1]
+
+    return make
+
+
+def _slices(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if type(left) is not slice:
+        return None
+    start, stop, step = (merge.plan(getattr(left, n), getattr(right, n)) for n in ("start", "stop", "step"))
+    return lambda: slice(start(), stop(), step())
+
+
+def _methods(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if not isinstance(left, types.MethodType):
+        return None
+    if left.__func__ is not right.__func__:
+        raise Differs("different functions")
+    owner = merge.plan(left.__self__, right.__self__)
+    return lambda: types.MethodType(left.__func__, owner())
+
+
+def _iterators(merge: Merge, left: Any, right: Any) -> Plan | None:
+    if not iterators.is_copied(left):
+        return None
+    if iterators.is_copied(right) and iterators.position(left) == iterators.position(right):
+        return lambda: left
+    raise Differs("an iterator that was moved on differently")
+
+
+def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
+    """A mutable object that each side made: the left one stays, and gets what both agree on."""
+    if not (merge.is_young(left) and merge.is_young(right)) or isinstance(left, _SHARED) or not _is_open(left, right):
+        raise differ(left, right)
+    if merge.partner.setdefault(id(left), id(right)) != id(right) or (
+        merge.partner.setdefault(id(right), id(left)) != id(left)
+    ):
+        raise Differs(f"{describe(left)} that is one object on one side and two on the other")
+    both = (snapshots.container(left), snapshots.container(right)), (
+        snapshots.attributes(left),
+        snapshots.attributes(right),
+    )
+    views = [(one, other) for one, other in both if one is not None and other is not None]
+    if not views:
+        raise differ(left, right)
+    merge.plans[id(left), id(right)] = lambda: left
+    for one, other in views:
+        contents = merge.contents(one.contents, other.contents)
+        merge.fills.append(lambda one=one, contents=contents: one.restore(contents()))  # type: ignore[misc]
+    return lambda: left
+
+
+_CONTAINERS = (list, dict, set, collections.deque, collections.OrderedDict, bytearray)
+
+
+def _is_open(left: Any, right: Any) -> bool:
+    """Whether all that the objects hold is in their items, attributes and slots: no class in C has fields beside."""
+    kind = type(left)
+    if issubclass(kind, collections.defaultdict):
+        return kind is collections.defaultdict and left.default_factory is right.default_factory
+    base = next((base for base in kind.__mro__ if base in _CONTAINERS), object)
+    slots = sum(type(member) is types.MemberDescriptorType for cls in kind.__mro__ for member in vars(cls).values())
+    words = slots + bool(kind.__dictoffset__) + bool(kind.__weakrefoffset__)
+    return kind.__basicsize__ <= base.__basicsize__ + 8 * words and kind.__itemsize__ == base.__itemsize__
+
+
+RULES = (_tensors, _types, _numbers, _atoms, _tuples, _slices, _methods, _iterators, _objects)

@@ -1,0 +1,155 @@
+"""The variables, the stack and the heap places that two states leave different, merged and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.merge import Differs, Merge, Plan
+from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
+from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
+
+
+class FramePlan(NamedTuple):
+    """How the frame is filled when the results are there; the variables in use that could not be merged."""
+
+    put: Callable[[], None]
+    unmergeable: list[int]
+
+
+def plan_frame(frame: Any, merge: Merge, left: State, right: State, at: int, live: int | None = None) -> FramePlan:
+    """The merge of two states of `frame`, which goes on at `at`. live: the variables in use there."""
+    names = frame.info.names
+    live = flow_of(frame.info).live(at) if live is None else live
+    variables: list[Plan] = []
+    unmerged: dict[int, str] = {**(left.unmerged or {}), **(right.unmerged or {})}
+    unmergeable: list[int] = []
+    for index, (a, b) in enumerate(zip(left.locals, right.locals)):
+        if a is b:
+            variables.append(lambda a=a: a)  # type: ignore[misc]
+            continue
+        why = "it is not used afterwards"
+        if live >> index & 1:
+            if a is UNBOUND or b is UNBOUND:
+                why = "it has a value on one side only"
+            else:
+                try:
+                    variables.append(merge.plan(a, b))
+                    unmerged.pop(index, None)
+                    continue
+                except Differs as error:
+                    why = f"{names[index]}{error.what}: {error.why}" if error.what else error.why
+            unmergeable.append(index)
+        unmerged[index] = why
+        variables.append(lambda: UNBOUND)
+    stack = _plan_stack(merge, left, right)
+
+    def put() -> None:
+        frame.locals[:] = [part() for part in variables]
+        frame.stack[:] = [part() for part in stack]
+        frame.unmerged = unmerged or None
+        frame.pc = at
+
+    return FramePlan(put, unmergeable)
+
+
+def _plan_stack(merge: Merge, left: State, right: State) -> list[Plan]:
+    if len(left.stack) != len(right.stack):
+        cannot_merge("branch-unsupported", why="its sides leave stacks of different depth")
+    parts = []
+    for a, b in zip(left.stack, right.stack):
+        try:
+            parts.append(merge.plan(a, b))
+        except Differs as error:
+            what = f"the value of an expression{error.what} different"
+            cannot_merge("branch-differs", on_stack=True, what=what, why=error.why)
+    return parts
+
+
+# -- the heap ----------------------------------------------------------------------------------------------------------
+
+
+class HeapPlan(NamedTuple):
+    """What becomes of one changed object: of each entry that differs (`parts` is a dict), or of all it holds."""
+
+    snapshot: Snapshot
+    parts: dict[Any, Plan] | Plan
+
+
+def plan_heap(tracer: Forking, merge: Merge, left: Side, right: Side) -> list[HeapPlan]:
+    """The merge of what the two sides wrote into objects that are older than they."""
+    rows = []
+    for key in dict.fromkeys([*left.heap, *right.heap]):
+        snapshot = (left.heap.get(key) or right.heap[key])[0]
+        a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
+        rows.append(plan_place(tracer, merge, snapshot, a, b))
+    return rows
+
+
+def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:
+    """The merge of what one object holds in two states; `snapshot` is from before both."""
+    if not isinstance(a, dict):
+        try:
+            return HeapPlan(snapshot, merge.contents(a, b))
+        except Differs as error:
+            _refuse(tracer, snapshot, None, a, b, error)
+    parts: dict[Any, Plan] = {}
+    for key in dict.fromkeys([*a, *b]):
+        one, other = a.get(key, MISSING), b.get(key, MISSING)
+        if one is other and one is snapshot.contents.get(key, MISSING):
+            continue
+        try:
+            if (one is MISSING) != (other is MISSING):
+                raise Differs("it is there on one side only")
+            parts[key] = merge.plan(one, other)
+        except Differs as error:
+            _refuse(tracer, snapshot, key, one, other, error)
+    if snapshot.part == "items" and [k for k in a if k in b] != [k for k in b if k in a]:
+        _refuse(tracer, snapshot, None, a, b, Differs("the order of its keys differs"))
+    return HeapPlan(snapshot, parts)
+
+
+def _refuse(tracer: Forking, snapshot: Snapshot, key: Any, old: Any, new: Any, error: Differs) -> NoReturn:
+    change = Change(snapshot.owner, snapshot.part, key, old, new, None)
+    target = classify.describe_target(tracer, change)
+    cannot_merge("branch-differs", what=f"{target}{error.what} different", why=error.why)
+
+
+def write_heap(tracer: Forking, rows: list[HeapPlan]) -> None:
+    """Write what was merged, as writes of the program around."""
+    for snapshot, parts in rows:
+        if not isinstance(parts, dict):
+            _keep_before(tracer, snapshot)
+            snapshot.restore(parts())
+            continue
+        if not parts:
+            continue
+        _keep_before(tracer, snapshot)
+        values = {key: part() for key, part in parts.items()}
+        if snapshot.part == "items" and type(snapshot.owner) is dict:
+            _write_entries(snapshot.owner, values)  # in place: an iterator may be looking at it
+        else:
+            contents = snapshot.current()
+            _write_entries(contents, values)
+            snapshot.restore(contents)
+        for key in parts:
+            if type(key) in (str, int):
+                tracer.journal.site(snapshot.owner, snapshot.part, key)
+
+
+def _write_entries(contents: dict[Any, Any], values: dict[Any, Any]) -> None:
+    for key, value in values.items():
+        if value is MISSING:
+            contents.pop(key, None)
+        else:
+            contents[key] = value
+
+
+def _keep_before(tracer: Forking, snapshot: Snapshot) -> None:
+    if (id(snapshot.owner), snapshot.part) not in tracer.journal._snapshots:
+        tracer.journal._keep(snapshot)

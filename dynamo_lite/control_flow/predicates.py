@@ -1,0 +1,78 @@
+"""What a branch depends on: whether only run time knows it, and the tensor or symbolic bool that decides it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture import Recorder
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from symbolic_shapes.expressions.relations import not_
+
+
+class Predicates:
+    """The predicates of one recording."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._bools: dict[Any, torch.Tensor] = {}  # the expression of a bool from item() → the tensor it was in
+
+    def depends_on_data(self, value: Any) -> bool:
+        """Whether the truth of `value` is known at run time only."""
+        if is_tensor(value):
+            if is_fake(value) and value.constant is not None:
+                return False
+            return not value._has_symbolic_sizes_strides and value.numel() == 1 and not value.is_complex()
+        env = self._recorder.env
+        if type(value) not in SYMBOLIC or env is None:
+            return False
+        condition = value if type(value) is torch.SymBool else value != 0
+        if type(condition) is not torch.SymBool or condition.node.has_hint():
+            return False
+        return env.decide_node(condition.node) is None
+
+    def of(self, value: Any) -> Any:
+        """The truth of `value` as a bool tensor of no dimensions, or as a SymBool."""
+        if is_tensor(value):
+            value = self._recorder.guarded(self._recorder.lift, value)
+            if value.dtype is torch.bool:
+                return value if value.dim() == 0 else value.reshape(())
+            return value.reshape(()) != 0
+        value = value if type(value) is torch.SymBool else value != 0
+        known = self._bools.get(value.node.core)
+        if known is not None:
+            return known
+        known = self._bools.get(not_(value.node.core))
+        return torch.logical_not(known) if known is not None else value
+
+    def tensor(self, value: Any) -> torch.Tensor:
+        """The same as a tensor, of a number or bool as well."""
+        if is_tensor(value):
+            return self.of(value)
+        if type(value) is bool:
+            return torch.full((), value, dtype=torch.bool)
+        predicate = self.of(value)
+        if is_tensor(predicate):
+            return predicate
+        return torch.full((), torch.sym_ite(predicate, 1, 0), dtype=torch.int64) != 0
+
+    def negated(self, value: Any) -> Any:
+        """`not value`."""
+        if type(value) is bool:
+            return not value
+        predicate = self.of(value)
+        return torch.logical_not(predicate) if is_tensor(predicate) else torch.sym_not(predicate)
+
+    def truth(self, value: Any) -> Any:
+        """`bool(value)` of what depends on data: a SymBool."""
+        predicate = self.of(value)
+        return self.item(predicate) if is_tensor(predicate) else predicate
+
+    def item(self, tensor: torch.Tensor) -> Any:
+        """The number in a tensor. A bool remembers where it came from: no operand of an operator is a bool."""
+        value = tensor.item()
+        if type(value) is torch.SymBool:
+            self._bools[value.node.core] = tensor
+        return value

@@ -1,0 +1,86 @@
+"""Whether the program, or its caller, can still get at a tensor's memory (capture/may_share.py asks)."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.interpreter.frames.generators import suspended_frame
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_LEAVES = frozenset(
+    {int, float, bool, str, bytes, type(None), torch.dtype, torch.device, FakeTensorMode, *SYMBOLIC}
+)
+_PASSED = (type, types.ModuleType, types.CodeType)
+_LIMIT = 50_000
+"""Objects that are looked at; beyond that the answer is yes."""
+
+
+class _TooMany(Exception):
+    """More objects than are looked at."""
+
+
+def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
+    """The question for memory with some keys (`storage_key`)."""
+
+    def ask(keys: set[int]) -> bool:
+        recorder = tracer.recorder
+        if any(storage_key(fake) in keys for fake in recorder.from_outside()):
+            return True
+        try:
+            return any(storage_key(recorder.known_stand_in(t)) in keys for t in _tensors(tracer))
+        except _TooMany:
+            return True
+
+    return ask
+
+
+def _tensors(tracer: Forking) -> Any:
+    """The tensors that the frames of the program, and what it changed, lead to. (Globals hold what is from outside,
+    or what the program put there: then the journal knows them.)"""
+    todo: list[Any] = []
+    frame = tracer.vm.frame
+    while frame is not None:
+        todo += _in_frame(frame)
+        frame = frame.back
+    for journal in (tracer.journal, *tracer.journals):
+        todo += journal.owners()
+    seen: set[int] = set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or type(value) in _LEAVES:
+            continue
+        seen.add(id(value))
+        if len(seen) > _LIMIT:
+            raise _TooMany
+        if is_tensor(value):
+            yield value
+            todo += vars(value).values() if type(value) is not torch.nn.Parameter else ()
+        else:
+            todo += _parts(value)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, types.GeneratorType):
+        inner = suspended_frame(value)
+        return _in_frame(inner) if inner is not None else gc.get_referents(value)
+    if isinstance(value, types.FunctionType):
+        return [*(value.__closure__ or ()), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+    return [] if isinstance(value, _PASSED) else gc.get_referents(value)
+
+
+def _in_frame(frame: Any) -> list[Any]:
+    """What a frame can still use."""
+    live = flow_of(frame.info).live(frame.pc) if frame.pc < len(frame.info.ops) else 0
+    cells = frame.cell_names()
+    names = frame.info.names
+    return [v for i, v in enumerate(frame.locals) if live >> i & 1 or names[i] in cells] + list(frame.stack)

@@ -1,0 +1,234 @@
+"""Running one side of a branch, or one round of a loop, and putting everything back.
+
+The frame at work runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
+its own and into a sub-graph of its own. Then its effects are kept as values (`Side`), and undone.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow import iterators
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.states import Side, State
+from dynamo_lite.interpreter.flow import END
+from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch
+from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from symbolic_shapes.expressions.expr import symbols_of
+from symbolic_shapes.expressions.floats import has_unknown_float
+
+_FILLED_UNSEEN = (list, dict, set)
+"""What a comprehension fills by instructions that tell nobody (LIST_APPEND, MAP_ADD, SET_ADD)."""
+
+
+def run_side(
+    tracer: Forking, frame: Any, base: State, begin: Callable[[Level], None], stops: set[int], assumed: Any = None
+) -> Side:
+    """Run `frame` from the state `base`, changed by `begin`, to one of `stops`, and put everything back.
+
+    begin is called in the new sub-graph. assumed: a relation of sizes that holds on this side.
+    """
+    base.put(frame)
+    side = Side(None)  # type: ignore[arg-type]
+    with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed):
+        marker: list[Any] = []  # what the collector lists behind it is younger
+        made = set(tracer.made_dicts)
+        tracer.made_dicts.clear()
+        try:
+            with tracer.recorder.levels.entered(functional=True) as level:
+                side.level = level
+                _copy_iterators(tracer, frame, base)
+                begin(level)
+                _run(tracer, frame, base, stops, side)
+            side.switches = [switch.read() for switch in SWITCHES]
+            _check_variables(tracer)
+            _collect(tracer, side, marker, made)
+        finally:
+            side.dicts = set(tracer.made_dicts)
+            tracer.made_dicts |= made
+    side.written = set(tracer.written_first)
+    _check_stand_ins(tracer, side.level)
+    return side
+
+
+def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
+    snapshot = frame.snapshot
+    try:
+        stop = tracer.vm.run_until(frame, stops)
+    except Exception as error:
+        if tracer.broken is not None:
+            raise
+        side.error = error
+        return
+    if frame.snapshot is not snapshot or (snapshot is not None and frame.code.co_flags & _FUNCTION):
+        tracer.refuse("branch-unsupported", why="locals() is asked for in it")
+    side.pc = END if stop is None else stop
+    if stop is None and frame.state != RETURNED:
+        tracer.refuse("branch-unsupported", why="a generator yields on one side of it")
+    side.result = frame.result if stop is None else None
+    side.state = state = State.of(frame)
+    for before, now in ((base.stack, state.stack), (base.locals, state.locals)):
+        for index, value in enumerate(before[: len(now)]):  # an iterator that was not moved is itself
+            if iterators.is_copied(value) and iterators.position(value) == iterators.position(now[index]):
+                now[index] = value
+
+
+_FUNCTION = 2  # CO_NEWLOCALS
+
+
+# -- around a side -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _no_collection(tracer: Forking) -> Iterator[None]:
+    """A collection changes the order in which the collector lists objects, by which young ones are told."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    before = _collections()
+    try:
+        yield
+        if _collections() != before:
+            tracer.refuse("branch-unsupported", why="the program collects garbage on one side of it")
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _collections() -> int:
+    return sum(row["collections"] for row in gc.get_stats())
+
+
+@contextmanager
+def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Iterator[None]:
+    """The heap, the switches and the frame are as before afterwards."""
+    outer, tracer.journal = tracer.journal, Journal(tracer.mark)
+    tracer.journals.append(outer)
+    cached, by_size = dict(tracer.lru_caches._results), list(tracer.lru_caches._by_size)
+    switches = [switch.read() for switch in SWITCHES]
+    variables, tracer.context_values = tracer.context_values, {}
+    loops = len(tracer.loops)
+    tracer.depth += 1
+    try:
+        yield
+    finally:
+        tracer.depth -= 1
+        inner, tracer.journal = tracer.journal, outer
+        tracer.journals.pop()
+        inner.rollback(side.young)
+        outer.untracked |= inner.untracked
+        outer.touched |= inner.touched
+        tracer.lru_caches._results, tracer.lru_caches._by_size = cached, by_size
+        tracer.context_values = variables
+        del tracer.loops[loops:]
+        for switch, value in zip(SWITCHES, switches):
+            if switch.read() != value:
+                switch.write(value)
+        if side.level is not None:
+            side.level.put_back_memos()
+        frame.state, frame.result = RUNNING, None
+        base.put(frame)
+
+
+@contextmanager
+def _facts_undone(tracer: Forking, side: Side, assumed: Any) -> Iterator[None]:
+    """What a side learns of sizes is kept as far as it holds outside of it."""
+    env = tracer.recorder.env
+    if env is None:
+        yield
+        return
+    core = env.core
+    mark, count, symbols = core.snapshot(), len(core.facts), set(core.symbols.values())
+    if assumed is not None:
+        core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
+    try:
+        yield
+    finally:
+        learned = core.facts[count:]
+        core.rollback(mark)
+        keep_facts(tracer, side, learned, symbols)
+
+
+def keep_facts(tracer: Forking, side: Side, learned: Sequence[Any], before: set[Any]) -> None:
+    """What a side learned of the inputs is a condition of the program; of values made on the side, it holds there; of
+    values from around that run time knows only, it is true on this side only."""
+    assert tracer.recorder.env is not None
+    core = tracer.recorder.env.core
+    for fact in learned:
+        unknown = {s for s in symbols_of(fact.relation) if s.unbacked}
+        if unknown & before or has_unknown_float(fact.relation):
+            if fact.kind != "axiom":
+                side.checks.append(fact)
+        elif not unknown or fact.kind != "axiom":
+            core.assume(fact.relation, fact.origin, fact.kind)
+
+
+def _copy_iterators(tracer: Forking, frame: Any, base: State) -> None:
+    for place, values in ((frame.locals, base.locals), (frame.stack, base.stack)):
+        for index, value in enumerate(values):
+            if iterators.is_copied(value):
+                place[index] = iterators.copied(value)
+    for value in base.stack:
+        if type(value) in _FILLED_UNSEEN:
+            tracer.journal.touch(value, "items")
+
+
+# -- what a side leaves ------------------------------------------------------------------------------------------------
+
+
+def _check_variables(tracer: Forking) -> None:
+    for variable, value in tracer.context_values.items():
+        if variable.get(classify.MISSING) is not value:
+            tracer.refuse("branch-differs", what=f"the context variable {variable.name!r}", why="one side sets it")
+
+
+def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> None:
+    """Tell the objects that the side made from those that it changed."""
+    young = side.young
+    made_here = _younger_than(marker)
+    young.update(map(id, made_here))
+    young |= tracer.made_dicts
+    side.keep.append(made_here)
+    for snapshot in tracer.journal.snapshots():
+        owner = snapshot.owner
+        holder = tracer.owned_dicts.owner_of(owner)
+        at = owner if holder is None else holder
+        untracked = id(at) in tracer.journal.untracked and id(at) not in tracer.made_dicts
+        if id(at) in young and id(at) not in made and not untracked:
+            side.keep.append(owner)
+            continue
+        young.discard(id(owner))
+        side.heap[id(owner), snapshot.part] = (snapshot, snapshot.current())
+
+
+def _younger_than(marker: list[Any]) -> list[Any]:
+    """The collector lists objects as they were made, the youngest generation's first."""
+    found: list[Any] = []
+    for generation in range(3):
+        objects = gc.get_objects(generation)
+        at = next((i for i in range(len(objects) - 1, -1, -1) if objects[i] is marker), None)
+        if at is not None:
+            return found + objects[at + 1 :]
+        found += objects
+    raise AssertionError("the marker is gone")
+
+
+def _check_stand_ins(tracer: Forking, level: Level) -> None:
+    for node, value in level.captured:
+        if is_tensor(value) and storage_key(value) in level.changed:
+            now = node.meta["val"]
+            if tuple(now.shape) != tuple(value.shape) or tuple(now.stride()) != tuple(value.stride()):
+                tracer.refuse("branch-unsupported", why="a side changes the shape of a tensor in place")
+            if value.requires_grad and not now.requires_grad:
+                with torch.no_grad(), _DisableTorchDispatch():
+                    value.detach_()

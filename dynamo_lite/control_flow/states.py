@@ -1,0 +1,103 @@
+"""What a program holds at one place, and one way of it from a branch to a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.interpreter.flow import END
+
+
+class CannotMerge(Exception):
+    """Two states that are no one state: the refusal `id`, if there is no other way."""
+
+    def __init__(self, id: str, on_stack: bool = False, **names: Any) -> None:
+        super().__init__(id)
+        self.id, self.names = id, names
+        self.on_stack = on_stack  # it is the value of an expression at work that differs
+
+
+def cannot_merge(id: str, **names: Any) -> NoReturn:
+    raise CannotMerge(id, **names)
+
+
+class LeftFromWithin(BaseException):
+    """A loop that is also left by `return`, or by another way than its test's."""
+
+
+@dataclass
+class State:
+    """What a frame holds at one place: enough to go on from there."""
+
+    locals: list[Any]
+    stack: list[Any]
+    pc: int = 0
+    handled: Any = None
+    unmerged: dict[int, str] | None = None
+
+    @staticmethod
+    def of(frame: Any) -> State:
+        return State(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
+
+    def put(self, frame: Any) -> None:
+        frame.locals[:] = self.locals
+        frame.stack[:] = self.stack
+        frame.pc = self.pc
+        frame.vm.handled.value = self.handled
+        frame.unmerged = self.unmerged
+
+
+@dataclass
+class Side:
+    """One way from a branch to a stop, after it was undone.
+
+    Attributes:
+        level: the sub-graph that it was recorded into.
+        pc: the instruction that it stopped at; END for a return.
+        error: what it raised, else None.
+        heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
+        young: ids of the objects that the side made (`keep` holds them).
+        checks: facts about sizes that hold on this side only.
+        written: what the program wrote before it read it (tracer.written_first), after this side.
+    """
+
+    level: Level
+    pc: int = END
+    state: State | None = None
+    result: Any = None
+    error: BaseException | None = None
+    heap: dict[tuple[int, str], tuple[Any, Any]] = field(default_factory=dict)
+    young: set[int] = field(default_factory=set)
+    checks: list[Any] = field(default_factory=list)
+    switches: list[Any] = field(default_factory=list)
+    keep: list[Any] = field(default_factory=list)
+    dicts: set[int] = field(default_factory=set)
+    written: set[Any] = field(default_factory=set)
+
+
+@dataclass
+class OpenLoop:
+    """A loop whose body is being captured: jumps of `frame` in it stop at its tests, or where it is left.
+
+    `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop.
+    """
+
+    frame: Any
+    again: frozenset[int]
+    leave: int
+    beyond: int
+    truth_on: dict[int, bool] = field(default_factory=dict)
+    next_test: Callable[[], Any] | None = None
+
+    @property
+    def stops(self) -> set[int]:
+        return {*self.again, self.leave, self.beyond} - {END}
+
+
+class Goes:
+    """The test of a loop, turned so that True goes round again: stands on the stack where a round ends."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value

@@ -1,0 +1,47 @@
+"""Two sides of a branch that leave what is no one value
+
+With `control_flow="capture"` what the sides of a branch leave different comes out of a torch.cond: tensors of one
+dtype, device and number of dimensions, numbers, and containers of them with the same structure. A list that is longer
+on one side has no such result.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+
+import dynamo_lite
+
+TAGS = ("data-dependent", "control-flow", "call of export")
+ERROR = "branch-differs"
+
+
+class Module(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [x]
+        if x.sum() > 0:  # stops here
+            parts.append(x * 2)
+        return torch.stack(parts).sum(0)
+
+
+class Rewrite(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [x]
+        if x.sum() > 0:
+            parts.append(x * 2)
+        else:
+            parts.append(torch.zeros_like(x))
+        return torch.stack(parts).sum(0)
+
+
+def export(module: nn.Module) -> ExportedProgram:
+    return dynamo_lite.export(module, inputs(), control_flow="capture")
+
+
+def rewrite_export(module: nn.Module) -> ExportedProgram:
+    return dynamo_lite.export(module, inputs(), control_flow="capture")
+
+
+def inputs() -> tuple[Tensor]:
+    return (torch.ones(3, 2),)

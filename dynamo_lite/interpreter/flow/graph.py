@@ -1,0 +1,143 @@
+"""The control-flow graph of one code object, over the instructions of `CodeInfo.ops` by index.
+
+An exception is no edge: a side of a branch that raises joins nowhere. Liveness alone (liveness.py) follows the edges to
+exception handlers, so that no variable is missed that a handler reads.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final
+
+from dynamo_lite.interpreter.code.decode import CodeInfo, ExceptionHandler
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.flow.dominators import post_dominators
+from dynamo_lite.interpreter.flow.liveness import live_variables
+
+END: Final = -1
+"""The return of the frame, as an instruction that all ways come to."""
+
+TESTS: Final = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
+_BRANCHES: Final = frozenset(
+    {*TESTS, "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP", "FOR_ITER"}
+)
+
+
+class FlowGraph:
+    """What is known of the control flow of one code object; made when its first branch on data is met.
+
+    Attributes:
+        names: the name of each instruction in the normal form.
+        args: its argument.
+        successors: the instructions that may follow each.
+    """
+
+    def __init__(self, info: CodeInfo) -> None:
+        names = {fn: name for name, fn in HANDLERS.items()}
+        self.names = [names[handler] for handler, _ in info.ops]
+        self.args = [arg for _, arg in info.ops]
+        self.successors = [self._successors(index) for index in range(len(info.ops))]
+        code = info.code
+        self._handlers: list[ExceptionHandler | None] = [None] * len(info.ops)
+        if code.co_exceptiontable:
+            self._handlers = [info.handler_at(code, index) for index in range(len(info.ops))]
+
+    def _successors(self, index: int) -> tuple[int, ...]:
+        name, arg = self.names[index], self.args[index]
+        if name == "RETURN_VALUE":
+            return (END,)
+        if name in ("RAISE_VARARGS", "RERAISE"):
+            return ()
+        if name == "JUMP":
+            return (arg,)
+        if name in _BRANCHES:
+            return (index + 1, arg)
+        if name == "SEND":
+            return (index + 1, arg[0])
+        return (index + 1,) if index + 1 < len(self.names) else ()
+
+    @cached_property
+    def predecessors(self) -> dict[int, list[int]]:
+        """The instructions that each (and END) may follow."""
+        found: dict[int, list[int]] = {}
+        for index, following in enumerate(self.successors):
+            for other in following:
+                found.setdefault(other, []).append(index)
+        return found
+
+    @cached_property
+    def returning(self) -> set[int]:
+        """The instructions from which the frame can return."""
+        found, todo = {END}, [END]
+        while todo:
+            for index in self.predecessors.get(todo.pop(), ()):
+                if index not in found:
+                    found.add(index)
+                    todo.append(index)
+        return found
+
+    # -- joins
+
+    @cached_property
+    def _joins(self) -> dict[int, int]:
+        return post_dominators(self.successors, self.predecessors, END)
+
+    def join(self, branch: int) -> int:
+        """The immediate post-dominator: what every way from `branch` that does not raise comes to first."""
+        return self._joins.get(branch, END)
+
+    def joins_after(self, join: int) -> Iterator[int]:
+        """The joins behind a join, up to END."""
+        while join != END:
+            join = self.join(join)
+            yield join
+
+    # -- variables
+
+    @cached_property
+    def _live(self) -> list[int]:
+        return live_variables(self.names, self.args, self.successors, self._handlers, END)
+
+    def live(self, at: int) -> int:
+        """A bit for each variable (by its index in the frame's locals) that may be read from `at` on before it is
+        set."""
+        return 0 if at == END else self._live[at]
+
+    # -- ways
+
+    def reach(self, start: int, avoiding: set[int]) -> set[int]:
+        """The instructions on ways from `start` to a return that do not come to one of `avoiding`."""
+        if start in avoiding or start == END:
+            return set()
+        found, todo = {start}, [start]
+        while todo:
+            for other in self.successors[todo.pop()]:
+                if other not in found and other not in avoiding and other != END and other in self.returning:
+                    found.add(other)
+                    todo.append(other)
+        return found
+
+    def end_of_jumps(self, at: int) -> int:
+        """Where an instruction leads that may be a jump (3.12 goes round a loop by one of its own)."""
+        seen: set[int] = set()
+        while at != END and self.names[at] == "JUMP" and at not in seen:
+            seen.add(at)
+            at = self.args[at]
+        return at
+
+    def ways(self, branch: int) -> tuple[int, ...]:
+        """The two places that a branch leads to: (if it does not jump, if it does)."""
+        return tuple(map(self.end_of_jumps, self.successors[branch]))
+
+
+_graphs: dict[int, tuple[weakref.ref[CodeInfo], FlowGraph]] = {}
+
+
+def flow_of(info: CodeInfo) -> FlowGraph:
+    """The graph of a code object, made once."""
+    known = _graphs.get(id(info))
+    if known is None or known[0]() is not info:
+        known = _graphs[id(info)] = (weakref.ref(info), FlowGraph(info))
+    return known[1]

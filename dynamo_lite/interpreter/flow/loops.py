@@ -1,0 +1,55 @@
+"""Loops that a jump decides about: `while test:`, whose test CPython writes twice, and `while True:` with a break."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dynamo_lite.interpreter.flow.graph import END, TESTS, FlowGraph
+
+
+class Loop(NamedTuple):
+    """A loop as a jump sees it.
+
+    `again` is where the jump leads if the loop goes round, `leave` where it leads otherwise; `tests` are the jumps
+    between the same two places (CPython writes the test of a `while` twice), and `beyond` is where all ways meet.
+    """
+
+    again: int
+    leave: int
+    tests: frozenset[int]
+    beyond: int
+
+    def goes_if(self, flow: FlowGraph, test: int) -> bool:
+        """The truth with which this jump goes round again."""
+        taken = flow.names[test].endswith("_TRUE")
+        return taken if flow.end_of_jumps(flow.args[test]) == self.again else not taken
+
+
+def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
+    """The loop that `branch` decides to go round again, if it does. avoiding: where loops around it are tested."""
+    if flow.names[branch] not in TESTS:
+        return None
+    both = flow.ways(branch)
+    blocked = avoiding | _open_fors(flow, branch) | {flow.join(branch)}
+    for again, leave in (both, both[::-1]):
+        if again in blocked:
+            continue
+        within = flow.reach(again, (blocked | {leave}) - {branch})
+        tests = {j for j in within if flow.names[j] in TESTS and set(flow.ways(j)) == {again, leave}}
+        if tests:
+            return Loop(again, leave, frozenset(tests), flow.join(branch))
+    return None
+
+
+def _open_fors(flow: FlowGraph, at: int) -> set[int]:
+    """The FOR_ITERs of the loops that `at` is in: their iterators are on the stack."""
+    found = set()
+    for index, name in enumerate(flow.names):
+        if name == "FOR_ITER" and index != at:
+            body = flow.reach(index + 1, {flow.args[index], index})
+            if at in body and any(index in flow.successors[other] for other in body):
+                found.add(index)
+    return found
+
+
+__all__ = ["END", "Loop", "loop_at"]

@@ -1,0 +1,245 @@
+"""What is asked of a run whose program has returned: passes, in the order in which they are asked.
+
+Those of WHILE_RECORDING may run code of the program (functions of registered containers, a tensor that is hashed):
+their operators are the program's. Those of RECORDED judge what the run left: the outputs, the arguments, torch's
+switches, attributes, memory, the journaled writes, gradients. Each raises the refusal of what it finds, or lets it go
+with a note where the caller said so (`effects="drop"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CoroutineType
+from typing import Any, Protocol
+
+from dynamo_lite.capture import CaptureError
+from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.errors import DynamoLiteError
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.effect_record import Effect, Verdict
+from dynamo_lite.program.errors import UnsupportedValue
+from dynamo_lite.program.trees.containers import register_containers
+from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
+from dynamo_lite.program.trees.paths import Flat, flatten
+from dynamo_lite.run.request import RunRequest
+from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.effects import classify, escaping_tensors, requires_grad
+from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
+from dynamo_lite.tracing.strings import addresses, deferred_str
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory
+from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
+from dynamo_lite.tracing.vocabulary.program_points import frames_at
+
+_HIDDEN = (
+    "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
+    "iterator). Return tensors and sizes in lists, tuples, dicts and attributes of objects"
+)
+
+
+class FinishedRun(Protocol):
+    """What the passes see of a run (run.py), and what they leave on it."""
+
+    request: RunRequest
+    tracer: Tracer
+    recorder: Recorder
+    inputs: FlatInputs
+    outputs: FlatOutputs
+    effects: classify.Effects
+    made: set[int]
+    lost: list[Effect]
+    refused_effects: list[DynamoLiteError]
+
+
+@dataclass
+class CallRecord:
+    """One call of the program: its arguments with stand-ins in the tensors' places, and what came of it."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    leaves: list[Any]
+    result: Any = None
+    hashed: Any = None  # what hashing.watched gave at the start
+    state: TorchState | None = None  # torch's switches at the start
+    flat: Flat | None = None  # the result, taken apart
+    changed: list[str] = field(default_factory=list)  # the arguments whose containers hold something else
+
+
+def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
+    hashing.check(run.tracer, call.hashed)
+
+
+def _result_read(run: FinishedRun, call: CallRecord) -> None:
+    """The caller reads what is returned."""
+    run.tracer.reads.parts(call.result, "state")
+
+
+def _logs_and_warnings(run: FinishedRun, call: CallRecord) -> None:
+    tracer = run.tracer
+    listener = tracer.listeners.read_by(tracer.reads.places)
+    if listener is not None:
+        kind = getattr(listener, "__qualname__", type(listener).__qualname__)
+        raise tracer.refusal("outside-object", what=f"what {kind} keeps of the logs and warnings that it gets")
+    rows = tracer.listeners.changed_filters()
+    if any(row is not None and row[0] == "error" for row in rows):
+        _lose(run, "setting", "the filters of warnings", "without", "with one that raises", "global-state")
+    elif rows:
+        tracer.note("the filters of warnings are changed; the program does not change them")
+
+
+def _switches(run: FinishedRun, call: CallRecord) -> None:
+    assert call.state is not None
+    for name, before, now in call.state.changed():
+        _lose(run, "setting", name, str(before), str(now), "global-state")
+
+
+def _context_variables(run: FinishedRun, call: CallRecord) -> None:
+    for variable, before in run.tracer.context_values.items():
+        now = variable.get(classify.MISSING)
+        if now is not before:
+            target = f"the context variable {variable.name!r}"
+            _lose(run, "setting", target, classify.describe(before), classify.describe(now), "global-state")
+
+
+def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
+    """The result is flattened while operators are recorded: those of registered functions are the program's."""
+    calls = ContainerFunctions(run.tracer)
+    register_containers({"output": call.result}, calls)
+    call.flat = flatten(call.result, calls)
+
+
+def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
+    call.changed = changed_arguments(run.tracer, run.inputs, call.leaves, (call.args, call.kwargs))
+
+
+def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
+    for value in classify.containers(call.result):
+        if numpy_arrays.is_array(value):
+            raise run.tracer.refusal("numpy-output")
+        if type(value) is Unrecordable:
+            raise run.tracer.refusal("unrecordable-value", function=unrecordable_function(value))
+    if isinstance(call.result, CoroutineType):
+        call.result.close()
+        raise run.tracer.refusal("async-forward", function=call.result.__qualname__)
+
+
+def _outputs(run: FinishedRun, call: CallRecord) -> None:
+    assert call.flat is not None
+    tracer = run.tracer
+    try:
+        run.outputs = flatten_outputs(run.recorder, call.flat)
+    except CaptureError as error:  # a tensor that nothing recorded has made
+        raise tracer.refused(error) from error
+    hidden = escaping_tensors.first_holder(tracer, constants_of(call.flat))
+    if hidden is not None:
+        raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
+    mark_made(run.outputs.spec, lambda value: tracer.heap.is_young(value) is True)
+
+
+def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
+    """The caller reads each text that is returned; one that names an address is another in each call."""
+    assert call.flat is not None
+    values = run.outputs.values
+    try:
+        values[:] = [deferred_str.plain(value) if type(value) is UnreadText else value for value in values]
+    except Abort as abort:
+        raise abort.error from None
+    if addresses.in_output(call.flat.leaves) and not run.tracer.lets_pass(addresses.RETURNED):
+        raise run.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
+
+
+def _arguments(run: FinishedRun, call: CallRecord) -> None:
+    """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
+    for name in call.changed:
+        if classify.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
+            run.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
+        else:
+            _lose(run, "argument", f"the argument {name}", "what was passed", "another content", "input-container")
+
+
+def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
+    for lost in run.tracer.lost_attributes:
+        old, new = classify.describe(lost.old), classify.describe(lost.new)
+        run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
+        run.tracer.note(f"{lost.target} is changed; the program does not change it")
+
+
+def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
+    shared_memory.check(run.tracer)
+
+
+def _writes(run: FinishedRun, call: CallRecord) -> None:
+    run.effects = classify.classify(run.tracer)
+    run.made = run.effects.made
+
+
+def _gradients(run: FinishedRun, call: CallRecord) -> None:
+    """A gradient that flows in eager flows in the program as well. (The second of two runs is no program.)"""
+    if run.request.earlier is not None:
+        return
+    tracer, recorder = run.tracer, run.recorder
+    if tracer.saved_hooks:
+        region = requires_grad.saved_in(recorder, run.inputs.leaves, tracer.saved_hooks)
+        if region is not None:
+            function = "torch.autograd.graph.saved_tensors_hooks"
+            text = "the saved_tensors_hooks do not run: no backward of the program calls them"
+            _lose_gradient(run, tracer.refusal("gradient-hook", region.mark, function=function), text)
+    retained = requires_grad.retained(run.outputs)
+    if retained is not None:
+        tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
+    constant = requires_grad.cut_constant(recorder, run.outputs)
+    if constant is not None:
+        refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
+        _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
+    lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
+    if lost:
+        refusal = tracer.refusal("made-leaf", tracer.made_leaf)
+        _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
+
+
+def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str) -> None:
+    """An effect that the program cannot carry: refused, or let go if the caller said so."""
+    refusal = run.tracer.refusal(id, target=target, old=old, new=new)
+    text = f"{target} is changed; the program does not change it"
+    if not run.request.drops and not run.tracer.lets_pass(text):
+        raise refusal
+    run.refused_effects.append(refusal)
+    run.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, run.tracer.where()))
+    if run.request.drops:
+        run.tracer.note(text)
+
+
+def _lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:
+    """What eager's backward does and the program's does not: refused, or let go if the caller said so."""
+    if not run.request.drops and not run.tracer.lets_pass(text):
+        raise refusal
+    run.refused_effects.append(refusal)
+    run.tracer.note(text)
+
+
+Pass = Callable[[FinishedRun, CallRecord], None]
+
+WHILE_RECORDING: tuple[Pass, ...] = (
+    _tensors_hashed,
+    _result_read,
+    _logs_and_warnings,
+    _switches,
+    _context_variables,
+    _taken_apart,
+    _arguments_compared,
+)
+
+RECORDED: tuple[Pass, ...] = (
+    _kinds_of_result,
+    _outputs,
+    _texts_of_outputs,
+    _arguments,
+    _attributes_of_tensors,
+    _shared_memory,
+    _writes,
+    _gradients,
+)

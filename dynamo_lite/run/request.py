@@ -1,0 +1,48 @@
+"""What a run is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.fingerprint import Fingerprint
+from dynamo_lite.program import FlatInputs
+from dynamo_lite.tracing.tracer import Tracer
+from symbolic_shapes.proofs.facts import Fact
+
+
+def _nothing(run: Any) -> None:
+    """The default: a run that begins is not reported."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One call of one program, and how it is recorded.
+
+    Attributes:
+        mod, root: the callable, and the module whose parameters and buffers it has.
+        inputs: its flat arguments.
+        specs: dynamic_shapes in their plain form; None if each size is a constant.
+        tracer: the kind of observer: strict, non-strict, or the lenient one of `explain`.
+        drops: effects that a program cannot carry are let go and noted.
+        memory: what is taken from memory at most: less, where that much would not be exact.
+        earlier: the recording of the run before this one, from whose state this one starts.
+        known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
+            (tracing/effects/persisted_sizes.py).
+        started: is called with each run before it begins.
+    """
+
+    mod: Callable[..., Any]
+    root: nn.Module | None
+    inputs: FlatInputs
+    specs: Any = None
+    tracer: type[Tracer] = Tracer
+    drops: bool = False
+    memory: Memory = Memory.ALL
+    earlier: Fingerprint | None = None
+    known: Sequence[Fact] | None = None
+    started: Callable[[Any], None] = _nothing

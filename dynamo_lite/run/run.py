@@ -1,0 +1,230 @@
+"""One run of a program under a tracer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
+from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
+from dynamo_lite.capture.fingerprint import Fingerprint
+from dynamo_lite.errors import DynamoLiteError, InvalidArguments
+from dynamo_lite.logging import reports as logs
+from dynamo_lite.program.effect_record import Effect
+from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
+from dynamo_lite.program.shapes.layout_guards import layout_guards
+from dynamo_lite.program.trees.outputs import FlatOutputs
+from dynamo_lite.run import end_passes
+from dynamo_lite.run.request import RunRequest
+from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
+from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.effects import persisted_sizes
+from dynamo_lite.tracing.effects.classify import Effects
+from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip
+from dynamo_lite.tracing.node_metadata import TraceContext
+from dynamo_lite.tracing.sizes import builtin_calls, number_methods
+from dynamo_lite.tracing.strings import tensor_repr
+from dynamo_lite.tracing.tensors import attributes, hashing
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
+from symbolic_shapes import Origin
+from symbolic_shapes.torch_env.env import TorchShapeEnv
+
+
+class Run:
+    """One trace of one call. `trace()` once; then `outputs` and `effects`; `undo()` always."""
+
+    outputs: FlatOutputs
+    effects: Effects
+
+    def __init__(self, request: RunRequest) -> None:
+        self.request = request
+        self.mod, self.root, self.inputs, self.specs = request.mod, request.root, request.inputs, request.specs
+        self.refused_effects: list[DynamoLiteError] = []  # what `drops` let go, as export would have refused it
+        self.lost: list[Effect] = []  # effects on settings and arguments that `drops` lets go
+        self.records: list[Effect] = []
+        self.made: set[int] = set()  # objects of the run's own, which `undo` leaves as they are
+        tracer, earlier = request.tracer, request.earlier
+        fake_mode = (self._users_mode() if earlier is None else _mode_of(earlier)) or symbolic_mode()
+        self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
+        self.recorder.memory = request.memory
+        self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
+        self.tracer.drops = request.drops
+        self.recorder.context = context = TraceContext(self.tracer)
+        if self.recorder.env is not None:
+            self.recorder.env.where = self.tracer.origin
+            self.recorder.env.unanswered = self.tracer.undecided
+            self.recorder.env.deferring = context.check_deferred
+            builtin_calls.attach(self.tracer, self.recorder.env)
+        logs.attach(self)
+        self.declared = self._declare()
+        self.settled: Settled | None = None
+        if self.recorder.env is not None:
+            persisted_sizes.assume(self.recorder.env, request.known or ())
+            if request.known and self.declared is not None:
+                persisted_sizes.fix_inputs(self.recorder.env, self.declared)
+
+    def _users_mode(self) -> FakeTensorMode | None:
+        """The FakeTensorMode that inputs or state live in. It has no symbols: None where sizes vary, too."""
+        mode = fake_mode_of(self.root, self.inputs.leaves)
+        if mode is None or self.specs is None:
+            return mode
+        if not declare_inputs(self.inputs, self.specs, TorchShapeEnv()).is_dynamic:
+            return mode
+        if is_active(mode):
+            text = "dynamic_shapes need a mode of symbols of our own: call export outside of the FakeTensorMode"
+            raise InvalidArguments(text)
+        return None
+
+    def _declare(self) -> DeclaredInputs | None:
+        """The symbols for the sizes that may vary; None if no size is asked to."""
+        env = self.recorder.env
+        if env is None:  # the inputs or the state are FakeTensors of a mode of the user's
+            return None
+        declared = declare_inputs(self.inputs, self.specs, env)
+        return declared if declared.is_dynamic else None
+
+    def settle(self, defers: bool = False) -> Settled | None:
+        """The conditions on sizes under which the program is right. Raises ConstraintViolation.
+
+        defers: as in `program.dynamic_shapes.settle`.
+        """
+        if self.declared is None:
+            return None
+        assert self.recorder.env is not None
+        settled = settle(self.declared, self.recorder.env, defers)
+        for note in settled.notes:
+            self.tracer.note(note)
+        self.settled = settled
+        return settled
+
+    def layout_guards(self, settled: Settled | None) -> list[str]:
+        """The conditions on the memory layout of the inputs, if the program has asked about layout."""
+        recorder = self.recorder
+        stand_ins = [node.meta["val"] for node in recorder.input_nodes]
+        sources = {} if settled is None else settled.solution.table.sources()
+        return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
+
+    def trace(self) -> None:
+        """Run the program in the interpreter, and judge what it left. Raises GraphBreak, or what the program raises."""
+        tracer = self.tracer
+        call = self._begin()
+        try:
+            in_operator = lambda: self.recorder.running  # noqa: E731
+            refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.texts)
+            numbers = number_methods.as_numbers(tracer.texts)
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
+                call.hashed, call.state = hashed, TorchState()
+                if self.inputs.is_foreign:
+                    (call.args, call.kwargs), call.leaves = rebuild(
+                        self.inputs, tracer, call.leaves, self.inputs.restored
+                    )
+                call.result = self._called(call.args, call.kwargs)
+                for judge in end_passes.WHILE_RECORDING:
+                    judge(self, call)
+        except Abort as abort:
+            tracer.vm.retired = True
+            raise abort.error from None
+        except Exception:
+            if tracer.broken is not None:
+                raise tracer.broken from None
+            raise
+        if tracer.broken is not None:
+            raise tracer.broken
+        for judge in end_passes.RECORDED:
+            judge(self, call)
+
+    def _begin(self) -> end_passes.CallRecord:
+        """The stand-ins of the inputs, and the call's arguments with them. From here on the heap is journaled."""
+        tracer, inputs = self.tracer, self.inputs
+        if inputs.is_foreign and inputs.restored is None:
+            inputs.restored = round_trip(inputs, ContainerFunctions())
+        tracer.heap.begin()  # before the containers of the arguments are made: their changes are judged apart
+        policies = self.declared.policies if self.declared is not None else None
+        leaves = self.recorder.bind_inputs(inputs.leaves, policies)
+        self.recorder.layout.expect(leaves)
+        attributes.carry_over(inputs.leaves, leaves)
+        args, kwargs = ((), {}) if inputs.is_foreign else inputs.unflatten(leaves)
+        tracer.reads.key_orders = KeyOrders((args, kwargs)) or None
+        return end_passes.CallRecord(args, kwargs, leaves)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the program returns. Refused where it rests on what the run's containers have not of the user's."""
+        tracer, lost = self.tracer, self.inputs.restored.lost if self.inputs.is_foreign else []
+        try:
+            result = tracer.vm.enter(self.mod, args, kwargs)
+        except Exception as error:
+            refusal = lost_read(tracer, (args, kwargs), lost)
+            if refusal is None:
+                raise
+            raise refusal from error
+        refusal = lost_read(tracer, (args, kwargs), lost)
+        if refusal is not None:
+            raise refusal
+        return result
+
+    def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:
+        """What tells whether two runs recorded the same program."""
+        assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
+        return Fingerprint(self.recorder, assigned, earlier)
+
+    def undo(self) -> None:
+        """Put the heap back as it was before the trace."""
+        self.tracer.vm.retired = True
+        self.tracer.journal.rollback(self.made)
+        self.tracer.heap.end()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Cut the environment off the tracer: sizes in C++ keep it alive where no collector sees the cycle."""
+        env = self.recorder.env
+        if env is not None:
+            env.where, env.unanswered, env.specialized, env.deferring = _nowhere, None, None, None
+
+
+def _nowhere() -> Origin:
+    return Origin("user line", note="after the run")
+
+
+def traced(request: RunRequest) -> AbstractContextManager[Run]:
+    """A run that has been traced; the heap is as the run left it inside of the block, and as before after it."""
+    levels: list[Memory] = [*Memory]
+    run = _started(request)
+    try:  # not in a generator: what the program raises may be a StopIteration
+        while True:
+            try:
+                with logs.phase("the run in the interpreter"):
+                    run.trace()
+                break
+            except Inexact as error:
+                lower = levels[levels.index(run.recorder.memory) + 1 :]
+                if not lower:
+                    raise
+                run.undo()
+                enough: list[Memory] = [level for level in lower if level is error.needs] or lower
+                run = _started(replace(request, memory=enough[0]))
+    except BaseException:
+        run.undo()
+        raise
+    return _undone(run)
+
+
+def _started(request: RunRequest) -> Run:
+    run = Run(request)
+    request.started(run)
+    return run
+
+
+@contextmanager
+def _undone(run: Run) -> Iterator[Run]:
+    try:
+        yield run
+    finally:
+        run.undo()
+
+
+def _mode_of(earlier: Fingerprint) -> FakeTensorMode | None:
+    """The user's own mode, if the recording before this one was made in it."""
+    return earlier.recorder.fake_mode if earlier.recorder.env is None else None

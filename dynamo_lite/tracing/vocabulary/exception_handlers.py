@@ -1,0 +1,284 @@
+"""Whether the program goes on after an exception, told from its bytecode and exception tables without raising one.
+
+`may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
+instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
+raise`) is no catch; one from which a `return`, a `yield` or the `raise` of another exception can be reached is. What
+cannot be told counts as a catch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Sequence
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from dynamo_lite.interpreter.code.decode import info_of
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
+from dynamo_lite.interpreter.frames.generators import suspended_frame
+
+Kinds = frozenset[type[BaseException]]
+"""The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
+
+ANY: Final[Kinds] = frozenset({BaseException})
+
+
+class Raised(NamedTuple):
+    """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
+
+    at: int
+    kinds: Kinds
+    live: bool
+
+
+_JUMPS = frozenset(HANDLERS[name] for name in HAS_TARGET)
+_ALWAYS_JUMPS, _SENDS = HANDLERS["JUMP"], HANDLERS["SEND"]
+_LEAVES = frozenset({HANDLERS["RETURN_VALUE"], HANDLERS["YIELD_VALUE"]})
+_RERAISES, _RAISES = HANDLERS["RERAISE"], HANDLERS["RAISE_VARARGS"]
+_ENDS_HANDLER = HANDLERS["POP_EXCEPT"]
+_MATCHES, _JUMPS_IF_NOT = HANDLERS["CHECK_EXC_MATCH"], HANDLERS["POP_JUMP_IF_FALSE"]
+_EXITS_CONTEXT = HANDLERS["WITH_EXCEPT_START"]
+_STORES = HANDLERS["STORE_FAST"]
+_END_ITERATION = frozenset({HANDLERS["CLEANUP_THROW"], HANDLERS["END_ASYNC_FOR"]})
+_ENDS_OF_ITERATION: Kinds = frozenset({BaseException, StopIteration, StopAsyncIteration})
+_CONSTANT = HANDLERS["LOAD_CONST"]
+_QUIET = frozenset(
+    HANDLERS[name]
+    for name in (
+        *("POP_TOP", "PUSH_NULL", "PUSH_EXC_INFO", "POP_EXCEPT", "COPY", "SWAP", "JUMP", "LOAD_CONST", "LOAD_FAST"),
+        *("LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE", "STORE_FAST", "DELETE_FAST", "CHECK_EXC_MATCH", "POP_JUMP_IF_NONE"),
+        *("POP_JUMP_IF_NOT_NONE", "BUILD_TUPLE", "BUILD_LIST", "LIST_APPEND", "STOPITERATION_ERROR"),
+    )
+)
+"""Instructions that raise nothing of their own on the way through a handler."""
+
+
+def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
+    """Whether the program may go on after an exception of `kinds` at the instruction at work of `frame`."""
+    while frame is not None and kinds:
+        escaping = _escaping(frame, kinds)
+        if escaping is None:
+            return True
+        kinds, frame = escaping, frame.back
+    return False
+
+
+def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
+    """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there."""
+    escaping: Kinds = frozenset()
+    raised = [Raised(frame.pc - 1, kinds, True)]
+    seen: set[Raised] = set()
+    while raised:
+        at = raised.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        handler = frame.info.handler_at(frame.code, at.at)
+        if handler is None:
+            escaping |= at.kinds
+            continue
+        walk = _Walk(frame, handler.depth if at.live else None)
+        if walk.ends(handler.target, at.kinds, at.live):
+            return None
+        raised += walk.raised
+    return escaping
+
+
+class _Walk:
+    """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
+
+    def __init__(self, frame: Any, depth: int | None) -> None:
+        self.frame = frame
+        self.depth = depth
+        self.raised: list[Raised] = []
+        self._names: set[tuple[Any, Any]] = set()  # what loads the exception by the name that `except` gave it
+        self._todo: list[Raised] = []
+        self._seen: set[Raised] = set()
+
+    def ends(self, start: int, kinds: Kinds, live: bool) -> bool:
+        """Whether a `return` or `yield` can be reached from `start`, where an exception of `kinds` is handled."""
+        self._todo.append(Raised(start, kinds, live))
+        while self._todo:
+            here = self._todo.pop()
+            if here in self._seen:
+                continue
+            self._seen.add(here)
+            if self._step(here):
+                return True
+        return False
+
+    def _step(self, here: Raised) -> bool:
+        ops = self.frame.info.ops
+        at, kinds, live = here
+        handler, arg = ops[at]
+        if handler in _LEAVES:
+            return True
+        if handler in _LOADS and live and self._matched(here):
+            return False
+        if handler is _RAISES and not self._raises_same(at, arg):
+            return True
+        ends_iteration = handler in _END_ITERATION and not kinds & _ENDS_OF_ITERATION
+        if handler is _RERAISES or handler is _RAISES or ends_iteration:
+            self.raised.append(here)
+        elif handler is _EXITS_CONTEXT:
+            return self._exit_context(here)
+        elif handler is _ENDS_HANDLER and ops[at + 1][0] is not _RERAISES:
+            self._todo.append(Raised(at + 1, ANY, False))
+        else:
+            if handler not in _QUIET:
+                self.raised.append(Raised(at, ANY, live))
+            if handler in _JUMPS:
+                self._todo.append(Raised(arg[0] if handler is _SENDS else arg, kinds, live))
+            if handler is not _ALWAYS_JUMPS:
+                self._todo.append(Raised(at + 1, kinds, live))
+        return False
+
+    def _raises_same(self, at: int, count: int) -> bool:
+        """Whether `raise` at `at` raises the exception that is handled: `raise`, or `raise error` of its own name."""
+        return count == 0 or (count == 1 and self.frame.info.ops[at - 1] in self._names)
+
+    def _matched(self, here: Raised) -> bool:
+        """Takes the ways on of an `except kind` that begins here; False if none does, or its classes are unclear."""
+        ops = self.frame.info.ops
+        start, kinds, live = here
+        at = start
+        while ops[at][0] in _LOADS:
+            at += 1
+        if ops[at][0] is not _MATCHES or ops[at + 1][0] is not _JUMPS_IF_NOT:
+            return False
+        wanted = _classes(self.frame, ops[start:at])
+        if wanted is None:
+            return False
+        unknown = kinds & {BaseException}
+        matching = frozenset(kind for kind in kinds if issubclass(kind, wanted))
+        if matching or unknown:
+            if ops[at + 2][0] is _STORES:
+                self._names.add((_FAST, ops[at + 2][1]))
+            self._todo.append(Raised(at + 2, matching | unknown, live))
+        if kinds - matching:
+            self._todo.append(Raised(ops[at + 1][1], (kinds - matching), live))
+        return True
+
+    def _exit_context(self, here: Raised) -> bool:
+        """The end of a with-block: its context manager may end the exception, or raise another."""
+        at, kinds, live = here
+        stack = self.frame.stack
+        if not live or self.depth is None or not 0 < self.depth <= len(stack):
+            return True
+        left = _after_exit(stack[self.depth - 1], kinds)
+        if left is None:
+            return True
+        if left:
+            self.raised.append(Raised(at, left, live))
+        return False
+
+
+# -- except kind ------------------------------------------------------------------------------------------------------
+
+_GLOBALS = frozenset({HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"], HANDLERS["LOAD_NAME"]})
+_FAST, _DEREF, _ATTRIBUTE = HANDLERS["LOAD_FAST"], HANDLERS["LOAD_DEREF"], HANDLERS["LOAD_ATTR"]
+_TUPLE = HANDLERS["BUILD_TUPLE"]
+_LOADS = _GLOBALS | {_FAST, _DEREF, _ATTRIBUTE, _TUPLE}
+
+
+class _Unclear(Exception):
+    """The classes of an `except` are not told by names and attributes of modules alone."""
+
+
+def _classes(frame: Any, loads: Sequence[tuple[Any, Any]]) -> tuple[type, ...] | None:
+    """The classes that these instructions load for `CHECK_EXC_MATCH`; None if it cannot be told."""
+    stack: list[Any] = []
+    try:
+        for handler, arg in loads:
+            if handler is _TUPLE:
+                stack[len(stack) - arg :] = [tuple(stack[len(stack) - arg :])]
+            elif handler is _ATTRIBUTE:
+                stack.append(_attribute(stack.pop(), arg))
+            elif handler in _GLOBALS:
+                stack.append(_global(frame, arg))
+            else:
+                value = frame.locals[arg]
+                stack.append(value.cell_contents if type(value) is CellType else value)
+    except (_Unclear, IndexError, ValueError):
+        return None
+    return _flat(stack[0]) if len(stack) == 1 else None
+
+
+def _flat(kind: Any) -> tuple[type, ...] | None:
+    if type(kind) is not tuple:
+        return (kind,) if isinstance(kind, type) and type(kind) is type else None
+    parts = [_flat(part) for part in kind]
+    return None if None in parts else tuple(cls for part in parts for cls in part or ())
+
+
+def _global(frame: Any, name: str) -> Any:
+    builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
+    for names in (frame.namespace, frame.globals, builtins):
+        if type(names) is dict and name in names:
+            return names[name]
+    raise _Unclear
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    found = inspect.getattr_static(owner, name, None) if isinstance(owner, type | ModuleType) else None
+    if not isinstance(found, type | ModuleType):
+        raise _Unclear
+    return found
+
+
+# -- with ... as ------------------------------------------------------------------------------------------------------
+
+_SILENT_MODULES = frozenset({"_thread", "_io", "_contextvars", "mmap", "threading", "warnings", "torch"})
+"""Modules none of whose context managers ends an exception."""
+
+
+def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
+    """The classes that come through a context manager's `__exit__` (bound); None if it may end the exception."""
+    manager, function = getattr(exit_, "__self__", None), getattr(exit_, "__func__", None)
+    if manager is None:
+        return None
+    cls = type(manager)
+    if cls is contextlib._GeneratorContextManager:  # the exception goes on at its `yield`
+        return _after_generator(manager.gen, kinds)
+    if cls is contextlib.suppress:
+        wanted = _flat(manager._exceptions)
+        ends = wanted is None or BaseException in kinds or any(issubclass(kind, wanted) for kind in kinds)
+        return None if ends and wanted != () else kinds
+    if cls is contextlib.ExitStack:
+        return _after_stack(manager, kinds)
+    if cls.__module__.partition(".")[0] in _SILENT_MODULES:
+        return kinds
+    if type(exit_) is MethodType and type(function) is FunctionType:
+        return _after_function(function.__code__, kinds)
+    return None
+
+
+def _after_generator(generator: Any, kinds: Kinds) -> Kinds | None:
+    frame = suspended_frame(generator)
+    if frame is not None:
+        return _escaping(frame, kinds)
+    native = getattr(generator, "gi_frame", None)
+    of_torch = native is not None and str(native.f_globals.get("__name__")).partition(".")[0] == "torch"
+    return kinds if of_torch else None
+
+
+def _after_stack(stack: contextlib.ExitStack[Any], kinds: Kinds) -> Kinds | None:
+    left: Kinds | None = kinds
+    for _, callback in reversed(stack._exit_callbacks):  # type: ignore[attr-defined]
+        if left is not None and type(callback) is MethodType:  # of a context manager; others were given to callback()
+            left = _after_exit(callback, left)
+    return left
+
+
+def _after_function(code: CodeType, kinds: Kinds) -> Kinds | None:
+    """An `__exit__` that returns nothing but None and False, and raises nothing, lets exceptions through."""
+    ops = info_of(code).ops
+    targets = {arg for handler, arg in ops if handler in _JUMPS and handler is not _SENDS}
+    for at, (handler, _) in enumerate(ops):
+        if handler in _LEAVES:
+            constant, value = ops[at - 1]
+            if constant is not _CONSTANT or value or at in targets:
+                return None
+    return None if any(handler is _RAISES for handler, _ in ops) else kinds

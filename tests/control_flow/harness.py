@@ -1,0 +1,73 @@
+"""One program against eager: exported once, on its first inputs, and compared on all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+import dynamo_lite
+from tests.control_flow.programs import Program
+
+
+def module_of(program: Program) -> torch.nn.Module:
+    torch.manual_seed(0)
+    return program.make().eval()
+
+
+def exported(program: Program, module: torch.nn.Module) -> torch.export.ExportedProgram:
+    """Raises what export raises."""
+    with torch.no_grad() if program.no_grad else contextlib.nullcontext():
+        args = copy.deepcopy(program.inputs[0])
+        return dynamo_lite.export(module, args, control_flow="capture", **program.options)
+
+
+def saved_and_loaded(ep: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    file = io.BytesIO()
+    torch.export.save(ep, file)
+    file.seek(0)
+    return torch.export.load(file)
+
+
+def differences(make: Callable[[], Any], module: torch.nn.Module, calls: tuple[tuple[Any, ...], ...]) -> list[str]:
+    """What a call of `make()` does differently from the module: results, errors, inputs and buffers afterwards."""
+    found = []
+    for number, call in enumerate(calls):
+        eager, ours = copy.deepcopy(module), make()
+        given, also = copy.deepcopy(call), copy.deepcopy(call)
+        want, got = _outcome(eager, given), _outcome(ours, also)
+        if isinstance(want, Exception) or isinstance(got, Exception):
+            if not (isinstance(want, Exception) and isinstance(got, Exception)):
+                found.append(f"call {number}: eager {want!r:.200}, program {got!r:.400}")
+            continue
+        buffers = dict(ours.named_buffers())
+        state = {name: (value, buffers[name]) for name, value in eager.named_buffers() if name in buffers}
+        for what, a, b in (("results", want, got), ("inputs", given, also), *((n, *v) for n, v in state.items())):
+            if not same(a, b):
+                found.append(f"call {number}: {what}: eager {a}, program {b}")
+    return found
+
+
+def _outcome(module: Any, args: tuple[Any, ...]) -> Any:
+    try:
+        return module(*args)
+    except Exception as error:
+        return error
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal structure, types, dtypes, shapes and (nearly) values."""
+    left, right = pytree.tree_leaves(a), pytree.tree_leaves(b)
+    return len(left) == len(right) and all(map(_same_leaf, left, right))
+
+
+def _same_leaf(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        close = a.dtype == b.dtype and a.shape == b.shape
+        return close and torch.allclose(a, b, atol=1e-5, rtol=1e-5, equal_nan=True)
+    return type(a) is type(b) and bool(a == b)

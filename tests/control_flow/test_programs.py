@@ -1,0 +1,55 @@
+"""Each program equals eager on inputs that take each way, also after save and load and after decompositions."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+from tests.control_flow.harness import differences, exported, module_of, saved_and_loaded
+from tests.control_flow.programs import PROGRAMS
+
+CAPTURED = [name for name, program in PROGRAMS.items() if program.refused is None]
+REFUSED = [name for name, program in PROGRAMS.items() if program.refused is not None]
+NOT_DECOMPOSED = {"greedy_decode"}
+"""torch's decompositions refuse an in-place index with an unbacked number in the body of a while_loop."""
+THROUGH = CAPTURED[::9]
+"""Programs that go through save, load and decompositions each time; the others in the long run."""
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_equals_eager(name: str) -> None:
+    program = PROGRAMS[name]
+    module = module_of(program)
+    ep = exported(program, module)
+    assert differences(lambda: copy.deepcopy(ep).module(), module, program.inputs) == []
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in THROUGH else pytest.param(name, marks=pytest.mark.long) for name in CAPTURED]
+)
+def test_equals_eager_after_torchs_passes(name: str) -> None:
+    program = PROGRAMS[name]
+    module = module_of(program)
+    ep = exported(program, module)
+    assert differences(lambda: saved_and_loaded(ep).module(), module, program.inputs) == []
+    if name not in NOT_DECOMPOSED:
+        decomposed = copy.deepcopy(ep).run_decompositions()
+        assert differences(lambda: copy.deepcopy(decomposed).module(), module, program.inputs) == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused(name: str) -> None:
+    program = PROGRAMS[name]
+    with pytest.raises(GraphBreak) as caught:
+        exported(program, module_of(program))
+    assert caught.value.id == program.refused
+
+
+@pytest.mark.parametrize("name", ["if_else", "while_simple", "for_range_item"])
+def test_is_refused_by_default(name: str) -> None:
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(module_of(PROGRAMS[name]), PROGRAMS[name].inputs[0])
+    assert caught.value.id.startswith("data-dependent")

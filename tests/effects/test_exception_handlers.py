@@ -1,0 +1,446 @@
+"""Whether a program goes on after an exception: what the bytecode tells, against CPython running the program."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from dynamo_lite.interpreter import Interpreter
+from dynamo_lite.interpreter.observer import NOT_HANDLED, Observer
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
+
+
+def boom() -> None:
+    """Raises, in CPython. In the interpreter the observer answers instead."""
+    raise RuntimeError("boom")
+
+
+class Asked(Observer):
+    """Asks at each call of `boom`, which then returns None."""
+
+    def __init__(self) -> None:
+        self.answers: list[bool] = []
+        self.vm = Interpreter(self)
+
+    def before_call(self, fn: Any, args: Any, kwargs: Any) -> Any:
+        if fn is not boom:
+            return NOT_HANDLED
+        self.answers.append(may_be_caught(self.vm.frame, frozenset({RuntimeError})))
+        return None
+
+
+def goes_on(program: Callable[[], Any]) -> bool:
+    try:
+        program()
+    except RuntimeError as error:
+        return str(error) != "boom"
+    except Exception:
+        return True
+    return True
+
+
+def plain() -> None:
+    boom()
+
+
+def bare() -> None:
+    try:
+        boom()
+    except:  # noqa: E722
+        pass
+
+
+def other_class() -> None:
+    try:
+        boom()
+    except (KeyError, OSError):
+        pass
+
+
+def base_class() -> None:
+    try:
+        boom()
+    except ArithmeticError:
+        pass
+    except Exception:
+        pass
+
+
+def subclass() -> None:
+    try:
+        boom()
+    except NotImplementedError:
+        pass
+
+
+def in_a_variable() -> None:
+    kinds = (KeyError, RuntimeError)
+    try:
+        boom()
+    except kinds:
+        pass
+
+
+def in_a_variable_that_does_not_match() -> None:
+    kinds = (KeyError, ValueError)
+    try:
+        boom()
+    except kinds:
+        pass
+
+
+def again() -> None:
+    try:
+        boom()
+    except RuntimeError:
+        raise
+
+
+def again_by_name() -> None:
+    try:
+        boom()
+    except RuntimeError as error:
+        raise error
+
+
+def as_another() -> None:
+    try:
+        boom()
+    except RuntimeError as error:
+        raise ValueError from error
+
+
+def sometimes_again() -> None:
+    try:
+        boom()
+    except RuntimeError as error:
+        if "other" in str(error):
+            raise
+
+
+def cleanup() -> None:
+    x = 0
+    try:
+        boom()
+    finally:
+        x += 1
+
+
+def returns_in_finally() -> int:
+    try:
+        boom()
+    finally:
+        return 1  # noqa: B012
+
+
+def breaks_in_finally() -> None:
+    for _ in range(2):
+        try:
+            boom()
+        finally:
+            break  # noqa: B012
+
+
+def continues() -> None:
+    for _ in range(2):
+        try:
+            boom()
+        except RuntimeError:
+            continue
+
+
+def nested_inner_catches() -> None:
+    try:
+        try:
+            boom()
+        except RuntimeError:
+            pass
+    finally:
+        pass
+
+
+def nested_outer_catches() -> None:
+    try:
+        try:
+            boom()
+        except KeyError:
+            pass
+        finally:
+            pass
+    except RuntimeError:
+        pass
+
+
+def nested_again_and_caught() -> None:
+    try:
+        try:
+            boom()
+        except RuntimeError:
+            raise
+    except Exception:
+        pass
+
+
+def handler_that_is_over() -> None:
+    try:
+        pass
+    except RuntimeError:
+        pass
+    boom()
+
+
+def in_a_handler() -> None:
+    try:
+        try:
+            raise KeyError
+        except KeyError:
+            boom()
+    except RuntimeError:
+        pass
+
+
+def in_a_handler_uncaught() -> None:
+    try:
+        raise KeyError
+    except KeyError:
+        boom()
+
+
+def in_an_else() -> None:
+    try:
+        pass
+    except RuntimeError:
+        pass
+    else:
+        boom()
+
+
+def suppresses() -> None:
+    with contextlib.suppress(RuntimeError):
+        boom()
+
+
+def suppresses_others() -> None:
+    with contextlib.suppress(KeyError, OSError):
+        boom()
+
+
+def suppresses_nothing() -> None:
+    with contextlib.suppress():  # noqa: B022
+        boom()
+
+
+def null() -> None:
+    with contextlib.nullcontext():
+        boom()
+
+
+def on_a_stack() -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.nullcontext())
+        stack.callback(print, end="")
+        stack.enter_context(contextlib.suppress(KeyError))
+        boom()
+
+
+def suppressed_on_a_stack() -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(RuntimeError))
+        stack.enter_context(contextlib.nullcontext())
+        boom()
+
+
+LOCK = threading.Lock()
+
+
+def with_a_lock() -> None:
+    with LOCK:
+        boom()
+
+
+def with_warnings() -> None:
+    with warnings.catch_warnings():
+        boom()
+
+
+class Swallows:
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *args: object) -> bool:
+        return True
+
+
+class Looks(Swallows):
+    def __exit__(self, *args: object) -> bool:
+        return False
+
+
+class Translates(Swallows):
+    def __exit__(self, *args: object) -> None:  # type: ignore[override]
+        raise KeyError
+
+
+def with_one_that_swallows() -> None:
+    with Looks(), Swallows(), Looks():
+        boom()
+
+
+def with_some_that_look() -> None:
+    with Looks(), Looks() as _:
+        boom()
+
+
+def with_one_that_translates() -> None:
+    with Translates():
+        boom()
+
+
+@contextlib.contextmanager
+def swallowing() -> Any:
+    try:
+        yield
+    except RuntimeError:
+        pass
+
+
+@contextlib.contextmanager
+def looking() -> Any:
+    try:
+        yield
+    finally:
+        pass
+
+
+@contextlib.contextmanager
+def translating() -> Any:
+    try:
+        yield
+    except RuntimeError as error:
+        raise ValueError from error
+
+
+def with_a_generator_that_swallows() -> None:
+    with swallowing():
+        boom()
+
+
+def with_a_generator_that_looks() -> None:
+    with looking(), looking():
+        boom()
+
+
+def with_a_generator_that_translates() -> None:
+    with translating():
+        boom()
+
+
+def generator() -> Any:
+    yield 1
+    boom()
+    yield 2
+
+
+def delegating() -> Any:
+    yield from generator()
+
+
+def catching_generator() -> Any:
+    try:
+        yield from generator()
+    except RuntimeError:
+        yield 3
+
+
+def from_a_generator() -> None:
+    list(delegating())
+
+
+def from_a_generator_that_catches() -> None:
+    list(catching_generator())
+
+
+def caught_around_a_generator() -> None:
+    try:
+        for _ in delegating():
+            pass
+    except RuntimeError:
+        pass
+
+
+def called_back() -> None:
+    sorted([2, 1], key=lambda _: boom() or 1)
+
+
+def called_back_and_caught() -> None:
+    try:
+        sorted([2, 1], key=lambda _: boom() or 1)
+    except RuntimeError:
+        pass
+
+
+def group() -> None:
+    try:
+        boom()
+    except* RuntimeError:
+        pass
+
+
+def in_a_comprehension() -> None:
+    [boom() for _ in range(1)]
+
+
+def in_a_comprehension_caught() -> None:
+    try:
+        [boom() for _ in range(1)]
+    except RuntimeError:
+        pass
+
+
+GENERATORS = (generator, delegating, catching_generator)
+PROGRAMS = [value for value in list(vars().values()) if type(value) is FunctionType and value.__module__ == __name__
+            and value not in (boom, goes_on, *GENERATORS) and not hasattr(value, "__wrapped__")]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_bytecode_tells_what_cpython_does(program: Callable[[], Any]) -> None:
+    asked = Asked()
+    with contextlib.suppress(ValueError, KeyError):
+        asked.vm.enter(program, (), {})
+    assert asked.answers[0] is goes_on(program)
+
+
+def log() -> None:
+    """Could raise anything, for all that the bytecode of its caller tells."""
+
+
+def logs() -> None:
+    try:
+        boom()
+    except RuntimeError:
+        log()
+        raise
+
+
+def logs_within_a_handler_of_others() -> None:
+    try:
+        try:
+            boom()
+        except RuntimeError:
+            log()
+            raise
+    except KeyError:
+        pass
+
+
+def test_what_a_handler_calls_may_raise_anything() -> None:
+    for program, answer in ((logs, False), (logs_within_a_handler_of_others, True)):
+        asked = Asked()
+        asked.vm.enter(program, (), {})
+        assert asked.answers == [answer]
