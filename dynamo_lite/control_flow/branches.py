@@ -21,7 +21,7 @@ from dynamo_lite.control_flow.sides import run_side
 from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State, cannot_merge
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
-from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from symbolic_shapes.expressions.relations import not_
@@ -128,7 +128,7 @@ class Branch:
         text = f"{type(error).__name__}: {error}"
         if len(raised) == 2:
             tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
-        if asserted_branches.may_be_caught(self.frame):
+        if may_be_caught(self.frame):
             tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
         holds = tracer.predicates.tensor(self.predicate)
         torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)

@@ -45,6 +45,10 @@ DELETED: Final = _Sentinel("DELETED")
 class Observer:
     """Watches an interpreter. The default does nothing."""
 
+    policy: Any = None
+    """What stands for all that the answers of `runs_natively` depend on, beside a function's code and its module:
+    observers with the same one give the same answers, which are kept from run to run. None: they are not kept."""
+
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Before any call that the interpreted program makes, or that a lookaside makes for it.
 

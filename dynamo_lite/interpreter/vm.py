@@ -20,7 +20,7 @@ from types import (
 )
 from typing import Any, Final, NamedTuple
 
-from dynamo_lite.interpreter.code.decode import PLAIN, info_of
+from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.datamodel.trampolines import Doors, original_code
@@ -164,17 +164,23 @@ class Interpreter:
             lookaside = self.lookasides.get(fn)
             if lookaside is not None:
                 return lookaside(self, args, kwargs or {})
-            if self.runs_natively is not None and self.runs_natively(fn):
-                return self.call_natively(fn, fn, args, args, kwargs)
+            if self.runs_natively is not None:
+                trusted = self._trusted.get(id(fn.__code__))
+                if self.runs_natively(fn) if trusted is None else trusted[1]:
+                    return self.call_natively(fn, fn, args, args, kwargs)
             return self.interpret_function(fn, args, kwargs)
         return self._call_other(fn, args, kwargs)
 
     def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
         """Run a Python function here, whatever the lookasides and the observer say."""
-        info = info_of(fn.__code__)
-        code: Any = info.code_ref()  # not fn.__code__, which may be a door
-        builtins = fn.__builtins__
-        frame = Frame(self, code, info, fn.__globals__, builtins, bind(fn, code, info, args, kwargs))
+        code: Any = fn.__code__
+        info = infos.get(id(code)) or info_of(code)
+        code = info.code_ref()  # not fn.__code__, which may be a door
+        if not kwargs and len(args) == info.plain_count:  # the common case of `bind`
+            values = [*args, *info.padding, *(fn.__closure__ or ())]
+        else:
+            values = bind(fn, code, info, args, kwargs)
+        frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)
         if self.made_dicts is not None and code.co_flags & CO_VARKEYWORDS:
             at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
             self.made_dicts.add(id(frame.locals[at]))
@@ -183,11 +189,12 @@ class Interpreter:
         return self.run(frame)
 
     def _trusts(self, fn: FunctionType) -> bool:
-        """The observer's `runs_natively`, asked once per code object."""
-        code = original_code(fn.__code__)
+        """The observer's `runs_natively`, asked once per code object (and once more for its trampoline)."""
+        code = fn.__code__
         known = self._trusted.get(id(code))
         if known is None:
-            known = self._trusted[id(code)] = (code, bool(self.observer.runs_natively(fn)))
+            own = self._trusted.get(id(original_code(code)))
+            known = self._trusted[id(code)] = (code, bool(self.observer.runs_natively(fn)) if own is None else own[1])
         return known[1]
 
     def _call_other(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
@@ -241,7 +248,9 @@ class Interpreter:
         self.frame = frame
         if self.on_enter is not None:
             self.on_enter(frame)
-        ops = frame.info.ops
+        ops = frame.info.fused
+        if ops is None:
+            ops = frame.info.fused = fuse(frame.info.ops)
         stack = frame.stack
         doors = self.doors
         doors_open = doors.open
@@ -367,4 +376,4 @@ def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
 
 from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES  # noqa: E402
 
-from . import opcodes  # noqa: E402, F401  (registers the handlers)
+from .opcodes.fused import fuse  # noqa: E402  (the package registers the handlers)

@@ -11,7 +11,7 @@ import torch
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
-from dynamo_lite.tracing.policy.native_modules import in_library
+from dynamo_lite.tracing.policy.native_modules import in_library, libraries
 from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -71,7 +71,11 @@ class Refusing(Observer):
     def in_library(self) -> bool:
         """Whether the innermost frame is the standard library's or trusted code."""
         frame = self.vm.frame
-        return frame is not None and in_library(str(frame.globals.get("__name__", "")))
+        if frame is None:
+            return False
+        name = frame.globals.get("__name__", "")
+        known = libraries.get(name) if type(name) is str else None
+        return in_library(str(name)) if known is None else known
 
     @property
     def notes(self) -> dict[str, tuple[UserFrame, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NoReturn, Protocol
 
@@ -17,6 +18,12 @@ from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from symbolic_shapes import Origin
 
+Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
+"""(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
+
+Reader = Callable[["Trace", Any, str, Any], Any]
+"""(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
+
 
 class Trace(Protocol):
     """tracer.Tracer: one run of a program, watched."""
@@ -30,6 +37,8 @@ class Trace(Protocol):
     reads: Reads
     writes: Any
     rules: dict[int, Any]
+    plans: Any
+    readers: dict[type, Reader | None]
 
     # -- what stops a trace, and what is told of it
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
@@ -63,7 +72,6 @@ class Trace(Protocol):
     listeners: Any
     lru_caches: Any
     lost_attributes: list[Any]
-    made_caches: set[int]
     made_dicts: set[int]
     made_leaf: Mark | None
     made_wrappers: dict[int, Any]
@@ -73,11 +81,8 @@ class Trace(Protocol):
     owned_dicts: OwnedDicts
     raised: BaseException | None
     ranges: dict[int, tuple[range, Any]]
-    read_first: set[tuple[int, Any]]
     sees_python: bool
     saved_hooks: list[Any]
     specializations: list[Any]
     texts: Any
     torch_function: Any
-    uses_arrays: bool
-    uses_texts: bool

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, FrameType, FunctionType
+from types import CellType, FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -18,44 +18,43 @@ import torch
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
-from dynamo_lite.interpreter.frames.tracebacks import is_stub
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing import read_plans
+from dynamo_lite.tracing.calls import annotations, lru_cache, marked_constructors, native_calls, registry
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
+from dynamo_lite.tracing.calls.plans import CallPlans
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.diagnostics import Abort, Refusing
-from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
+from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
-from dynamo_lite.tracing.heap.writes import Writes
+from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.higher_order.autograd import SavedHooks
-from dynamo_lite.tracing.policy import named_callables
+from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
+from dynamo_lite.tracing.read_plans import ReadPlans
 from dynamo_lite.tracing.sizes import builtin_calls, data_dependent_errors, dict_keys, native_arguments, runtime_values
-from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
-from dynamo_lite.tracing.tensors import attributes, autograd_nodes, numpy_rules
+from dynamo_lite.tracing.tensors import attributes, autograd_nodes
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization, real_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
-_OF_A_FRAME = frozenset({"f_locals", "f_back"})
-_OWNED = instance_dicts.NAMES | shared_buffers.PARTS
-"""Names of attributes that are made when they are asked for, and belong to the object."""
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
 
@@ -65,6 +64,7 @@ class Tracer(Refusing):
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
+    policy = native_modules
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None, known_rules: dict[int, Any] | None = None) -> None:
         super().__init__()
@@ -84,17 +84,12 @@ class Tracer(Refusing):
         self.open_saved_hooks: list[int | None] = []  # numbers of those that are not over; None: torch's own hooks
         self.graph_nodes: dict[int, Any] = {}  # the grad_fn of tensors that the program has asked for
         self.heap = Heap()
-        self.uses_arrays = False  # whether the program has made a numpy array of a tensor (numpy_arrays.py)
         self.raised: BaseException | None = None  # what the program itself raised last
-        self.uses_texts = False  # whether the program has made an f-string of a tensor or a size (deferred_str.py)
         self.modules = ModuleStack(root)
         self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
         self.lru_caches = LruCaches()
-        self.made_caches: set[int] = set()  # ids of the lru_cache wrappers that the program itself made
         self.context_values: dict[Any, Any] = {}
         self.owned_dicts = instance_dicts.OwnedDicts()
-        self.read_first: set[tuple[int, Any]] = set()
-        self.written_first: set[tuple[int, Any]] = set()
         self.torch_function: Any = None
         self.call_serial = 0
         self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
@@ -102,9 +97,10 @@ class Tracer(Refusing):
         self.number_for: str | None = None  # what a number is being taken for (builtin_calls.py)
         self.ranges: dict[int, tuple[range, Any]] = {}  # id of a range → it and the size that it was given as its stop
         self.rules = registry.table() if known_rules is None else known_rules
-        self._dynamo_wrappers = registry.dynamo_wrapper_globals()
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
+        self.plans = CallPlans(self)
+        self.readers = ReadPlans()
         self.made_dicts: set[int] = set()
         self.made_wrappers: dict[int, Any] = {}  # tensors around others that the program has made, by id
         self.vm.made_dicts = self.made_dicts
@@ -158,51 +154,31 @@ class Tracer(Refusing):
         return is_trusted(fn) and not asks_for_frames(fn)
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        key = id(fn)
-        self.reads.call(fn, args, kwargs)
-        if (
-            self.uses_texts
-            and (type(fn) is not FunctionType or is_trusted(fn))
-            and key not in named_callables.skipped_always()
-        ):
-            deferred_str.check_call(fn, args, kwargs)
-        if key in addresses.ORDERS and (answer := addresses.order(self, fn, args, kwargs)) is not NOT_HANDLED:
-            return answer
-        if self.graph_nodes and key not in named_callables.skipped_always():
-            autograd_nodes.check_call(self, fn, args)
-        rule = self.rules.get(key)
-        if rule is None and type(fn) is lru_cache.LruCacheWrapper and id(fn) not in self.made_caches:
-            return registry.call_lru_cache(self, fn, args, kwargs)
-        if rule is not None:
+        plan = self.plans.known.get(id(fn))
+        is_function = type(fn) is FunctionType
+        if plan is None or plan.callable() is not fn or (is_function and annotations.MARK in fn.__dict__):
+            plan = self.plans.make(fn)
+        for step in plan.before:
+            answer = step(self, fn, args, kwargs)
+            if answer is not NOT_HANDLED:
+                return answer
+        if plan.rule is not None:
             try:
-                answer = rule(self, fn, args, kwargs)
+                answer = plan.rule(self, fn, args, kwargs)
             except Exception as error:
                 self._stop_if_ours(error)
                 raise
-            if answer is not NOT_HANDLED or type(fn) is FunctionType:
+            if answer is not NOT_HANDLED or is_function:
                 return answer
-            native_calls.journal(self, fn, args, kwargs)
-        elif type(fn) is not FunctionType:
-            if issubclass(type(fn), type):
-                self.lifetimes.check_class(fn)
-            if self.uses_arrays:
-                numpy_rules.refuse_unknown(self, fn, args)
-            if type(fn) is torch.ScriptMethod:
-                torchscript.check(self, fn)
-            answer = native_calls.before_call(self, fn, args, kwargs)
+        for step in plan.after:
+            answer = step(self, fn, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
-        elif marked.is_marked_constant(fn):
-            return marked.call_constant(self, fn, args, kwargs)
-        if type(fn) is FunctionType and id(fn.__globals__) in self._wrapping_globals:
-            constructor = marked_constructors.own(fn)
-            if constructor is not None:
-                return self.vm.call(constructor, args, kwargs)
-        if type(fn) is FunctionType and fn.__globals__ is self._dynamo_wrappers:
-            return registry.call_dynamo_wrapper(self, fn, args, kwargs)
+        if kwargs and plan.keywords is not None:
+            plan.keywords(self, fn, args, kwargs)
         self.torch_function = fn
         self.call_serial += 1
-        return native_arguments.call_with_numbers(self, fn, args, kwargs)
+        return NOT_HANDLED if plan.numbers is None else plan.numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if id(fn) in discarded.TEXT_CALLS:
@@ -211,8 +187,9 @@ class Tracer(Refusing):
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
         elif fn is lru_cache.LruCacheWrapper:
-            self.made_caches.add(id(result))
-        self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
+            self.lru_caches.made.add(id(result))
+        if type(result) not in ATOMS and not type(result).__flags__ & HAVE_GC:
+            self.writes.after_native_call(fn, (*args, *kwargs.values()), result)
         return result
 
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> Any:
@@ -220,31 +197,37 @@ class Tracer(Refusing):
         return self.texts.made(result) if type(operands[0]) is str else result  # "%d rows" % n
 
     def on_read(self, kind: str, owner: Any, key: Any, value: Any) -> Any:
+        reads = self.reads
         if kind == "attr":
-            if key in _OWNED:
-                if key in instance_dicts.NAMES:
-                    self.owned_dicts.note(owner, key, value)
+            if reads.seen.get((id(owner), key)) is not type(owner):
+                by_name = read_plans.BY_NAME.get(key)
+                if by_name is not None:
+                    by_name(self, owner, key, value)
+                reader = self.readers[type(owner)]
+                if reader is not None:
+                    answer = reader(self, owner, key, value)
+                    if answer is not NOT_HANDLED:
+                        return answer
+                if key == "__dict__" and self.in_library():
+                    reads.attribute(owner, key)  # nn.Module's own attribute protocol looks into every instance's dict
                 else:
-                    self.writes.note_part(owner, value)
-            if is_tensor(owner):
-                self.reads.tensor_attribute(owner, key)
-                return attributes.read(self, owner, key, value)
-            if key == "__class__" and type(owner) in SYMBOLIC:
-                return real_type(owner)
-            if key == "__class__" and type(owner) is deferred_str.UnreadText:
-                return str
-            if type(owner) is range and key == "stop":
-                return self.ranges.get(id(owner), (owner, value))[1]
-            if id(owner) in self.graph_nodes:
-                autograd_nodes.read(self, owner, key)
-            if key in _OF_A_FRAME and type(owner) is FrameType:
-                self._read_frame(owner, key)
-            self._first_read(owner, key)
-        elif kind != "builtin":
-            self._first_read(owner, key)
-            if kind == "item":
+                    reads.read_first.setdefault((id(owner), key), True)
+                    reads.attribute(owner, key)
+                    if reader is None and by_name is None:
+                        reads.seen[id(owner), key] = type(owner)
+        elif kind == "global" or kind == "builtin":
+            place = id(owner), id(self.vm.frame.globals), key
+            if place not in reads.seen_names:
+                if kind == "global":
+                    reads.read_first.setdefault((id(owner), key), True)
+                reads.value(kind, owner, key)
+                reads.seen_names.add(place)
+        else:
+            if type(key) is str or type(key) is int:
+                reads.read_first.setdefault((id(owner), key), True)
+            if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
-        self.reads.value(kind, owner, key)
+            reads.value(kind, owner, key)
         if type(value) in ITERATORS:
             self._read_iterator(kind, owner, key, value)
         return value
@@ -252,9 +235,12 @@ class Tracer(Refusing):
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if type(key) is deferred_str.UnreadText:
             key.read()
-        if how == "is" and is_tensor(key):
-            self.recorder.layout.matters(key)
-            self.recorder.layout.matters(owner)
+        if how == "is":
+            if issubclass(type(key), torch.Tensor):
+                self.recorder.layout.matters(key)
+                self.recorder.layout.matters(owner)
+            if self.reads.quiet[type(key)]:
+                return
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -263,7 +249,7 @@ class Tracer(Refusing):
             return
         if kind != "inplace":
             self.reads.write(kind, owner, key, value is DELETED)
-        if self.uses_texts and self.writes.is_old(owner):
+        if "texts" in self.plans.awake and self.writes.is_old(owner):
             deferred_str.read_all((value,))  # a later call may look at it
         if kind == "attr" and key in instance_dicts.NAMES:
             self.owned_dicts.given(owner, value)
@@ -345,26 +331,10 @@ class Tracer(Refusing):
 
     # ---- reads
 
-    def _read_frame(self, frame: FrameType, key: str) -> None:
-        """The frames of a traceback have names and lines, and no variables (interpreter/frames/tracebacks.py)."""
-        if is_stub(frame.f_code):
-            self.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
-
-    def _first_read(self, owner: Any, key: Any) -> None:
-        """Remember that `key` was read before the program wrote it, unless it cannot be hashed (a slice)."""
-        if type(key) is str or type(key) is int:
-            place = (id(owner), key)
-            if place not in self.written_first and place not in self.read_first:
-                if key == "__dict__" and self.in_library():
-                    return  # nn.Module's own attribute protocol looks into every instance's dict
-                self.read_first.add(place)
-
     def written(self, owner: Any, part: str, key: Any) -> None:
         """Remember where `key` was first written, and whether that was before the program read it."""
         if type(key) is str or type(key) is int:
-            place = (id(owner), key)
-            if place not in self.read_first:
-                self.written_first.add(place)
+            self.reads.read_first.setdefault((id(owner), key), False)
             self.journal.site(owner, part, "contents" if type(owner) is CellType else key)
 
     def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:

@@ -59,8 +59,8 @@ _HAS_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 class CodeInfo:
     """What the interpreter knows of one code object. It does not keep the code object alive."""
 
-    __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "handler_table", "kind", "names",
-                 "offsets", "ops", "padding", "plain_count", "positions_table", "span_of")  # fmt: skip
+    __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table", "kind",
+                 "names", "offsets", "ops", "padding", "plain_count", "positions_table", "span_of")  # fmt: skip
 
     def __init__(self, code: CodeType, handlers: dict[str, Handler]) -> None:
         self.code_ref = weakref.ref(code)
@@ -78,6 +78,7 @@ class CodeInfo:
         self.handler_table: tuple[ExceptionHandler | None, ...] | None = None
         self.positions_table: tuple[Positions, ...] | None = None
         self.binder: CodeType | None = None
+        self.fused: tuple[tuple[Handler, Any], ...] | None = None  # made at the first run (opcodes/fused.py)
         self.frame_stubs: dict[int, CodeType] = {}
 
     @property
@@ -100,27 +101,27 @@ class CodeInfo:
         return self.positions_table[unit] if unit < len(self.positions_table) else Positions(None, None, None, None)
 
 
-_infos: dict[int, CodeInfo] = {}
-"""By id(code): hashing a code object reads all of it, and equal code objects may come from different files."""
+infos: dict[int, CodeInfo] = {}
+"""What is decoded, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
 _watchers: dict[int, weakref.ref[CodeType]] = {}
 
 
 def info_of(code: CodeType) -> CodeInfo:
     """The decoded form of `code`, made at the first call."""
-    info = _infos.get(id(code))
+    info = infos.get(id(code))
     return info if info is not None else _add(code)
 
 
 def _add(code: CodeType) -> CodeInfo:
     key = id(code)
 
-    def forget(_: Any, infos: Any = _infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
+    def forget(_: Any, infos: Any = infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
         infos.pop(key, None)
         watchers.pop(key, None)
 
     _watchers[key] = weakref.ref(code, forget)
     original = original_code(code)
-    info = _infos[key] = CodeInfo(code, HANDLERS) if original is code else info_of(original)
+    info = infos[key] = CodeInfo(code, HANDLERS) if original is code else info_of(original)
     return info
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+Operation = tuple[Callable[..., Any], Any]
+"""(handler, its argument)."""
+
 HANDLERS: Final[dict[str, Callable[..., Any]]] = {}
 
 

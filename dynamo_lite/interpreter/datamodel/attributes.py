@@ -67,7 +67,7 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
             is_class = doors.known.get(kind)
             if is_class is None:
                 is_class = doors.arm_type(kind)
-            if is_class:
+            if is_class and not (issubclass(kind, type) and obj in doors.known):  # a class that is armed
                 doors.arm_operand(obj)
             elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
                 doors.arm(namespace.get("__getattr__"))

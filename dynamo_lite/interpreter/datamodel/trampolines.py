@@ -28,18 +28,33 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from threading import get_ident
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
-from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE, is_changeable
 
 _GENERATOR_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 )
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
+_flags = type.__dict__["__flags__"].__get__
 _active: dict[int, list[Doors]] = {}  # per thread, innermost run last
 _copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
-_trampolines: weakref.WeakKeyDictionary[FunctionType, CodeType] = weakref.WeakKeyDictionary()
+
+
+class Judged(NamedTuple):
+    """Whether a function gets a door: decided once for its code, its module and the observer's policy."""
+
+    ref: weakref.ref[FunctionType]
+    code: CodeType
+    module: Any
+    policy: Any
+    trampoline: CodeType | None
+    """None for a function that is trusted."""
+
+
+_judged: dict[int, Judged] = {}
+"""By the id of the function, which `Judged.ref` shows to be the function's own."""
 
 
 class Door:
@@ -138,8 +153,11 @@ def original_code(code: CodeType) -> CodeType:
     return code
 
 
+_SWAPS_QUIETLY = sys.version_info < (3, 13)
+
+
 def _set_code(fn: FunctionType, code: CodeType) -> None:
-    if sys.version_info >= (3, 13) and (fn.__code__.co_flags ^ code.co_flags) & _GENERATOR_FLAGS:
+    if not _SWAPS_QUIETLY and (fn.__code__.co_flags ^ code.co_flags) & _GENERATOR_FLAGS:
         with warnings.catch_warnings():  # 3.13 deprecates swapping a generator's code for a plain function's
             warnings.simplefilter("ignore", DeprecationWarning)
             fn.__code__ = code
@@ -180,7 +198,7 @@ _HAVE_GC = 1 << 14
 class Doors:
     """The doors of one interpreter: which functions and types are armed, and whether doors are open."""
 
-    __slots__ = ("_armed", "_kinds", "_thread", "_trusts", "_visiting", "known", "open", "vm")
+    __slots__ = ("_armed", "_kinds", "_policy", "_shallow", "_thread", "_visiting", "known", "open", "vm")
 
     def __init__(self, vm: Any) -> None:
         self.vm = vm
@@ -189,7 +207,8 @@ class Doors:
         self._armed: list[Door] = []
         self.known: dict[type, bool] = {}
         self._kinds: dict[type, Callable[[Any], None] | None] = dict.fromkeys(ATOMS)
-        self._trusts: dict[CodeType, bool] = {}
+        self._shallow: set[type] = set()  # types whose instances `arm_shallow` finds nothing in
+        self._policy = getattr(getattr(vm, "observer", None), "policy", None)
         self._visiting: set[int] = set()
 
     # -- native calls ---------------------------------------------------------------------------------------
@@ -210,12 +229,15 @@ class Doors:
             key = fn
         operands = args if full_args is None else full_args
         if type(key) in _PLAIN_CALLABLES and key in SHALLOW:
+            shallow = self._shallow
             for arg in operands:
-                if type(arg) not in ATOMS:
+                if type(arg) not in ATOMS and type(arg) not in shallow:
                     self.arm_shallow(arg)
         else:
-            kinds = self._kinds
+            kinds, known = self._kinds, self.known
             for arg in (key, *operands):
+                if type(arg) is type and arg in known:
+                    continue  # a class that is armed
                 if (scan := kinds.get(type(arg), self._learn)) is not None:
                     scan(arg)
         was = self.open
@@ -245,8 +267,11 @@ class Doors:
         armed, self._armed = self._armed, []
         for door in armed:
             fn = door.ref()
-            if fn is not None and fn.__code__.co_consts[-1:] == (door,):
-                _set_code(fn, door.code)
+            if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is door:
+                if _SWAPS_QUIETLY:
+                    fn.__code__ = door.code
+                else:
+                    _set_code(fn, door.code)
         self.forget_types()
         if self._thread is not None:
             _active[self._thread].remove(self)
@@ -295,24 +320,50 @@ class Doors:
         self.arm_type(kind)
         if kind is tuple or kind is frozenset:
             self.arm(value)  # a key: its hash is made of those of its elements
-        elif kind not in _SHALLOW_KINDS and not issubclass(kind, _CONTAINERS):
+        elif kind in _SHALLOW_KINDS or issubclass(kind, _CONTAINERS):
+            self._shallow.add(kind)
+        else:
             self.arm(value)
+            if self._kinds[kind] is None:
+                self._shallow.add(kind)
 
     def arm_function(self, fn: FunctionType) -> None:
         code = fn.__code__
         consts = code.co_consts
         if consts and type(consts[-1]) is Door:
             return
-        if self._is_trusted(fn):
-            return
-        trampoline = _trampolines.get(fn)
-        if trampoline is None or trampoline.co_consts[-1].code is not code:
-            trampoline = _trampolines[fn] = _trampoline(fn)
-        if self._thread is None:
-            self._thread = get_ident()
-            _active.setdefault(self._thread, []).append(self)
-        self._armed.append(trampoline.co_consts[-1])
-        _set_code(fn, trampoline)
+        trampoline = self._judge(fn, code).trampoline
+        if trampoline is not None:
+            if self._thread is None:
+                self._begin()
+            self._armed.append(trampoline.co_consts[-1])
+            _set_code(fn, trampoline)
+
+    def _begin(self) -> None:
+        """The first door of the run."""
+        self._thread = get_ident()
+        _active.setdefault(self._thread, []).append(self)
+
+    def _judge(self, fn: FunctionType, code: CodeType) -> Judged:
+        """Whether `fn`, which has its own code, gets a door. Kept for runs of the same policy."""
+        key, module, policy = id(fn), fn.__globals__.get("__name__"), self._policy
+        known = _judged.get(key)
+        if known is not None and (known.ref() is not fn or known.code is not code):
+            known = None
+        if known is not None and policy is not None and known.policy is policy and known.module is module:
+            return known
+        runs_natively = self.vm.runs_natively
+        if str(module).startswith("dynamo_lite.") or (runs_natively is not None and runs_natively(fn)):
+            trampoline = None
+        else:
+            trampoline = (known.trampoline if known is not None else None) or _trampoline(fn)
+
+        def forget(reference: Any, judged: dict[int, Judged] = _judged) -> None:
+            if key in judged and judged[key].ref is reference:
+                del judged[key]
+
+        found = _judged[key] = Judged(weakref.ref(fn, forget), code, module, policy, trampoline)
+        return found
 
     def disarm(self, fn: FunctionType) -> None:
         """Gives `fn` its own code back (`release` finds that it has no door any more)."""
@@ -327,14 +378,6 @@ class Doors:
             function = next((vars(base)["__call__"] for base in _mro(type(function)) if "__call__" in vars(base)), None)
         if type(function) is FunctionType and is_door(function.__code__):
             function.__code__.co_consts[-1].unprompted = True
-
-    def _is_trusted(self, fn: FunctionType) -> bool:
-        runs_natively = self.vm.runs_natively
-        trusted = self._trusts.get(fn.__code__)
-        if trusted is None:
-            ours = str(fn.__globals__.get("__name__", "")).startswith("dynamo_lite.")
-            trusted = self._trusts[fn.__code__] = ours or (runs_natively is not None and bool(runs_natively(fn)))
-        return trusted
 
     def arm_operand(self, value: Any) -> None:
         """Arms what an operator may call for a class (see `arm_class`), or for a numpy array that holds objects."""
@@ -360,6 +403,7 @@ class Doors:
     def forget_types(self) -> None:
         """Lets go of every type that was looked at (they are kept alive here); functions stay armed."""
         self.known.clear()
+        self._shallow.clear()
         self._kinds = dict.fromkeys(ATOMS)
 
     def forget(self, cls: type) -> None:
@@ -367,6 +411,7 @@ class Doors:
         for kind in [k for k in self.known if cls in (_mro(k) or ())]:
             del self.known[kind]
             self._kinds.pop(kind, None)
+            self._shallow.discard(kind)
 
     def arm_type(self, kind: type) -> bool:
         """Arms what C code may call on an instance; whether the instances are classes, or arrays (`arm_operand`)."""
@@ -377,10 +422,34 @@ class Doors:
         for base in _mro(kind) or (kind,):  # a C type that was never readied has no MRO
             if base not in known:
                 known[base] = issubclass(base, type) or _is_array_type(base)
-                if is_changeable(base):
-                    for value in list(_namespace(base).values()):
-                        self.arm_attribute(value)
+                if _flags(base) & HEAP_OR_IMMUTABLE == HEAP_TYPE:
+                    self._arm_namespace(base)
         return known[kind]
+
+    def _arm_namespace(self, cls: type) -> None:
+        """Arms the attributes of one class. A function that is known is armed here: there are many."""
+        policy, judged, armed = self._policy, _judged, self._armed
+        for value in list(_namespace(cls).values()):
+            if type(value) is FunctionType:
+                known = judged.get(id(value))
+                if (
+                    known is None
+                    or policy is None
+                    or known.policy is not policy
+                    or known.ref() is not value
+                    or known.code is not value.__code__
+                    or known.module is not value.__globals__.get("__name__")
+                    or self._thread is None
+                ):
+                    self.arm_function(value)
+                elif (trampoline := known.trampoline) is not None:
+                    armed.append(trampoline.co_consts[-1])
+                    if _SWAPS_QUIETLY:
+                        value.__code__ = trampoline
+                    else:
+                        _set_code(value, trampoline)
+            elif type(value) not in ATOMS:
+                self.arm_attribute(value)
 
     def arm_attribute(self, value: Any) -> None:
         """Arms a class attribute: a function, what a descriptor wraps, a descriptor's own `__get__`."""
@@ -470,7 +539,8 @@ def _holds_functions(kind: type) -> bool:
 
 def _is_array_type(kind: type) -> bool:
     """Whether instances are numpy arrays."""
-    return any(base.__module__ == "numpy" and base.__name__ == "ndarray" for base in _mro(kind) or ())
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))
 
 
 def _elements(value: Any) -> list[Any]:

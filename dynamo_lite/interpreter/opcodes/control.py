@@ -48,7 +48,8 @@ class _Done:
 
 @handler
 def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _asks(frame, stack.pop(), True, target)
+    value = stack.pop()
+    truth = value if value is True or value is False else _asks(frame, value, True, target)
     if truth is True:
         frame.pc = target
     elif truth is not False:
@@ -58,7 +59,8 @@ def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> Any:
 
 @handler
 def POP_JUMP_IF_FALSE(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _asks(frame, stack.pop(), False, target)
+    value = stack.pop()
+    truth = value if value is True or value is False else _asks(frame, value, False, target)
     if truth is False:
         frame.pc = target
     elif truth is not True:

@@ -45,7 +45,7 @@ def SWAP(frame: Frame, stack: Stack, depth: int) -> None:
 # ---------------------------------------------------------------------- local variables
 
 
-def _unbound_local(frame: Frame, index: int) -> NoReturn:
+def unbound_local(frame: Frame, index: int) -> NoReturn:
     if frame.vm.on_unbound is not None:
         frame.vm.on_unbound(frame, index)
     name = frame.info.names[index]
@@ -56,7 +56,7 @@ def _unbound_local(frame: Frame, index: int) -> NoReturn:
 def LOAD_FAST(frame: Frame, stack: Stack, index: int) -> None:
     value = frame.locals[index]
     if value is UNBOUND:
-        _unbound_local(frame, index)
+        unbound_local(frame, index)
     stack.append(value)
 
 
@@ -64,7 +64,7 @@ def LOAD_FAST(frame: Frame, stack: Stack, index: int) -> None:
 def LOAD_FAST_CHECK(frame: Frame, stack: Stack, index: int) -> None:
     value = frame.locals[index]
     if value is UNBOUND:
-        _unbound_local(frame, index)
+        unbound_local(frame, index)
     stack.append(value)
 
 
@@ -83,7 +83,7 @@ def STORE_FAST(frame: Frame, stack: Stack, index: int) -> None:
 @handler
 def DELETE_FAST(frame: Frame, stack: Stack, index: int) -> None:
     if frame.locals[index] is UNBOUND:
-        _unbound_local(frame, index)
+        unbound_local(frame, index)
     frame.locals[index] = UNBOUND
 
 
@@ -95,7 +95,7 @@ def _empty_cell(frame: Frame, index: int) -> NoReturn:
     if name in frame.code.co_freevars:
         what = "where it is not associated with a value in enclosing scope"
         raise NameError(f"cannot access free variable '{name}' {what}", name=name)
-    _unbound_local(frame, index)
+    unbound_local(frame, index)
 
 
 @handler
@@ -164,14 +164,14 @@ def _lookup(frame: Frame, kind: str, owner: Any, name: str) -> Any:
 
 def lookup_global(frame: Frame, name: str) -> Any:
     """The global or builtin `name`. Raises NameError."""
-    globals_ = frame.globals
-    if frame.vm.on_read is None and type(globals_) is dict:
-        value = globals_.get(name, MISSING)
-    else:
-        value = _lookup(frame, "global", globals_, name)
+    globals_, builtins, on_read = frame.globals, frame.builtins, frame.vm.on_read
+    if type(globals_) is dict and name not in globals_ and type(builtins) is dict and name in builtins:
+        value = builtins[name]  # the common case of what follows
+        return value if on_read is None else on_read("builtin", builtins, name, value)
+    value = _lookup(frame, "global", globals_, name)
     if value is not MISSING:
         return value
-    value = _lookup(frame, "builtin", frame.builtins, name)
+    value = _lookup(frame, "builtin", builtins, name)
     if value is MISSING:
         if frame.vm.on_look is not None:
             frame.vm.on_look("global", globals_, name)
@@ -181,13 +181,23 @@ def lookup_global(frame: Frame, name: str) -> Any:
 
 @handler
 def LOAD_GLOBAL(frame: Frame, stack: Stack, name: str) -> None:
-    stack.append(lookup_global(frame, name))
+    globals_ = frame.globals
+    if type(globals_) is dict and (value := globals_.get(name, MISSING)) is not MISSING:
+        on_read = frame.vm.on_read
+        stack.append(value if on_read is None else on_read("global", globals_, name, value))
+    else:
+        stack.append(lookup_global(frame, name))
 
 
 @handler
 def LOAD_GLOBAL_CALLEE(frame: Frame, stack: Stack, name: str) -> None:
     stack.append(NULL)
-    stack.append(lookup_global(frame, name))
+    globals_ = frame.globals
+    if type(globals_) is dict and (value := globals_.get(name, MISSING)) is not MISSING:
+        on_read = frame.vm.on_read
+        stack.append(value if on_read is None else on_read("global", globals_, name, value))
+    else:
+        stack.append(lookup_global(frame, name))
 
 
 def _namespace(frame: Frame, what: str, name: str) -> Any:

@@ -10,11 +10,11 @@ import torch
 from dynamo_lite.opaque import SAID, Said, Treatment
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls import substitutes
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
-_TORCHS_MARK = "_dynamo_marked_constant"
+MARK = "_dynamo_marked_constant"
 """What torch.compiler.assume_constant_result sets on a function (torch 2.13, torch/_dynamo/decorators.py)."""
 
 
@@ -26,7 +26,12 @@ def table() -> dict[int, Any]:
 
 def is_marked_constant(fn: FunctionType) -> bool:
     """Whether torch.compiler.assume_constant_result marks `fn`."""
-    return getattr(fn, _TORCHS_MARK, False) is True
+    return getattr(fn, MARK, False) is True
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a marked function."""
+    return call_constant if MARK in fn.__dict__ and is_marked_constant(fn) else None
 
 
 def call_constant(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

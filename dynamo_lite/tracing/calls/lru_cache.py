@@ -14,16 +14,31 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import holds_size
 
 LruCacheWrapper = type(functools.lru_cache(lambda: None))
 MISS = object()
 
 
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a cached function."""
+    return call_cached if type(fn) is LruCacheWrapper else None
+
+
+def call_cached(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function cached by functools.lru_cache; one that the program itself has cached fills its own cache."""
+    if id(fn) in tracer.lru_caches.made:
+        return NOT_HANDLED
+    return tracer.lru_caches.call(fn, args, kwargs, tracer.vm.call)
+
+
 class LruCaches:
     """The results of cached functions in one trace."""
 
     def __init__(self) -> None:
+        self.made: set[int] = set()  # ids of the wrappers that the program itself made
         self._results: dict[tuple[int, Any], Any] = {}
         self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
         self._alive: list[Any] = []

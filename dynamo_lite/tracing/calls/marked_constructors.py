@@ -9,6 +9,9 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, Trace
+
 WRAPPERS = "torch._export.wrappers"
 _MODULES = ("torch._compile", "torch._dynamo.eval_frame", WRAPPERS)
 
@@ -34,6 +37,18 @@ def own(fn: FunctionType) -> Any:
         else:
             return None
     return None
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a function that a marked one may be wrapped in."""
+    module = fn.__globals__.get("__name__")
+    return call_own if module in _MODULES and id(fn.__globals__) in wrapping_globals() else None
+
+
+def call_own(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls the class's own function in the place of a marked one."""
+    constructor = own(fn)
+    return NOT_HANDLED if constructor is None else tracer.vm.call(constructor, args, kwargs)
 
 
 def is_asking() -> bool:

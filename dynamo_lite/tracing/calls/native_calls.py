@@ -9,8 +9,8 @@ from typing import Any
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, known_iterators
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -19,30 +19,61 @@ _MISSING = object()
 Action = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
 
 
-def before_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Journal what the call changes, or refuse it. NOT_HANDLED to go on, else what stands for the call's result."""
+def plan(fn: Any) -> tuple[Step | None, Step | None, Step | None]:
+    """The steps of a call plan for what is written in C: the verdict carried out; what is journaled after a rule has
+    let the call pass (it has judged the rest); and what keyword arguments mean."""
     verdict = verdict_of(fn)
     if verdict is PYTHON:
-        return NOT_HANDLED
+        return None, None, None
     action = _ACTIONS.get(verdict.kind)
-    if action is not None and (answer := action(tracer, fn, args, kwargs, verdict)) is not NOT_HANDLED:
-        return answer
-    if verdict.kind is not Kind.OPERATOR:
-        for position, arg in enumerate(args):
-            if is_c_iterator(type(arg)) and _consumes(fn, position) and tracer.writes.is_old(arg):
-                tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
-    out = kwargs.get("out") if kwargs else None
-    if out is not None and out is not ... and not is_tensor(out):  # numpy's `out=` (`...`: an array, also of no dims)
+    act = None if action is None else _acting(action, verdict)
+    consumes = None
+    if verdict.kind is not Kind.OPERATOR and id(fn) not in _ONLY_LOOK and getattr(fn, "__name__", "") != "close":
+        consumes = _check_iterators
+    native = act if consumes is None else consumes if act is None else _in_turn(act, consumes)
+    return native, act if verdict.kind in _CHANGING else None, _check_out
+
+
+def _acting(action: Action, verdict: Verdict) -> Step:
+    def step(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return action(tracer, fn, args, kwargs, verdict)
+
+    return step
+
+
+def _in_turn(first: Step, second: Step) -> Step:
+    def step(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        answer = first(tracer, fn, args, kwargs)
+        return second(tracer, fn, args, kwargs) if answer is NOT_HANDLED else answer
+
+    return step
+
+
+def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Refuse a call that moves on an iterator from outside."""
+    for position, arg in enumerate(args):
+        is_iterator = known_iterators.get(type(arg))
+        if is_iterator is None:
+            is_iterator = is_c_iterator(type(arg))
+        if is_iterator and _consumes(fn, position) and tracer.writes.is_old(arg):
+            tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
+    return NOT_HANDLED
+
+
+def _check_out(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """numpy's `out=` is written into (`...`: an array, also of no dims)."""
+    out = kwargs.get("out")
+    if out is not None and out is not ... and not is_tensor(out):
         for part in out if isinstance(out, tuple) else (out,):
             shared_buffers.touch(tracer, part)
     return NOT_HANDLED
 
 
-def journal(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Journal what a call changes that a rule has let pass (it has judged the rest). Raises what ends the trace."""
-    verdict = verdict_of(fn)
-    if verdict.kind in (Kind.MUTATES, Kind.OPAQUE, Kind.LOCK):
-        _ACTIONS[verdict.kind](tracer, fn, args, kwargs, verdict)
+def before_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """All steps of `plan`, for a rule that knows of no plan. NOT_HANDLED to go on, else what stands for the result."""
+    native, _, keywords = plan(fn)
+    answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
+    return keywords(tracer, fn, args, kwargs) if answer is NOT_HANDLED and keywords is not None else answer
 
 
 _ONLY_LOOK = frozenset(map(id, (type, isinstance, id, callable, hasattr, getattr, setattr, iter, repr, print)))
@@ -56,9 +87,8 @@ _STORES = frozenset(
 
 
 def _consumes(fn: Any, position: int) -> bool:
-    """Whether a call of `fn` may move on an iterator that is its argument number `position`."""
-    name = getattr(fn, "__name__", "")
-    return id(fn) not in _ONLY_LOOK and name != "close" and (position == 0 or name not in _STORES)
+    """Whether a call of `fn`, which does not only look, may move on an iterator that is its argument `position`."""
+    return position == 0 or getattr(fn, "__name__", "") not in _STORES
 
 
 def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where, ...]) -> list[Any]:
@@ -137,6 +167,9 @@ _ACTIONS: dict[Kind, Action] = {
     Kind.WORLD: _refusal("outside-world"),
     Kind.UNKNOWN: _refusal("opaque-call"),
 }
+
+
+_CHANGING = frozenset({Kind.MUTATES, Kind.OPAQUE, Kind.LOCK})
 
 
 def made(tracer: Trace, fn: Any, args: tuple[Any, ...], result: Any) -> bool:

@@ -34,7 +34,7 @@ from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.higher_order import table as higher_order
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
@@ -53,7 +53,7 @@ from dynamo_lite.tracing.tensors import (
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
-Rule = Callable[["Trace", Any, tuple, dict], Any]
+Rule = Step
 
 
 def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
@@ -204,14 +204,9 @@ def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         return tracer.vm.call(args[0], args[1:], {})
 
 
-def call_lru_cache(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """A function cached by functools.lru_cache: see lru_cache.py."""
-    return tracer.lru_caches.call(fn, args, kwargs, tracer.vm.call)
-
-
 def call_cache_statistics(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
-    if id(args[0]) in tracer.made_caches:
+    if id(args[0]) in tracer.lru_caches.made:
         return NOT_HANDLED
     tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")
 
@@ -282,8 +277,8 @@ def call_new_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
     if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
         tracer.refuse("tensor-subclass", name=args[0].__qualname__)
-    if tracer.uses_arrays:
-        numpy_rules.refuse_unknown(tracer, fn, args)
+    if numpy_rules.is_awake(tracer):
+        numpy_rules.refuse_unknown(tracer, fn, args, kwargs)
     return native_calls.before_call(tracer, fn, args, kwargs)
 
 
@@ -327,10 +322,10 @@ def call_automatic_container(tracer: Trace, fn: Any, args: tuple, kwargs: dict) 
     tracer.refuse("registered-container", name=type(args[0]).__qualname__)
 
 
-def dynamo_wrapper_globals() -> Any:
-    """The globals of the functions that torch.compile and torch.compiler.disable wrap others in; None if not loaded."""
+def plan_dynamo_wrapper(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a function that torch.compile or torch.compiler.disable wraps another in."""
     module = sys.modules.get("torch._dynamo.eval_frame")
-    return None if module is None else module.__dict__
+    return call_dynamo_wrapper if module is not None and fn.__globals__ is module.__dict__ else None
 
 
 def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:

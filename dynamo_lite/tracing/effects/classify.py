@@ -195,7 +195,7 @@ def _is_scratch(tracer: Trace, change: Change) -> bool:
     A name that did not exist is not scratch yet: the program may have asked whether it is there. The second trace,
     where it is there, tells.
     """
-    read = tracer.read_first
+    read = tracer.reads.read_first
     owner = change.owner
     if change.old is MISSING or change.new is MISSING or change.key == "__class__" or isinstance(owner, type):
         return False
@@ -204,16 +204,16 @@ def _is_scratch(tracer: Trace, change: Change) -> bool:
     if change.part.startswith("member"):
         return False  # a class is read through its instances, which `read_first` does not relate to it
     if change.part == "items":
-        if change.key is None or (id(owner), change.key) in read:
+        if change.key is None or read.get((id(owner), change.key)):
             return False  # None: the order of a dict, or all of a list
         if not _is_globals(owner):
             return is_scratch_entry(tracer, change)
         return not was_looked_at(tracer, owner, owner, change.key)
     if change.part == "cell":
-        return not any(holder == id(owner) for holder, _ in read)
+        return not any(holder == id(owner) for (holder, _), is_read in read.items() if is_read)
     namespace = getattr(owner, "__dict__", None)
     keys = {(id(owner), change.key), (id(owner), "__dict__"), (id(namespace), change.key)}
-    return keys.isdisjoint(read) and not was_looked_at(tracer, owner, namespace, change.key)
+    return not any(map(read.get, keys)) and not was_looked_at(tracer, owner, namespace, change.key)
 
 
 def _is_globals(owner: Any) -> bool:

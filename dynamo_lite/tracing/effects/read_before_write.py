@@ -1,6 +1,6 @@
 """Whether the program may have known what a place held before it wrote there, by whatever way it looked.
 
-`Tracer.read_first` has the reads that instructions make. C code reads as well: `vars(x).get("n")`, `copy.copy(x)`,
+`Reads.read_first` has the reads that instructions make. C code reads as well: `vars(x).get("n")`, `copy.copy(x)`,
 `globals()["N"]`, `"{0.n}".format(x)`, a module's attribute that is a global of it.
 """
 

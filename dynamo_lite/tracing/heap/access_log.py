@@ -35,15 +35,14 @@ how            what the program read                           key
 
 from __future__ import annotations
 
-import builtins
 import collections
-import sys
 import types
 import typing
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 from decimal import Decimal
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -55,21 +54,12 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
 from dynamo_lite.tracing.policy.native_reads import (
-    FORMATS,
     KEY,
-    LOOKS,
-    LOOKS_INTO_CLASSES,
     NAMES,
-    NOTHING,
     PARTS,
-    PROTOCOL,
     REFERENT,
-    SHOWING,
     STATE,
-    SWITCH_OF,
-    SWITCHES,
     decimal_context,
 )
 from dynamo_lite.tracing.vocabulary import mro as classes
@@ -77,6 +67,10 @@ from guards.classes import behind
 
 _UNKNOWN: Any = object()
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+STANDING_FOR_OTHERS: frozenset[type] = frozenset(
+    {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
+)
+"""Types of objects that a read makes and that show another one: what is known of one says nothing of the next."""
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can tell any of its attributes or items."""
@@ -115,6 +109,7 @@ class Site(NamedTuple):
         return self.frame().format()
 
 
+_new_site: Callable[[Any], Site] = partial(tuple.__new__, Site)  # a NamedTuple's own constructor is a Python function
 Place = tuple[str, int, Any]
 
 
@@ -135,12 +130,27 @@ class _Quiet(dict[type, bool]):
         return answer
 
 
+class _HasClass(dict[type, bool]):
+    """Whether an attribute of an instance may come from its class, and the class may change."""
+
+    def __missing__(self, kind: type) -> bool:
+        of_another = kind in STANDING_FOR_OTHERS or issubclass(kind, type)
+        answer = self[kind] = is_changeable(kind) and not of_another
+        return answer
+
+
 class Reads:
     """The rows of one run. `vm` is the interpreter that runs the program."""
 
     def __init__(self, vm: Any) -> None:
         self.vm = vm
-        self._trusted: dict[int, bool | None] = {}
+        self.seen: dict[tuple[int, str], type] = {}
+        """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
+        of this attribute of such an object writes down is there. (An object with the same id later on is the run's
+        own as this one was: its class is what the rows are about.)"""
+        self.seen_names: set[tuple[int, int, str]] = set()
+        """(id of a namespace, id of the globals of the module that asks, name): the same for globals and builtins."""
+        self.trusted: dict[int, bool | None] = {}  # id of a function's globals → whether its functions are trusted
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
@@ -156,7 +166,10 @@ class Reads:
         ] = {}  # (id of a class, name) → its instances that were asked
         self.of_tensors: dict[str, Site | None] = {}  # names of methods and attributes of tensors
         self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
+        self.read_first: dict[tuple[int, Any], bool] = {}
+        """(id of an object, name or index) → whether the program's instructions read it before they wrote it."""
         self.quiet = _Quiet()
+        self._has_class = _HasClass()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
 
@@ -172,7 +185,7 @@ class Reads:
             if self.key_orders is not None and issubclass(type(owner), dict):
                 self.key_orders.look(owner)
         if place not in self.places and place not in self.written:
-            self.places[place] = self._site()
+            self.places[place] = self.site()
             if shared_buffers.KINDS[type(owner)]:
                 self.memory_of(owner)
 
@@ -180,34 +193,45 @@ class Reads:
         """The program looked at, or writes to, the memory that `owner` shows; a tensor may show it too."""
         where = shared_buffers.extent(owner)
         if where is not None:
-            self.memory.setdefault(where, self._site())
+            self.memory.setdefault(where, self.site())
 
     def value(self, kind: str, owner: Any, key: Any) -> None:
         """Observer.on_read."""
         if kind == "attr":
-            place = ("attr", id(owner), key)
-            if place not in self.places and place not in self.written:
-                if type(owner) is ModuleType:
-                    self.modules[id(owner)] = owner
-                self.places[place] = self._site()
-            if place not in self.written:
-                known = self.of_class.get((id(type(owner)), key))
-                if known is None or id(owner) not in known.owners:
-                    self._of_class(owner, key)
+            self.attribute(owner, key)
         elif kind == "item":
-            self._item(owner, key)
+            self.item(owner, key)
         elif kind == "cell":
             self.read("cell", owner)
         elif type(owner) is dict:
-            place = ("item", id(owner), key)
-            if place in self.places:
-                return
-            self.namespaces[id(owner)] = owner
-            self.read("item", owner, key)
+            self.name(owner, key)
             if kind == "builtin":  # it is there because the module has no such global
-                namespace = self.vm.frame.globals
-                self.namespaces[id(namespace)] = namespace
-                self.read("item", namespace, key)
+                self.name(self.vm.frame.globals, key)
+
+    def name(self, namespace: dict[str, Any], key: str) -> None:
+        """A global, or a builtin, or that it is not there."""
+        if ("item", id(namespace), key) not in self.places:
+            self.namespaces[id(namespace)] = namespace
+            self.read("item", namespace, key)
+
+    def attribute(self, owner: Any, key: str) -> None:
+        """An attribute that is there."""
+        ident, kind = id(owner), type(owner)
+        place = ("attr", ident, key)
+        if place in self.written:
+            return
+        if place not in self.places:
+            if kind is ModuleType:
+                self.modules[ident] = owner
+            self.places[place] = self.site()
+        if self._has_class[kind]:
+            known = self.of_class.get((id(kind), key))
+            if known is None:
+                self._of_class(owner, key)
+            else:
+                known.owners.add(ident)
+        elif kind in STANDING_FOR_OTHERS or issubclass(kind, type):
+            self._of_class(owner, key)
 
     def _of_class(self, owner: Any, key: str) -> None:
         """An attribute that the instance itself may not have: its class has it. The instance may be the run's own."""
@@ -220,13 +244,13 @@ class Reads:
         elif issubclass(kind, type):
             found = classes.entry(owner, key)
             if found is not None and found.cls is not owner and is_changeable(found.cls):
-                self.of_class.setdefault((id(owner), key), AskedInstances(self._site(), id(found.cls), {0}))
+                self.of_class.setdefault((id(owner), key), AskedInstances(self.site(), id(found.cls), {0}))
         elif is_changeable(kind):
             known = self.of_class.get((id(kind), key))
             if known is None:
                 found = classes.entry(kind, key)
                 base = id(found.cls) if found is not None else 0
-                known = self.of_class[id(kind), key] = AskedInstances(self._site(), base, set())
+                known = self.of_class[id(kind), key] = AskedInstances(self.site(), base, set())
             known.owners.add(id(owner))
 
     def _above(self, owner: Any, key: str) -> None:
@@ -234,25 +258,27 @@ class Reads:
         start = super.__dict__["__self_class__"].__get__(owner)
         below = super.__dict__["__thisclass__"].__get__(owner)
         order = classes.mro(start) if start is not None else ()
+        places, namespace = self.places, classes.namespace_of
         for base in order[order.index(below) + 1 :] if below in order else ():
-            self.read("own", base, key)
-            if key in classes.namespace(base):
+            if ("own", id(base), key) not in places:
+                self.read("own", base, key)
+            if key in namespace(base):
                 break
 
     def tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
         """Observer.on_read of a tensor: what torch answers is in the tensor's facts, what the user put there is not."""
         if key not in self.of_tensors:
-            self.of_tensors[key] = self._site()
+            self.of_tensors[key] = self.site()
         if key in _namespace_of(owner):
             self._ask_tensor(owner, key)
 
     def _ask_tensor(self, owner: torch.Tensor, key: str) -> None:
         if type(owner) is FakeTensor:
-            self.asked_of_stand_ins.setdefault(key, self._site())
+            self.asked_of_stand_ins.setdefault(key, self.site())
         else:
             self.read("attr", owner, key)
 
-    def _item(self, owner: Any, key: Any) -> None:
+    def item(self, owner: Any, key: Any) -> None:
         if self.quiet[type(owner)]:
             return
         if type(owner) in VIEWS:
@@ -292,6 +318,8 @@ class Reads:
             for namespace in (owner, self.vm.frame.builtins):
                 self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
+        elif how not in _WHOLE and how != "attr" and (how, id(owner), key) in self.places:
+            return
         else:
             self.read(how, owner, key)
             if how == "attr":
@@ -318,82 +346,7 @@ class Reads:
         if place not in self.places:
             self.written.setdefault(place, len(self.written))
 
-    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Observer.before_call: a Python function's identity matters; native code looks into its arguments."""
-        if type(fn) is FunctionType:
-            if id(fn) not in self.called:
-                self.called[id(fn)] = self._site()
-                self.functions.append(weakref.ref(fn))
-            module = id(fn.__globals__)  # which decides for most (native_modules.py), and outlives the function
-            trusted = self._trusted.get(module, _UNKNOWN)
-            if trusted is _UNKNOWN:
-                trusted = self._trusted[module] = is_trusted_as_a_whole(fn)
-            if trusted or (trusted is None and is_trusted(fn)):
-                self._of_trusted(fn, args, kwargs)
-            return
-        how = LOOKS.get(id(fn))
-        if fn is builtins.__import__ and args and type(args[0]) is str and args[4:5] in ((), (0,)):
-            self.namespaces[id(sys.modules)] = sys.modules
-            self.read("item", sys.modules, args[0])
-        if how is None:
-            if issubclass(type(fn), weakref.ref):
-                self.read("referent", fn)
-            if issubclass(type(fn), type) and is_changeable(fn):
-                return  # its __new__ and __init__ are calls of their own
-            if type(datamodel.type_lookup(type(fn), "__call__")) is FunctionType:
-                return  # and so is an object's __call__
-            known = self.memory
-            if id(fn) in SHOWING:
-                self.memory = {}  # shared_memory.py looks at what the function does with it
-            self._deep(args, kwargs, STATE if id(fn) in FORMATS else PARTS)
-            self.memory = known
-        elif how is SWITCHES:
-            self.switches.setdefault(SWITCH_OF.get(id(fn), fn), self._site())
-        elif how is PROTOCOL:
-            wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
-            if any(type(kind) is _PROTOCOL_META for kind in wanted):
-                self._of_protocol(args[0])
-        elif how is NOTHING or not args:
-            return
-        elif how in _ONE_OBJECT:
-            self._one(how, args)
-        else:
-            for arg in args:
-                if not self.quiet[type(arg)]:
-                    self.read(how, arg)
-
-    def _of_protocol(self, value: Any) -> None:
-        """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
-        kind = value if isinstance(value, type) else type(value)
-        self.read("class", kind)
-        if kind is not value and not self.quiet[kind]:
-            self.read(NAMES, value)
-
-    def _of_trusted(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
-        own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
-        known = own in self.shown
-        self._deep(args, kwargs, STATE)
-        if fn.__globals__.get("__name__") in LOOKS_INTO_CLASSES:
-            for arg in (*args, *kwargs.values()):
-                if is_changeable(kind := arg if isinstance(arg, type) else type(arg)):
-                    self.read("class", kind)
-        elif LOOKS.get(id(fn)) is SWITCHES:
-            self.switches.setdefault(SWITCH_OF[id(fn)], self._site())
-        if own is not None and not known:
-            self.shown.pop(own, None)
-
-    def _one(self, how: str, args: tuple[Any, ...]) -> None:
-        if how is KEY and len(args) > 1:
-            self._item(args[0], args[1])
-        elif not self.quiet[type(args[0])] or how is NAMES:
-            if type(args[0]) is ModuleType:
-                self.modules[id(args[0])] = args[0]
-            self.read(how, args[0])
-            for of_what in args[1:2] if how == "registry" else ():
-                self.read("registry", of_what if isinstance(of_what, type) else type(of_what))
-
-    def _deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
+    def deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
         for arg in (*args, *kwargs.values()) if kwargs else args:
             if not self.quiet[type(arg)]:
                 self.parts(arg, how)
@@ -419,7 +372,7 @@ class Reads:
             elif type(value) is ContextVar:
                 self.read("context", value)
             elif issubclass(type(value), Decimal):
-                self.switches.setdefault(decimal_context, self._site())
+                self.switches.setdefault(decimal_context, self.site())
             elif (how is STATE and not quiet[type(value)]) or issubclass(type(value), types.SimpleNamespace):
                 self.read(STATE, value)
             elif not quiet[type(value)]:
@@ -429,7 +382,7 @@ class Reads:
 
     # ---- helpers
 
-    def _site(self) -> Site | None:
+    def site(self) -> Site | None:
         """The innermost frame that is not a library's; None before the program's first."""
         frame = self.vm.frame
         while frame is not None:
@@ -440,7 +393,7 @@ class Reads:
             if not library:
                 last = self._last
                 if last is None or last.pc != frame.pc or last.code is not frame.code:
-                    last = self._last = Site(frame.code, frame.info, frame.pc)
+                    last = self._last = _new_site((frame.code, frame.info, frame.pc))
                 return last
             frame = frame.back
         return None

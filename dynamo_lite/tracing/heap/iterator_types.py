@@ -42,16 +42,17 @@ ITERATORS: frozenset[type] = frozenset(
     ]
 )
 
-_known: dict[type, bool] = dict.fromkeys(ITERATORS, True)
+known_iterators: dict[type, bool] = dict.fromkeys(ITERATORS, True)
+"""`is_c_iterator` of the types that live as long as the process."""
 
 
 def is_c_iterator(kind: type) -> bool:
     """Whether instances are iterators whose `__next__` is written in C (the position is in no attribute)."""
-    answer = _known.get(kind)
+    answer = known_iterators.get(kind)
     if answer is None:
         mro = type.__dict__["__mro__"].__get__(kind) or ()
         step = next((vars(base)["__next__"] for base in mro if "__next__" in vars(base)), None)
         answer = step is not None and type(step) is not FunctionType
         if not is_changeable(kind):  # the classes of the program are not kept alive
-            _known[kind] = answer
+            known_iterators[kind] = answer
     return answer

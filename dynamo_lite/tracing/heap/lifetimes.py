@@ -11,7 +11,7 @@ import weakref
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
 
 
@@ -21,7 +21,6 @@ class Lifetimes:
     def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self._young: set[int] = set()  # ids, which only another object of the run can have later
-        self._seen: dict[type, bool] = {}
         self.are_seen = False
         self._by_program = False
 
@@ -44,16 +43,6 @@ class Lifetimes:
         self._young.add(id(obj))
         return True
 
-    def check_class(self, cls: type) -> None:
-        """The program makes an object of `cls`."""
-        if self._by_program:
-            return
-        seen = self._seen.get(cls)
-        if seen is None:
-            seen = self._seen[cls] = hasattr(cls, "__del__")
-        if seen:
-            self.see()
-
     def check_caught(self, error: BaseException) -> None:
         """The program handles an exception. In CPython its traceback keeps the variables of the frames that it left."""
         if not self._by_program or error.__traceback__ is None:
@@ -63,6 +52,17 @@ class Lifetimes:
             if not in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
                 self._tracer.refuse("object-lifetime", what="an exception that left a function: its traceback")
             left = left.tb_next
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a class whose objects see when they die."""
+    return see_object if issubclass(type(fn), type) and hasattr(fn, "__del__") else None
+
+
+def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The program makes an object of such a class."""
+    tracer.lifetimes.see()
+    return NOT_HANDLED
 
 
 def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,7 +19,8 @@ from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _PART = {"attr": "attributes", "cell": "cell"}
-_HAVE_GC = 1 << 14
+HAVE_GC = 1 << 14
+"""Py_TPFLAGS_HAVE_GC: the collector tracks the instances, and tells which of them are young."""
 _RAISING = ("__suppress_context__", "__traceback__", "__context__", "__cause__")  # setting a cause sets the first
 IN_PLACE = "inplace"
 """The kind of write that an augmented assignment is."""
@@ -54,7 +55,7 @@ class Writes:
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""
         kind = type(result)
-        if kind in ATOMS or kind.__flags__ & _HAVE_GC:
+        if kind in ATOMS or kind.__flags__ & HAVE_GC:
             return
         if native_calls.made(self._tracer, fn, args, result):
             self.made[id(result)] = result
@@ -65,7 +66,7 @@ class Writes:
     def after_operator(self, operands: tuple[Any, ...], result: Any) -> None:
         """Remember an array that an operator, or a subscript, of arrays and numbers has made."""
         kind = type(result)
-        if kind in ATOMS or kind.__flags__ & _HAVE_GC or not shared_buffers.is_new_array(result, operands):
+        if kind in ATOMS or kind.__flags__ & HAVE_GC or not shared_buffers.is_new_array(result, operands):
             return
         self.made[id(result)] = result
 

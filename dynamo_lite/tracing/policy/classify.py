@@ -30,13 +30,17 @@ def verdict_of(fn: Any) -> Verdict:
     if known is not None:
         return known[1]
     verdict = classify(fn)
-    if type(fn) is BuiltinFunctionType or type(fn) in _DESCRIPTORS or _is_static(fn):
+    if lives_forever(fn):
         _verdicts[id(fn)] = fn, verdict
     return verdict
 
 
-def _is_static(fn: Any) -> bool:
-    return issubclass(type(fn), type) and not is_changeable(fn)
+def lives_forever(fn: Any) -> bool:
+    """Whether a callable is written in C and lives as long as the process, as far as one can tell."""
+    kind = type(fn)
+    if kind is BuiltinFunctionType or kind in _DESCRIPTORS:
+        return True
+    return issubclass(kind, type) and not is_changeable(fn)
 
 
 def classify(fn: Any) -> Verdict:

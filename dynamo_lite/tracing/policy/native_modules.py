@@ -143,6 +143,14 @@ if __name__ == "__main__":
 
 
 def in_library(module_name: str) -> bool:
-    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its business."""
-    package = module_name.partition(".")[0]
-    return package in ("torch", "numpy") or package in sys.stdlib_module_names or is_trusted_module(module_name)
+    """Whether a module is the standard library's, torch's or trusted: its use of id(), time, ... is its own affair."""
+    known = libraries.get(module_name)
+    if known is None:
+        package = module_name.partition(".")[0]
+        of_library = package in ("torch", "numpy") or package in sys.stdlib_module_names
+        known = libraries[module_name] = of_library or is_trusted_module(module_name)
+    return known
+
+
+libraries: dict[Any, bool] = {}
+"""Name of a module → `in_library`: the tables do not change."""

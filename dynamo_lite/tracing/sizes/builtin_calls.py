@@ -193,6 +193,11 @@ class _Sized:
         return self.length
 
 
+def read_range(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    """The reader of ranges (read_plans.py): `range(n).stop` is `n`."""
+    return tracer.ranges.get(id(owner), (owner, value))[1] if key == "stop" else NOT_HANDLED
+
+
 def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """range(start, stop, step): a loop over it is unrolled, so how many numbers it has is fixed; `stop` need not be."""
     if kwargs or not 1 <= len(args) <= 3 or not any(type(a) in SYMBOLIC for a in args):

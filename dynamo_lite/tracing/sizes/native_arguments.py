@@ -23,7 +23,7 @@ from typing import Any
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.sizes.builtin_calls import Rule, needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
@@ -109,8 +109,18 @@ def wants_numbers(fn: Any) -> bool:
     else:
         is_native = type(datamodel.type_lookup(kind, "__call__")) is WrapperDescriptorType
         module = kind.__module__ if is_native else None
-    if not isinstance(module, str):
-        return False
+    return isinstance(module, str) and _knows_no_sizes(module)
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what may want numbers. (A function's trust and wrapping are asked in each call.)"""
+    if type(fn) is FunctionType:
+        module = fn.__globals__.get("__name__")
+        return call_with_numbers if isinstance(module, str) and _knows_no_sizes(module) else None
+    return call_with_numbers if wants_numbers(fn) else None
+
+
+def _knows_no_sizes(module: str) -> bool:
     package = module.partition(".")[0]
     return package not in _CARRIES and package != "dynamo_lite"
 

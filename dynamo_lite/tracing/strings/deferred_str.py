@@ -17,11 +17,11 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 
-_LOOKS = frozenset(
-    map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert))
-)
+_LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
 """The ids of functions that do not ask what a text says. (Where print() and warnings.warn() do, output.py reads.)"""
 
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset, deque)
@@ -110,14 +110,18 @@ def read_all(values: Iterable[Any]) -> None:
         text.read()
 
 
-def check_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what may look at the characters of a text."""
+    return None if id(fn) in _LOOKS or id(fn) in tracer.plans.skipped else check_call
+
+
+def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Before a call that may run natively: C code reads what it is given. An exception keeps a text, to show it."""
-    if id(fn) in _LOOKS:
-        return
     texts = texts_in((*args, *kwargs.values()))
-    if texts and not _hands_on(fn):
+    if texts and not _is_interpreted(fn) and not _hands_on(fn):
         for text in texts:
             text.read()
+    return NOT_HANDLED
 
 
 def _hands_on(fn: Any) -> bool:

@@ -60,7 +60,7 @@ class TextsAtWork:
     def of_error(self, text: str, sizes: list[Any] | None) -> str:
         """The text of an error that an operator raised on stand-ins: right for these sizes as they are in the example;
         None if eager may word it in another way. Unread, until the program looks at it."""
-        self._tracer.uses_texts = True
+        self._tracer.plans.wake("texts")
         mark = self._tracer.mark()
         taken, refusal = sizes or [], OF_AN_ERROR if sizes is None else ""
 
@@ -105,7 +105,7 @@ class TextsAtWork:
         self._at, self._sizes, self._refusal = None, [], ""
         if type(text) is not str or not (sizes or refusal):
             return text
-        self._tracer.uses_texts = True
+        self._tracer.plans.wake("texts")
         mark = self._tracer.mark()
         return unread(text, lambda: self._read(sizes, mark, refusal))
 

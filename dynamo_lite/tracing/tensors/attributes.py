@@ -27,6 +27,12 @@ def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
                 stand_in.__dict__.setdefault(name, value)
 
 
+def read_attribute(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
+    """The reader of tensors (read_plans.py)."""
+    tracer.reads.tensor_attribute(owner, key)
+    return read(tracer, owner, key, value)
+
+
 def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
     if key == "__class__":
@@ -35,7 +41,7 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     if key == "grad" and (value is not None or _has_grad(tracer, owner)):
         tracer.refuse("tensor-attribute", name="grad")
     if key == "grad_fn" and value is not None:
-        tracer.graph_nodes[id(value)] = value  # `is None` may be asked; what is in it may not
+        autograd_nodes.note(tracer, value)  # `is None` may be asked; what is in it may not
     if tracer.in_library():
         return value
     if key in autograd_nodes.FLAGS:

@@ -17,10 +17,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
@@ -32,8 +33,18 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
 
 
-def read(tracer: Trace, node: Any, key: str) -> None:
+def note(tracer: Trace, node: Any) -> None:
+    """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
+    tracer.graph_nodes[id(node)] = node
+    tracer.plans.wake("nodes")
+    tracer.readers[type(node)] = read
+    tracer.reads.seen.clear()
+
+
+def read(tracer: Trace, node: Any, key: str, value: Any) -> Any:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
+    if id(node) not in tracer.graph_nodes:
+        return NOT_HANDLED
     if key in _HOOKS:
         hooks = _hooks_of_the_module(tracer)
         if not hooks or not all(map(_returns_nothing, hooks)):
@@ -41,6 +52,7 @@ def read(tracer: Trace, node: Any, key: str) -> None:
         tracer.note(f"{_hook(tracer, key)} is not part of the program; it returns nothing, so it changes no gradient")
     if not tracer.in_library():
         tracer.refuse("autograd-graph")
+    return NOT_HANDLED
 
 
 def _hook(tracer: Trace, key: str) -> str:
@@ -83,12 +95,20 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
-def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...]) -> None:
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what may look at a node that it is given."""
+    if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
+        return None
+    return check_call
+
+
+def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
-    if type(fn) is FunctionType or fn is print or tracer.in_library() or discarded.is_dropped(tracer):
-        return
+    if tracer.in_library() or discarded.is_dropped(tracer):
+        return NOT_HANDLED
     if any(id(arg) in tracer.graph_nodes for arg in args):
         tracer.refuse("autograd-graph")
+    return NOT_HANDLED
 
 
 def check_text(tracer: Trace, text: str) -> None:

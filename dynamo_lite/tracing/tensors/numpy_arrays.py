@@ -96,7 +96,7 @@ def _prepare(tracer: Trace, cls: type) -> None:
     for name, value in new.items():
         setattr(cls, name, value)
     tracer.journal.on_rollback(restore)
-    tracer.uses_arrays = True
+    tracer.plans.wake("arrays")
 
 
 def _asked_by_torch() -> bool:

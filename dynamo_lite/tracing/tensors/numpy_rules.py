@@ -11,7 +11,7 @@ import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import Kind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
@@ -23,10 +23,21 @@ Rule = Callable[["Trace", Any, tuple, dict], Any]
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
-def refuse_unknown(tracer: Trace, fn: Any, args: tuple) -> None:
+def is_awake(tracer: Trace) -> bool:
+    """Whether the program has made a numpy array of a tensor."""
+    return "arrays" in tracer.plans.awake
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what may be a function of torch's written in C."""
+    return refuse_unknown if is_awake(tracer) else None
+
+
+def refuse_unknown(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse an array for a function of torch's written in C, which would read it item by item."""
     if any(is_array(arg) for arg in args) and _is_torchs(fn):
         tracer.refuse("numpy-function", function=f"{getattr(fn, '__qualname__', fn)} of torch")
+    return NOT_HANDLED
 
 
 def _is_torchs(fn: Any) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Container
+from collections.abc import Callable, Container
+from functools import partial
 from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from guards.source import local_dict
 
-_namespace: Any = type.__dict__["__dict__"].__get__
+namespace_of: Any = type.__dict__["__dict__"].__get__
+_namespace = namespace_of
 _mro: Any = type.__dict__["__mro__"].__get__
 
 
@@ -19,6 +21,9 @@ class Entry(NamedTuple):
 
     cls: type
     value: Any
+
+
+_new_entry: Callable[[Any], Entry] = partial(tuple.__new__, Entry)  # a NamedTuple's constructor is a Python function
 
 
 def mro(cls: type) -> tuple[type, ...]:
@@ -37,7 +42,7 @@ def entry(cls: type, name: str) -> Entry | None:
     for base in _mro(cls):
         space = _namespace(base)
         if name in space:
-            return Entry(base, space[name])
+            return _new_entry((base, space[name]))
     return None
 
 
@@ -89,7 +94,7 @@ def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, type
         if type(value) is types.FunctionType:
             if id(value) in ids:
                 found.append((name, value, value))
-        elif is_changeable(type(value)) or type(value) in _WRAPPERS:
+        elif type(value) not in _PLAIN and (type(value) in _WRAPPERS or is_changeable(type(value))):
             function = next((f for f in functions_in(value) if id(f) in ids), None)
             if function is not None:
                 found.append((name, value, function))
@@ -97,6 +102,8 @@ def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, type
 
 
 _WRAPPERS = frozenset({staticmethod, classmethod, property})
+_PLAIN = frozenset({str, int, bool, float, tuple, dict, list, type(None), types.GetSetDescriptorType})
+"""Types of class attributes that hold no function."""
 
 
 def binds(value: Any) -> bool:

@@ -1,0 +1,173 @@
+"""Call plans: what a call means for a trace, decided once per callable and run.
+
+A plan is the list of what features do before the call: *steps* `(tracer, fn, args, kwargs) -> answer or NOT_HANDLED`.
+A row of the tables below is a feature's own function: it looks at a callable and returns its step, or None where it has
+nothing to do with it. What depends on the frame, on the arguments or on state is asked by the step, in each call.
+
+Plans are kept by identity, with a reference that shows whether the id is still the callable's own. Kept are those of
+functions, of classes and of C callables: what such an object is does not change. (What may change of a function, its
+code and a mark as a constant, is asked in each call.) Those of other objects with a `__call__` are made for each call.
+When a feature wakes, all plans are made again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+from typing import Any, NamedTuple
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.tracing.calls import annotations, lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing.heap import call_reads, lifetimes
+from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.policy import named_callables
+from dynamo_lite.tracing.policy.classify import lives_forever
+from dynamo_lite.tracing.sizes import native_arguments
+from dynamo_lite.tracing.strings import addresses, deferred_str
+from dynamo_lite.tracing.tensors import autograd_nodes, numpy_rules
+
+Planner = Callable[[Trace, Any], Step | None]
+
+
+class Plan(NamedTuple):
+    """What happens before a call, in this order.
+
+    callable: gives the callable that this is the plan of, or None when that is no more
+    before: the steps before a rule is asked
+    rule: answers the call, or lets it go on (a Python function at once: what it does is interpreted)
+    after: the steps after the rule
+    keywords: a step for calls with keyword arguments
+    numbers: the last step, for callables that know nothing of sizes
+    """
+
+    callable: Callable[[], Any]
+    before: tuple[Step, ...]
+    rule: Step | None
+    after: tuple[Step, ...]
+    keywords: Step | None
+    numbers: Step | None
+
+
+class Outline(NamedTuple):
+    """What the tables say of a callable that is no Python function: the part of its plan that is the same in each run.
+
+    journal: stands for `native` after a rule that has judged the rest
+    """
+
+    reads: Step | None
+    native: Step | None
+    journal: Step | None
+    keywords: Step | None
+    numbers: Step | None
+
+
+_WATCHERS: dict[str, Planner] = {"texts": deferred_str.plan, "nodes": autograd_nodes.plan}
+"""Feature → the row that looks at every call while the feature is awake."""
+_AFTER_FUNCTION: tuple[Planner, ...] = (annotations.plan, marked_constructors.plan, registry.plan_dynamo_wrapper)
+"""What looks at Python functions for which there is no rule."""
+_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
+"""What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
+
+_C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})
+_KEPT = _C_CALLABLES | {lru_cache.LruCacheWrapper}
+_outlines: dict[int, tuple[Any, Outline]] = {}
+"""id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
+
+
+class CallPlans:
+    """The plans of one run."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self._tracer = tracer
+        self._watchers: list[Planner] = []
+        self.known: dict[int, Plan] = {}
+        self.awake: set[str] = set()
+        self.skipped: set[int] = set()
+        """The ids of the callables that are skipped whatever they are given, while a feature is awake."""
+
+    def wake(self, feature: str) -> None:
+        """From now on a feature looks at calls: "texts", "nodes" or "arrays"."""
+        self.known.clear()
+        if feature not in self.awake:
+            self.awake.add(feature)
+            self.skipped = named_callables.skipped_always()
+            self._watchers = [row for name, row in _WATCHERS.items() if name in self.awake]
+
+    def make(self, fn: Any) -> Plan:
+        """The plan of `fn`, kept if it holds for later calls as well."""
+        kind = type(fn)
+        if kind is FunctionType:
+            plan = self._of_function(fn)
+            if annotations.MARK not in fn.__dict__:
+                self.known[id(fn)] = plan
+        else:
+            plan = self._of_other(fn, kind)
+            if kind in _KEPT or issubclass(kind, type):
+                self.known[id(fn)] = plan
+        return plan
+
+    def _of_function(self, fn: FunctionType) -> Plan:
+        tracer = self._tracer
+        reads = call_reads.of_function(tracer, fn)
+        before: tuple[Step, ...] = () if reads is None else (reads,)
+        if self._watchers:
+            before = (*before, *self._steps(self._watchers, fn))
+        rule = tracer.rules.get(id(fn))
+        after = () if rule is not None else self._steps(_AFTER_FUNCTION, fn)
+        numbers = None if reads is None else native_arguments.plan(tracer, fn)
+        return Plan(weakref.ref(fn), before, rule, after, None, numbers)
+
+    def _of_other(self, fn: Any, kind: type) -> Plan:
+        tracer = self._tracer
+        outline = self._outline(fn, kind)
+        before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
+        if id(fn) in addresses.ORDERS:
+            before = (*before, addresses.order)
+        if self._watchers:
+            before = (*before, *self._steps(self._watchers, fn))
+        rule = tracer.rules.get(id(fn))
+        if rule is not None:
+            after = () if outline.journal is None else (outline.journal,)
+            return Plan(_reference(fn, kind), before, rule, after, None, outline.numbers)
+        after = () if kind in _C_CALLABLES and not self.awake else self._steps(_BEFORE_C, fn)
+        if outline.native is not None:
+            after = (*after, outline.native)
+        return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)
+
+    def _steps(self, planners: Iterable[Planner], fn: Any) -> tuple[Step, ...]:
+        tracer = self._tracer
+        return tuple([step for plan in planners if (step := plan(tracer, fn)) is not None])
+
+    def _outline(self, fn: Any, kind: type) -> Outline:
+        """What the tables say; kept where `verdict_of` keeps it: for what lives as long as the process."""
+        known = _outlines.get(id(fn))
+        if known is not None:
+            return known[1]
+        if kind not in _C_CALLABLES and not issubclass(kind, type):
+            slot = datamodel.type_lookup(kind, "__call__")
+            if type(slot) is FunctionType and is_changeable(kind):
+                return _NOTHING  # the call of its `__call__` is the one that counts
+        native, journal, keywords = native_calls.plan(fn)
+        outline = Outline(call_reads.of_other(fn), native, journal, keywords, native_arguments.plan(self._tracer, fn))
+        if lives_forever(fn):
+            _outlines[id(fn)] = fn, outline
+        return outline
+
+
+_NOTHING = Outline(None, None, None, None, None)
+
+
+def _reference(fn: Any, kind: type) -> Callable[[], Any]:
+    """Gives `fn` as long as it lives. (A descriptor of a C type, which takes no weak reference, is kept alive.)"""
+    if kind in (BuiltinFunctionType, lru_cache.LruCacheWrapper) or issubclass(kind, type):
+        return weakref.ref(fn)
+    return itertools.repeat(fn).__next__

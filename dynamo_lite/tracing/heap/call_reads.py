@@ -1,0 +1,195 @@
+"""What a call reads, by itself or through C code: the steps of call plans (calls/plans.py) that write access-log rows.
+
+That a Python function was called is a row, and nothing more is known of one that is interpreted: its instructions tell
+what they read. A callable in C, and a trusted function, which CPython evaluates, look into what they are given.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import typing
+import weakref
+from types import FunctionType, ModuleType
+from typing import Any
+
+from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
+from dynamo_lite.tracing.policy.native_reads import (
+    FORMATS,
+    KEY,
+    LOOKS,
+    LOOKS_INTO_CLASSES,
+    NAMES,
+    NOTHING,
+    PARTS,
+    PROTOCOL,
+    REFERENT,
+    SHOWING,
+    STATE,
+    SWITCH_OF,
+    SWITCHES,
+)
+
+_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", NAMES, "registry", "subclasses", REFERENT})
+_PROTOCOL_META: type = type(typing.Protocol)
+
+
+# ---- Python functions
+
+
+def of_function(tracer: Trace, fn: FunctionType) -> Step | None:
+    """Writes down that `fn` was called; the step for one that may be trusted, None for one that is interpreted."""
+    reads = tracer.reads
+    if id(fn) not in reads.called:
+        reads.called[id(fn)] = reads.site()
+        reads.functions.append(weakref.ref(fn))
+    module = id(fn.__globals__)  # which decides for most (native_modules.py), and outlives the function
+    if module not in reads.trusted:
+        reads.trusted[module] = is_trusted_as_a_whole(fn)
+    trusted = reads.trusted[module]
+    return None if trusted is False else _of_trusted if trusted else _of_inspected
+
+
+def _of_inspected(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The function's code decides, which may be set to another one."""
+    return _of_trusted(tracer, fn, args, kwargs) if is_trusted(fn) else NOT_HANDLED
+
+
+def _of_trusted(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
+    reads = tracer.reads
+    own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
+    known = own in reads.shown
+    reads.deep(args, kwargs, STATE)
+    if fn.__globals__.get("__name__") in LOOKS_INTO_CLASSES:
+        for arg in (*args, *kwargs.values()):
+            if is_changeable(kind := arg if isinstance(arg, type) else type(arg)):
+                reads.read("class", kind)
+    elif LOOKS.get(id(fn)) is SWITCHES:
+        reads.switches.setdefault(SWITCH_OF[id(fn)], reads.site())
+    if own is not None and not known:
+        reads.shown.pop(own, None)
+    return NOT_HANDLED
+
+
+# ---- callables in C
+
+
+def of_other(fn: Any) -> Step | None:
+    """The step for a callable that is no Python function; None for one that reads nothing itself."""
+    how = LOOKS.get(id(fn))
+    if how is not None:
+        if how is NOTHING:
+            return _import if fn is builtins.__import__ else None
+        return _LOOKING.get(how) or _one_by_one(how)
+    if issubclass(type(fn), weakref.ref):
+        return _referent
+    if issubclass(type(fn), type) and is_changeable(fn):
+        return None  # its __new__ and __init__ are calls of their own
+    if type(datamodel.type_lookup(type(fn), "__call__")) is FunctionType:
+        return None  # and so is an object's __call__
+    if id(fn) in SHOWING:
+        return _showing
+    return _formatted if id(fn) in FORMATS else _parts
+
+
+def _parts(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tracer.reads.deep(args, kwargs, PARTS)
+    return NOT_HANDLED
+
+
+def _formatted(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tracer.reads.deep(args, kwargs, STATE)
+    return NOT_HANDLED
+
+
+def _showing(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """shared_memory.py looks at what the function does with the memory that it is given."""
+    reads = tracer.reads
+    known, reads.memory = reads.memory, {}
+    reads.deep(args, kwargs, PARTS)
+    reads.memory = known
+    return NOT_HANDLED
+
+
+def _referent(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tracer.reads.read("referent", fn)
+    if type(datamodel.type_lookup(type(fn), "__call__")) is not FunctionType:
+        tracer.reads.deep(args, kwargs, PARTS)
+    return NOT_HANDLED
+
+
+def _import(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args and type(args[0]) is str and args[4:5] in ((), (0,)):
+        tracer.reads.namespaces[id(sys.modules)] = sys.modules
+        tracer.reads.read("item", sys.modules, args[0])
+    return NOT_HANDLED
+
+
+def _switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tracer.reads.switches.setdefault(SWITCH_OF.get(id(fn), fn), tracer.reads.site())
+    return NOT_HANDLED
+
+
+def _protocol(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
+    wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
+    for kind in wanted:
+        if type(kind) is _PROTOCOL_META:
+            _of_protocol(tracer, args[0])
+            break
+    return NOT_HANDLED
+
+
+def _of_protocol(tracer: Trace, value: Any) -> None:
+    reads = tracer.reads
+    kind = value if isinstance(value, type) else type(value)
+    reads.read("class", kind)
+    if kind is not value and not reads.quiet[kind]:
+        reads.read(NAMES, value)
+
+
+def _key(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if len(args) > 1:
+        tracer.reads.item(args[0], args[1])
+    elif args:
+        _one(tracer, KEY, args)
+    return NOT_HANDLED
+
+
+def _one(tracer: Trace, how: str, args: tuple[Any, ...]) -> None:
+    """A look at the first argument alone."""
+    reads = tracer.reads
+    if not reads.quiet[type(args[0])] or how is NAMES:
+        if type(args[0]) is ModuleType:
+            reads.modules[id(args[0])] = args[0]
+        reads.read(how, args[0])
+        for of_what in args[1:2] if how == "registry" else ():
+            reads.read("registry", of_what if isinstance(of_what, type) else type(of_what))
+
+
+@functools.cache
+def _one_by_one(how: str) -> Step:
+    """The step that looks so at the first argument, or at each."""
+
+    def of_first(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if args:
+            _one(tracer, how, args)
+        return NOT_HANDLED
+
+    def of_each(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        reads = tracer.reads
+        for arg in args:
+            if not reads.quiet[type(arg)]:
+                reads.read(how, arg)
+        return NOT_HANDLED
+
+    return of_first if how in _ONE_OBJECT else of_each
+
+
+_LOOKING: dict[str, Step] = {SWITCHES: _switch, PROTOCOL: _protocol, KEY: _key}

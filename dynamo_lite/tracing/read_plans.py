@@ -1,0 +1,76 @@
+"""Who listens when the program reads an attribute: by the type of the object, and by the attribute's name.
+
+A reader is `(tracer, owner, key, value) -> what the program sees, or NOT_HANDLED to go on` to the access log. The table
+is asked once per type and run. A read that has no reader, and that the log has already, costs one look-up
+(`AccessLog.seen`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from dynamo_lite.interpreter.frames.tracebacks import is_stub
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
+from dynamo_lite.tracing.heap.access_log import STANDING_FOR_OTHERS
+from dynamo_lite.tracing.interfaces import Reader, Trace
+from dynamo_lite.tracing.sizes import builtin_calls
+from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.tensors import attributes
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+
+
+def _class_of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    return real_type(owner) if key == "__class__" else NOT_HANDLED
+
+
+def _class_of_text(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    return str if key == "__class__" else NOT_HANDLED
+
+
+def _of_frame(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    """The frames of a traceback have names and lines, and no variables (interpreter/frames/tracebacks.py)."""
+    if key in ("f_locals", "f_back") and is_stub(owner.f_code):
+        tracer.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
+    return NOT_HANDLED
+
+
+def _of_another(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
+    return NOT_HANDLED
+
+
+def _note_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+    tracer.owned_dicts.note(owner, key, value)
+
+
+def _note_part(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+    tracer.writes.note_part(owner, value)
+
+
+_BY_TYPE: dict[type, Reader] = {
+    **dict.fromkeys(SYMBOLIC, _class_of_size),
+    **dict.fromkeys(STANDING_FOR_OTHERS, _of_another),
+    UnreadText: _class_of_text,
+    range: builtin_calls.read_range,
+    FrameType: _of_frame,
+}
+
+BY_NAME: dict[str, Callable[[Trace, Any, str, Any], None]] = {
+    **dict.fromkeys(instance_dicts.NAMES, _note_dict),
+    **dict.fromkeys(shared_buffers.PARTS, _note_part),
+}
+"""What is told of reads of attributes that are made when they are asked for, and belong to the object."""
+
+
+class ReadPlans(dict[type, Reader | None]):
+    """Type of an object → who answers the reads of its attributes in this run; None: the access log alone."""
+
+    def __missing__(self, kind: type) -> Reader | None:
+        reader = attributes.read_attribute if issubclass(kind, torch.Tensor) else _BY_TYPE.get(kind)
+        self[kind] = reader
+        return reader
