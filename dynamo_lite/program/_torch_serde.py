@@ -185,7 +185,8 @@ def _note(reader: Any, expr: Any, hint: Any) -> Any:
     if not (expr.is_Integer or expr.is_Float or expr.is_Boolean):
         env = reader.shape_env
         # Until torch 2.13 a hint is kept for any expression, since 2.14 for symbols.
-        if hint is not None and (_HINTS_ANYTHING or isinstance(expr, sympy.Symbol)) and expr not in env.backed_var_to_val:
+        takes_hint = hint is not None and (_HINTS_ANYTHING or isinstance(expr, sympy.Symbol))
+        if takes_hint and expr not in env.backed_var_to_val:
             env.add_backed_var_to_val(expr, hint)
         if not isinstance(expr, sympy.Symbol) and _has_ranges_of_expressions(reader):
             _constrain(reader, expr)
