@@ -18,7 +18,7 @@ VERSION := $(call version_of,$(BASE_PYTHON))
 # The newest torch with a CPU build at hand; the others bring 4 GB of CUDA libraries (docs/torch_versions.md).
 DEFAULT_TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
 TORCH ?= $(DEFAULT_TORCH)
-OTHER_TORCHES := $(filter-out $(DEFAULT_TORCH),$(shell grep '^CHECKED' torch_versions/supported.py | grep -oE '[0-9]+[.][0-9]+[.][0-9]+'))
+OTHER_TORCHES := $(filter-out $(DEFAULT_TORCH),$(shell grep '^CHECKED' symbolic_shapes/torch_versions/supported.py | grep -oE '[0-9]+[.][0-9]+[.][0-9]+'))
 OF_TORCH := $(if $(filter $(TORCH),$(DEFAULT_TORCH)),,-torch-$(TORCH))
 VENV := .venv$(if $(filter $(VERSION),$(call version_of,$(DEFAULT_PYTHON))),,-$(VERSION))$(OF_TORCH)
 STAMP := $(VENV)/.installed-$(VERSION)

@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 import importlib
-import os
 from typing import TYPE_CHECKING, Any
 
-from torch_versions import check as check_torch
+from symbolic_shapes.torch_versions import check as check_torch
 
 if TYPE_CHECKING:
     from dynamo_lite.api import export as export
@@ -58,9 +57,3 @@ def __getattr__(name: str) -> Any:
     if name in ("errors", "logging"):
         return importlib.import_module(f"dynamo_lite.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _autoload() -> None:
-    """Called by each `import torch` of an environment in which this package is installed."""
-    if os.environ.get("DYNAMO_LITE_AS_TORCH_EXPORT") == "1":
-        importlib.import_module("dynamo_lite.as_torch_export").install()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards", "torch_versions")
+PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")
 CROWDED = 15
 EVERYTHING = "everything"
 

@@ -32,7 +32,8 @@ def requirements() -> list[str]:
     with (ROOT / "pyproject.toml").open("rb") as file:
         data = tomllib.load(file)
     project, extras = data["project"], data["project"]["optional-dependencies"].values()
-    return [f"torch=={DEFAULT_TORCH}", *project["dependencies"], *data["build-system"]["requires"], *(line for extra in extras for line in extra)]
+    own = [*project["dependencies"], *data["build-system"]["requires"]]
+    return [f"torch=={DEFAULT_TORCH}", *own, *(line for extra in extras for line in extra)]
 
 
 def resolve(python: str, pins: dict[str, str]) -> dict[str, str]:

@@ -35,7 +35,7 @@ from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, 
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

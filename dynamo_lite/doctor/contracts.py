@@ -29,7 +29,7 @@ from dynamo_lite.torch_internals._torch_contracts import (
     symbol_is_type,
     unbacked_kinds,
 )
-from torch_versions import Variant, current
+from symbolic_shapes.torch_versions import Variant, current
 
 
 class Contract(NamedTuple):

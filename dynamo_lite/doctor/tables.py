@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")

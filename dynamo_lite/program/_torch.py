@@ -33,7 +33,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils._traceback import CapturedTraceback
 
 from symbolic_shapes.torch_node._torch import resize_storage_bytes_
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""

@@ -23,7 +23,7 @@ from torch.fx.experimental.symbolic_shapes import symbol_is_type
 from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
-from torch_versions import Symbol, Variant, current
+from symbolic_shapes.torch_versions import Symbol, Variant, current
 
 DEPTH: Final = 20_000
 """The recursion limit while files are read and written: sympy's own functions go from a sum to its parts."""

@@ -268,8 +268,8 @@ def _constants(root: nn.Module | None, recorder: Recorder) -> dict[str, Any]:
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.CONSTANT:
             # A constant is no leaf to be trained (lift_constants_pass takes the parameter off it as well).
-            is_learned = lifted.tensor.requires_grad or isinstance(lifted.tensor, nn.Parameter)
-            constants[lifted.fqn] = lifted.tensor.detach() if is_learned else lifted.tensor
+            is_trained = lifted.tensor.requires_grad or isinstance(lifted.tensor, nn.Parameter)
+            constants[lifted.fqn] = lifted.tensor.detach() if is_trained else lifted.tensor
         elif lifted.persistent is False:
             constants[lifted.fqn] = lifted.tensor
     transient = set() if root is None else non_persistent_buffers(root)

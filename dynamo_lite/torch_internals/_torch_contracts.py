@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import keystr
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 
 def unbacked_kinds() -> Any:

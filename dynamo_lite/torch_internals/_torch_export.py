@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 
 def current_exporter() -> Callable[..., Any]:

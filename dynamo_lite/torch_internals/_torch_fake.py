@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol
 
 ATTACHED = "_dynamic_spec"
 """The attribute that `@dynamic_spec(...)` sets on a function."""

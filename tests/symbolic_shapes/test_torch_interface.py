@@ -18,7 +18,7 @@ from symbolic_shapes.torch_env.dispatch_cache import fake_mode
 from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
 from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 from symbolic_shapes.torch_node.sym_node import SymNode
-from torch_versions import Variant, applies
+from symbolic_shapes.torch_versions import Variant, applies
 
 TORCH = Path(torch.__file__).parent
 OF_AN_ENVIRONMENT = re.compile(r"\bshape_env\)?\.([A-Za-z_]\w*)|(?:get|has)attr\([\w.]*shape_env, *\"(\w+)\"")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from symbolic_shapes.torch_versions.supported import CHECKED, parse
 from tests.torch_versions.saved_programs import FOLDER, PROGRAMS, folder
-from torch_versions.supported import CHECKED, parse
 
 VERSIONS = [parse(version) for version in CHECKED]
 

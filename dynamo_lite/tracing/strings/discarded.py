@@ -88,14 +88,14 @@ def _skips(tracer: Trace, stack: list[Any], first: int) -> bool:
     if fn is torch._assert:  # (condition, message)
         condition = stack[first]
         return condition is True or type(condition) is torch.SymBool or isinstance(condition, torch.Tensor)
-    return id(fn) in named_callables.skipped_always() or (_is_talk(fn) and _nobody_listens(tracer))
+    return id(fn) in named_callables.skipped_always() or (_is_log_call(fn) and _has_no_listener(tracer))
 
 
-def _is_talk(fn: Any) -> bool:
+def _is_log_call(fn: Any) -> bool:
     return fn is print or fn is warnings.warn
 
 
-def _nobody_listens(tracer: Trace) -> bool:
+def _has_no_listener(tracer: Trace) -> bool:
     """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
     listeners = tracer.listeners
     if listeners.warnings_are_caught() or not listeners.is_stream(None):

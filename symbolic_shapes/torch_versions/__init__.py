@@ -1,0 +1,29 @@
+"""Which versions of torch the packages here run on, and what differs between them, as data.
+
+    supported.py   the range of versions, the installed one, the check at import
+    tables.py      rows with `since` and `until`: the symbols that a file uses, values that differ by version
+
+No file here imports torch.
+"""
+
+from symbolic_shapes.torch_versions.supported import NEWEST as NEWEST
+from symbolic_shapes.torch_versions.supported import OLDEST as OLDEST
+from symbolic_shapes.torch_versions.supported import TorchVersionWarning as TorchVersionWarning
+from symbolic_shapes.torch_versions.supported import check as check
+from symbolic_shapes.torch_versions.supported import installed as installed
+from symbolic_shapes.torch_versions.tables import Symbol as Symbol
+from symbolic_shapes.torch_versions.tables import Variant as Variant
+from symbolic_shapes.torch_versions.tables import applies as applies
+from symbolic_shapes.torch_versions.tables import current as current
+
+__all__ = [
+    "NEWEST",
+    "OLDEST",
+    "Symbol",
+    "TorchVersionWarning",
+    "Variant",
+    "applies",
+    "check",
+    "current",
+    "installed",
+]
