@@ -1,11 +1,12 @@
 # Two commands do everything on a machine with Python 3.11-3.13, git and make:
 #   make demo    make test
-# PYTHON=python3.12 picks another interpreter (its own .venv-3.12). Each venv is made once: its stamp depends on
-# pyproject.toml and constraints.txt, so a second run installs nothing.
+# PYTHON=python3.12 picks another interpreter (its own .venv-3.12), TORCH=2.15.0 another torch (its own
+# .venv-torch-2.15.0). Each venv is made once: its stamp depends on pyproject.toml and constraints.txt, so a second run
+# installs nothing.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light models downstream long lint bench mutants exportdb-site clean
+.PHONY: help demo test test-light compatibility doctor other-torches models downstream long lint bench mutants exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -14,10 +15,15 @@ $(error no working CPython 3.11, 3.12 or 3.13 found$(if $(PYTHON), as "$(PYTHON)
 endif
 version_of = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 VERSION := $(call version_of,$(BASE_PYTHON))
-VENV := $(if $(filter $(VERSION),$(call version_of,$(DEFAULT_PYTHON))),.venv,.venv-$(VERSION))
+# The newest torch with a CPU build at hand; the others bring 4 GB of CUDA libraries (docs/torch_versions.md).
+DEFAULT_TORCH := $(shell sed -n 's/^torch==//p' constraints.txt)
+TORCH ?= $(DEFAULT_TORCH)
+OTHER_TORCHES := $(filter-out $(DEFAULT_TORCH),$(shell grep '^CHECKED' symbolic_shapes/torch_versions/supported.py | grep -oE '[0-9]+[.][0-9]+[.][0-9]+'))
+OF_TORCH := $(if $(filter $(TORCH),$(DEFAULT_TORCH)),,-torch-$(TORCH))
+VENV := .venv$(if $(filter $(VERSION),$(call version_of,$(DEFAULT_PYTHON))),,-$(VERSION))$(OF_TORCH)
 STAMP := $(VENV)/.installed-$(VERSION)
 RUN := $(VENV)/bin/python
-PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := -m pip install --quiet --disable-pip-version-check --constraint
 
 # Other Pythons at hand run the tests that need no torch, in light venvs.
 LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13),$(if $(shell tools/find_python.sh $(v)),$(v)))
@@ -26,6 +32,11 @@ LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
 # Reasoning about sizes is the same Python on each version: the dear parts of its tests run once, under torch.
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
   $(foreach part,cost proofs suggestions guards_admission guards_cost families promises tampering,--ignore tests/symbolic_shapes/test_$(part).py)
+
+# What is run on the torches that are not the default: torch's interfaces, capture, dynamic shapes, higher-order
+# operators, strict=False, 33 models, saved programs.
+COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tests/nonstrict tests/operators \
+  tests/models/test_models.py $(wildcard tests/symbolic_shapes/test_torch_*.py)
 
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2
@@ -39,14 +50,15 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) ($(BASE_PYTHON))"
 	@test -x $(RUN) && test "$(VERSION)" = "$$($(RUN) -c 'import sys; print("%d.%d" % sys.version_info[:2])')" \
 	  || $(BASE_PYTHON) -m venv --clear $(VENV)
-	@$(RUN) $(PIP) torch==2.13.0
-	@$(RUN) $(PIP) --editable '.[models,verify,downstream,dev]'
+	@sed 's/^torch==.*/torch==$(TORCH)/' constraints.txt > $(VENV)/constraints.txt
+	@$(RUN) $(PIP) $(VENV)/constraints.txt torch==$(TORCH)
+	@$(RUN) $(PIP) $(VENV)/constraints.txt --editable '.[models,verify,downstream,dev]'
 	@touch $@
 
 .venv-light-%/.installed: constraints.txt
 	@echo "Installing into $(@D) (no torch)"
 	@$$(tools/find_python.sh $*) -m venv --clear $(@D)
-	@$(@D)/bin/python $(PIP) $(LIGHT_PACKAGES)
+	@$(@D)/bin/python $(PIP) constraints.txt $(LIGHT_PACKAGES)
 	@touch $@
 
 demo: $(STAMP) ## export a tiny Whisper, show the program, save, load and check it
@@ -61,6 +73,18 @@ test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other P
 	echo "All tests on Python $(VERSION)"; \
 	$(RUN) $(PYTEST) || status=1; \
 	exit $$status
+
+compatibility: $(STAMP) ## with TORCH=2.15.0: the tests of what torch itself has to do with; the doctor
+	@echo "Compatibility with torch $(TORCH)"
+	@$(RUN) -m dynamo_lite doctor
+	@$(RUN) $(PYTEST) $(COMPATIBILITY)
+
+doctor: $(STAMP) ## what of torch's private API the installed torch has
+	@$(RUN) -m dynamo_lite doctor
+
+other-torches: ## the compatibility tests on each supported torch that is not the default
+	@status=0; for torch in $(OTHER_TORCHES); do \
+	  $(MAKE) --no-print-directory compatibility TORCH=$$torch || status=1; done; exit $$status
 
 models: $(STAMP) ## the long list of models, with a table of results
 	@$(RUN) -m tests.models.report

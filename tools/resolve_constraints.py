@@ -18,10 +18,12 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_TORCH = "2.13.0"
+"""The torch of `make test`; the Makefile puts another in its place for TORCH=...."""
 LEFT_TO_TORCH = ("nvidia-", "cuda-", "triton")
 HEADER = """\
 # Exact versions, the same on CPython 3.11, 3.12 and 3.13. Written by tools/resolve_constraints.py.
-# torch is first for the reader: install it before whatever depends on it, exactly at this version.
+# torch is first for the reader: the default of the Makefile, which puts another in its place for TORCH=2.15.0.
 """
 
 
@@ -30,7 +32,8 @@ def requirements() -> list[str]:
     with (ROOT / "pyproject.toml").open("rb") as file:
         data = tomllib.load(file)
     project, extras = data["project"], data["project"]["optional-dependencies"].values()
-    return [*project["dependencies"], *data["build-system"]["requires"], *(line for extra in extras for line in extra)]
+    own = [*project["dependencies"], *data["build-system"]["requires"]]
+    return [f"torch=={DEFAULT_TORCH}", *own, *(line for extra in extras for line in extra)]
 
 
 def resolve(python: str, pins: dict[str, str]) -> dict[str, str]:

@@ -182,6 +182,7 @@ def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
         *skipped_calls.TRUE_WHILE_TRACING,
         *skipped_calls.BACKWARD,
         *unseen,
+        "torch:_assert",
         "torch.utils.checkpoint:checkpoint",
         _SWAP,
     )

@@ -47,6 +47,16 @@ class NativeTracer(Tracer):
         """Note what the program rests on though it need not hold."""
         self.note(f"{UNSOUND}{text}")
 
+    def may_catch(self, kinds: frozenset[type[BaseException]]) -> bool:
+        """Noted instead, where a function on the way out has any handler: CPython's frames are not decoded."""
+        frame = self.vm.frame
+        while frame is not None:
+            if frame.code.co_exceptiontable:
+                self.unsound("an operator that may raise is called where the program may catch it")
+                break
+            frame = frame.back
+        return False
+
     def lets_pass(self, text: str) -> bool:
         self.unsound(text)
         return True

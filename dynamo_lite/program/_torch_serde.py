@@ -1,7 +1,7 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
-Checked with torch 2.13.0, which reads the text of each expression anew, for each of its parts prints the part and looks
-at all parts of it again, and walks shared parts as if they were a tree. A size divided twenty times over takes minutes.
+Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression anew, for each of its parts print the part and look
+at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times over takes minutes.
 Here each text is read once, each part is made once and looked at once; what the deserializer keeps is the same.
 """
 
@@ -21,17 +21,9 @@ from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
-from symbolic_shapes.torch_versions import Symbol
+from symbolic_shapes.torch_versions import Symbol, Variant, current
 
-DISABLES = "saving and loading deep size expressions in polynomial time"
-"""What does not work if one of these is missing."""
-
-SYMBOLS = (
-    Symbol("torch._export.serde:serialize", "reads and prints the texts of size expressions"),
-    Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols by name"),
-    Symbol("torch.utils._traceback:CapturedTraceback", "the stack that a symbol of the deserializer keeps"),
-)
-
+_HINTS_ANYTHING: Final[bool] = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(-?\d+)|'([^'\\]*)'|([(),=]))")
 _lock = RLock()
 
@@ -186,7 +178,9 @@ def _note(reader: Any, expr: Any, hint: Any) -> Any:
             _note_symbol(reader, part)
     if not (expr.is_Integer or expr.is_Float or expr.is_Boolean):
         env = reader.shape_env
-        if hint is not None and expr not in env.backed_var_to_val:
+        # Until torch 2.13 a hint is kept for any expression, since 2.14 for symbols.
+        takes_hint = hint is not None and (_HINTS_ANYTHING or isinstance(expr, sympy.Symbol))
+        if takes_hint and expr not in env.backed_var_to_val:
             env.add_backed_var_to_val(expr, hint)
         if not isinstance(expr, sympy.Symbol) and _has_ranges_of_expressions(reader):
             _constrain(reader, expr)
@@ -210,3 +204,16 @@ def _constrain(reader: Any, expr: Any) -> None:
     allowed = reader.symbol_name_to_range.get(str(expr))
     if allowed:
         reader.shape_env.constrain_symbol_range(expr, compiler_min=allowed.lower, compiler_max=allowed.upper)
+
+
+DISABLES = "saving and loading programs"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._export.serde:serialize", "the module that reads and writes programs"),
+    Symbol("torch._export.serde.serialize:GraphModuleDeserializer._parse_sym_expr", "reads a size; replaced"),
+    Symbol("torch._export.serde.serialize:_print_sympy", "writes a size; replaced"),
+    Symbol("torch.fx.experimental.symbolic_shapes:symbol_is_type", "kinds of symbols"),
+    Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols"),
+    Symbol("torch.utils._traceback:CapturedTraceback", "where the deserializer says that a symbol was made"),
+)

@@ -1,4 +1,6 @@
-"""The private torch API of torch.export's front, in one place. Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""The private torch API of torch.export's front, in one place.
+
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 `torch.export.export` looks `_export` up in `torch.export._trace` when it is called (torch/export/__init__.py, export):
 a function put there is called by every reference to `torch.export.export` that a library has imported.
@@ -10,13 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 from symbolic_shapes.torch_versions import Symbol
-
-DISABLES = "as_torch_export: libraries that call torch.export.export use torch's own exporter"
-"""What does not work if one of these is missing."""
-
-SYMBOLS = (
-    Symbol("torch.export._trace:_export", "what torch.export.export calls"),
-)
 
 
 def current_exporter() -> Callable[..., Any]:
@@ -32,5 +27,10 @@ def put_exporter(exporter: Callable[..., Any]) -> None:
 
     torch.export._trace._export = exporter
 
+
+DISABLES = "as_torch_export"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (Symbol("torch.export._trace:_export", "torch.export.export calls it: a function in its place answers"),)
 
 __all__ = ["current_exporter", "put_exporter"]

@@ -23,6 +23,8 @@ SYMBOLS = (
     Symbol("torch._ops:OpOverload._schema", "the arguments of an operator, which it changes or aliases"),
     Symbol("torch._ops:OpOverload._opname", "the name of an operator"),
     Symbol("torch._ops:OpOverload._overloadname", "the name of an operator"),
+    Symbol("torch._ops:OpOverload._overloadpacket", "all overloads of an operator"),
+    Symbol("torch._ops#_qualified_op_name", "the name of an operator with its namespace"),
     Symbol("torch._ops:OpOverload._can_decompose", "whether an operator is composite"),
     Symbol("torch._ops:OpOverload._op_dk", "one kernel of an operator", "operators inside of vmap"),
     Symbol("torch._C:_get_deterministic_algorithms", "what the memory of results depends on"),

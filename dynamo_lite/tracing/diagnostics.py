@@ -13,6 +13,7 @@ from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries
 from dynamo_lite.tracing.vocabulary.display_names import spelled
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from symbolic_shapes import Origin
@@ -98,6 +99,10 @@ class Refusing(Observer):
         row = REFUSALS[id]
         where = frames_at(self.mark() if mark is None else mark)
         return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
+
+    def may_catch(self, kinds: frozenset[type[BaseException]]) -> bool:
+        """Whether the program may go on after an exception of `kinds` at the instruction at work."""
+        return may_be_caught(self.vm.frame, kinds)
 
     def lets_pass(self, text: str) -> bool:
         """Whether the trace goes on though `text` is true, which a strict one refuses."""

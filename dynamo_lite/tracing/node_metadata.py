@@ -11,7 +11,6 @@ from dynamo_lite.errors import UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import Trace
-from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class TraceContext:
     def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
         """Refuses an operator that may raise by the data of its tensors where a handler of the program's may catch it:
         the exported program has no second way on."""
-        if may_be_caught(self._tracer.vm.frame, kinds):
+        if self._tracer.may_catch(kinds):
             self._tracer.refuse("caught-operator-error", operator=operator)
 
     def check_deferred(self, operator: str) -> None:

@@ -29,6 +29,7 @@ PYTHONS = frozenset(
         "_ctypes",
         "_current_frames",
         "_exit",
+        "_exit_callbacks",
         "_fields",
         "_filters_mutated",
         "_functools",

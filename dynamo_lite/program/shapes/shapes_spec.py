@@ -63,7 +63,7 @@ def given_or_attached(mod: Callable[..., Any], dynamic_shapes: Any) -> Any:
     attached = getattr(function, ATTACHED, None)
     if attached is None or not is_spec(attached):
         return dynamic_shapes
-    if dynamic_shapes is not None:
+    if dynamic_shapes is not None and dynamic_shapes is not attached:  # torch.export.export hands it over
         name = getattr(function, "__qualname__", repr(function))
         raise InvalidArguments(f"{name} has a @dynamic_spec, and dynamic_shapes is given as well: give one of them")
     return attached

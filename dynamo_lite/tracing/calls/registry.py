@@ -184,6 +184,16 @@ def _has_hooks(module: nn.Module) -> bool:
     )
 
 
+def call_assert(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """torch._assert(condition, message) of a tensor: each call of the program checks it, as torch.export has it."""
+    condition, *rest = (*args, *kwargs.values())
+    if set(kwargs) - {"message"} or len(rest) != 1 or not is_tensor(condition) or condition.numel() != 1:
+        return NOT_HANDLED
+    if condition.dim():
+        condition = condition.reshape(())
+    return tracer.vm.call(torch._assert_async, (condition, str(rest[0])), {})
+
+
 def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     if not args:
@@ -364,6 +374,7 @@ def _functions() -> dict[int, Rule]:
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
+        id(torch._assert): call_assert,
         id(TensorBase.as_subclass): call_as_subclass,
         id(_make_wrapper_subclass): call_make_wrapper,
         id(_make_subclass): call_new_subclass,
