@@ -47,7 +47,7 @@ def install(*, strict: bool = True, effects: str = "refuse", fallback: str | Non
         raise InvalidArguments(f'fallback must be None or "torch", not {fallback!r}')
     outer = current_exporter()
     torchs = getattr(outer, "torchs_own", outer)
-    ours = {"strict": strict, "effects": effects}
+    ours: dict[str, Any] = {"strict": strict, "effects": effects}
 
     def exporter(
         mod: Any,
@@ -60,7 +60,7 @@ def install(*, strict: bool = True, effects: str = "refuse", fallback: str | Non
         pre_dispatch: bool = False,
         prefer_deferred_runtime_asserts_over_guards: bool = False,
     ) -> Any:
-        options = {
+        options: dict[str, Any] = {
             "dynamic_shapes": dynamic_shapes,
             "preserve_module_call_signature": preserve_module_call_signature,
             "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,

@@ -21,9 +21,11 @@ from dynamo_lite.torch_internals._torch_contracts import (
     ProxyTorchDispatchMode,
     SymNode,
     TorchDispatchMode,
+    called_module,
     dropout_decomposition,
     enable_python_dispatcher,
     keystr,
+    mark_dynamic,
     pytree,
     set_mode_pre_dispatch,
     symbol_is_type,
@@ -88,7 +90,7 @@ def decomposed_dropout_that_is_off_aliases() -> bool:
 
 @_contract("without hooks, a call of a module is taken to be its forward")
 def a_call_of_a_module_is_wrapped_call_impl() -> bool:
-    return torch.nn.Module.__call__ is torch.nn.Module._wrapped_call_impl
+    return torch.nn.Module.__call__ is called_module()
 
 
 @_contract("dicts and sets of tensors")
@@ -223,7 +225,7 @@ def the_kind_of_a_symbol_is_the_prefix_of_its_name() -> bool:
 @_contract("marks on tensors where dynamic_shapes is not given")
 def mark_dynamic_sets_attributes_with_half_open_ranges() -> bool:
     x = torch.ones(4)
-    torch._dynamo.mark_dynamic(x, 0, min=2)  # type: ignore[attr-defined]
+    mark_dynamic(x, 0, min=2)
     (found,) = x._dynamo_dynamic_range  # type: ignore[attr-defined]
     return x._dynamo_dynamic_indices == {0} and (found.dim, found.min, found.max) == (0, 2, None)  # type: ignore[attr-defined]
 

@@ -48,7 +48,7 @@ def describe(value: Any) -> str:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
         return type(value).__name__
-    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     names = [stars.get(p.kind, "") + p.name + ("" if p.default is p.empty else "=") for p in parameters]
     return f"{type(value).__name__}({', '.join(names)})"
 

@@ -114,7 +114,7 @@ class Machine(Interpreter):
         try:
             yield
         finally:
-            torch.autograd.Function.apply = own
+            torch.autograd.Function.apply = own  # type: ignore[method-assign]
 
     def _is_called_by_program(self) -> bool:
         """Whether a call of the function that asks this is the program's."""

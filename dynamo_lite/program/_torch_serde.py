@@ -1,8 +1,9 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
-Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression anew, for each of its parts print the part and look
-at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times over takes minutes.
-Here each text is read once, each part is made once and looked at once; what the deserializer keeps is the same.
+Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression anew, for each of its parts print
+the part and look at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times
+over takes minutes. Here each text is read once, each part is made once and looked at once; what the deserializer keeps
+is the same.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ def shared_expressions() -> Iterator[None]:
         def parse(self: Any, text: Any, hint: Any = None) -> Any:
             return _read_in(self, expressions, text, hint, read)
 
-        deserializer._parse_sym_expr = parse  # type: ignore[method-assign]
-        serialize._print_sympy = lambda size: printer.doprint(getattr(getattr(size, "node", None), "expr", size))
+        def _print(size: Any) -> Any:
+            return printer.doprint(getattr(getattr(size, "node", None), "expr", size))
+
+        deserializer._parse_sym_expr = parse  # type: ignore[method-assign,assignment]
+        serialize._print_sympy = _print  # type: ignore[assignment]
         try:
             with deep_expressions():
                 yield

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch._decomp.decompositions import dropout as dropout_decomposition
 from torch._dispatch.python import enable_python_dispatcher
 from torch._export.serde.schema import SCHEMA_VERSION
@@ -22,6 +23,18 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from symbolic_shapes.torch_versions import Symbol
 
 
+def called_module() -> Any:
+    """What `Module.__call__` is when no hook is set."""
+    return torch.nn.Module._wrapped_call_impl
+
+
+def mark_dynamic(*args: Any, **kwargs: Any) -> None:
+    """torch._dynamo.mark_dynamic."""
+    from torch._dynamo import mark_dynamic
+
+    mark_dynamic(*args, **kwargs)
+
+
 def unbacked_kinds() -> Any:
     """The kinds of symbols that have no value in the example."""
     return (SymT.UNBACKED_INT, SymT.UNBACKED_FLOAT)
@@ -31,6 +44,8 @@ DISABLES = "the doctor's contracts"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch.nn:Module._wrapped_call_impl", "what a call of a module is"),
+    Symbol("torch._dynamo:mark_dynamic", "marks of dynamic sizes"),
     Symbol("torch._decomp.decompositions:dropout", "what a dropout that is off returns"),
     Symbol("torch._dispatch.python:enable_python_dispatcher", "which operators a mode sees"),
     Symbol("torch._export.serde.schema:SCHEMA_VERSION", "which saved programs can be loaded"),
@@ -57,9 +72,11 @@ __all__ = [
     "ProxyTorchDispatchMode",
     "SymNode",
     "TorchDispatchMode",
+    "called_module",
     "dropout_decomposition",
     "enable_python_dispatcher",
     "keystr",
+    "mark_dynamic",
     "pytree",
     "set_mode_pre_dispatch",
     "symbol_is_type",

@@ -19,6 +19,12 @@ DISABLES = "every export and trace"
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorConfig", "whether stand-ins keep where they were made"),
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
+    Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
+    Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
+    Symbol("torch._C:_set_throw_on_mutable_data_ptr", "what reading a stand-in's memory does"),
+    Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "what reading a stand-in's memory does"),
 )
 
 __all__ = [

@@ -23,7 +23,8 @@ from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing import read_plans
-from dynamo_lite.tracing.calls import annotations, lru_cache, marked_constructors, native_calls, registry
+from dynamo_lite.tracing.calls import annotations as annotated_calls
+from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.calls.plans import CallPlans
 from dynamo_lite.tracing.calls.run_native import run_native
@@ -166,7 +167,7 @@ class Tracer(Refusing):
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
         is_function = type(fn) is FunctionType
-        if plan is None or plan.callable() is not fn or (is_function and annotations.MARK in fn.__dict__):
+        if plan is None or plan.callable() is not fn or (is_function and annotated_calls.MARK in fn.__dict__):
             plan = self.plans.make(fn)
         for step in plan.before:
             answer = step(self, fn, args, kwargs)
@@ -228,6 +229,7 @@ class Tracer(Refusing):
                     if reader is None and by_name is None:
                         reads.seen[id(owner), key] = type(owner)
         elif kind == "global" or kind == "builtin":
+            assert self.vm.frame is not None
             place = id(owner), id(self.vm.frame.globals), key
             if place not in reads.seen_names:
                 if kind == "global":

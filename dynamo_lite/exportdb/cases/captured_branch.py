@@ -16,6 +16,8 @@ TAGS = ("data-dependent", "control-flow", "torch.cond", "call of export")
 
 
 class Module(nn.Module):
+    positive: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("positive", torch.zeros((), dtype=torch.int64))

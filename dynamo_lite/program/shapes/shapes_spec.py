@@ -161,7 +161,7 @@ def _size(size: Any) -> SpecSize:
 def _fields(value: Any) -> list[str]:
     if dataclasses.is_dataclass(value):
         return [f.name for f in dataclasses.fields(value)]
-    return list(getattr(value, "_fields", None) or getattr(value, "__dict__", ()))
+    return list(getattr(value, "_fields", None) or getattr(value, "__dict__", None) or ())
 
 
 def _described(value: Any) -> str:
@@ -217,7 +217,7 @@ class SpecSymbols:
             self.problems.append(f"{source} is {value} in the example, and {size} is {given} there")
             return None
         self.lines.append(f"{source} == {self._text(size.expr)}")
-        return from_sympy(size.expr, self._symbols, TORCH)  # type: ignore[no-any-return]
+        return from_sympy(size.expr, self._symbols, TORCH)
 
     def assume(self, assumptions: Sequence[Any]) -> None:
         """The assumptions as facts. One that follows from the others needs no check."""

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.tracing.calls import annotations, lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing.calls import annotations as annotated_calls
+from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
 from dynamo_lite.tracing.heap import call_reads, lifetimes
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import named_callables
@@ -72,7 +73,7 @@ class Outline(NamedTuple):
 
 _WATCHERS: dict[str, Planner] = {"texts": deferred_str.plan, "nodes": autograd_nodes.plan}
 """Feature → the row that looks at every call while the feature is awake."""
-_AFTER_FUNCTION: tuple[Planner, ...] = (annotations.plan, marked_constructors.plan, registry.plan_dynamo_wrapper)
+_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper)
 """What looks at Python functions for which there is no rule."""
 _BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
@@ -107,7 +108,7 @@ class CallPlans:
         kind = type(fn)
         if kind is FunctionType:
             plan = self._of_function(fn)
-            if annotations.MARK not in fn.__dict__:
+            if annotated_calls.MARK not in fn.__dict__:
                 self.known[id(fn)] = plan
         else:
             plan = self._of_other(fn, kind)
@@ -136,8 +137,8 @@ class CallPlans:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
         if rule is not None:
-            after = () if outline.journal is None else (outline.journal,)
-            return Plan(_reference(fn, kind), before, rule, after, None, outline.numbers)
+            journaled = () if outline.journal is None else (outline.journal,)
+            return Plan(_reference(fn, kind), before, rule, journaled, None, outline.numbers)
         after = () if kind in _C_CALLABLES and not self.awake else self._steps(_BEFORE_C, fn)
         if outline.native is not None:
             after = (*after, outline.native)
