@@ -37,6 +37,9 @@ class ModuleContext:
         frames = [f for f in traceback.extract_stack() if not any(part in f.filename for part in hidden)]
         return "".join(traceback.format_list(frames[-2:]))
 
+    def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
+        """No handler of a program is followed here."""
+
     def module_stack(self) -> dict[str, tuple[str, str]]:
         return dict(self._stack)
 
