@@ -31,6 +31,7 @@ from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 
 @dataclass(frozen=True)
@@ -153,10 +154,10 @@ def _check_call(mod: Any, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict
     if kwargs is not None and not isinstance(kwargs, dict):
         raise InvalidArguments(f"kwargs must be a dict of keyword arguments, not {type(kwargs).__qualname__}")
     if maybe_current_level() is not None:
-        raise InvalidArguments(
-            "export is called inside of torch.vmap, torch.func.grad or another transform, whose tensors belong to the "
-            "call at hand: export the module outside of it, and call the exported program inside"
-        )
+        row = REFUSALS["opaque-transform"]
+        around = "The call around this export (torch.vmap, torch.func.grad, ...)"
+        instead = "export the module outside of it, and call the exported program inside."
+        raise row.error("opaque-transform", row.what.format(function=around), instead, ())
     return args, dict(kwargs or {})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, itself, new, wrapped
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, new, wrapped
 
 aten = torch.ops.aten
 
@@ -72,10 +72,10 @@ def softmax(self: Operand, dim: int, dtype: torch.dtype | None = None) -> Outs:
 
 
 def dropout(input: Operand, p: float, train: bool) -> Outs:
-    """Without training the input itself; with it a product with a mask."""
-    if not train:
-        return itself(input)
-    if type(p) is not float or not 0 < p < 1 or not input.dtype.is_floating_point or not is_new_layout(input):
+    """In training a product with a mask. (One that is off is the recorder's: a sub-graph may not return its input.)"""
+    if not train or type(p) is not float or not 0 < p < 1:
+        return None
+    if not input.dtype.is_floating_point or not is_new_layout(input):
         return None
     return None if 0 in input.shape else new(input.shape, input.dtype)
 
