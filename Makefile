@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light compatibility doctor other-torches models downstream long lint bench mutants exportdb-site clean
+.PHONY: help demo test test-light compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -105,6 +105,18 @@ bench: $(STAMP) ## the benchmarks of benchmarks/results
 
 mutants: $(STAMP) ## does a test see each change of the reasoning on sizes? (benchmarks/results/mutants.md)
 	@$(RUN) tools/mutants.py
+
+docs: $(STAMP) .venv-docs/.installed ## the documentation site, in build/site; fails for a link that leads nowhere
+	@test -d build/site-source/exportdb || $(RUN) -m dynamo_lite.exportdb site build/site-source/exportdb
+	@$(RUN) tools/site.py build/site-source
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	@echo build/site/README.html
+
+.venv-docs/.installed: constraints-docs.txt
+	@echo "Installing into .venv-docs (mkdocs)"
+	@$(BASE_PYTHON) -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --requirement constraints-docs.txt
+	@touch $@
 
 exportdb-site: $(STAMP) ## the cases of ExportDB as HTML, in build/exportdb
 	@$(RUN) -m dynamo_lite.exportdb site build/exportdb

@@ -26,9 +26,9 @@ from torch._dynamo.source import ConstantSource  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext  # noqa: E402
 
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode  # noqa: E402
-from symbolic_shapes.torch_env.env import TorchShapeEnv  # noqa: E402
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "fake_cache.md"
 BATCH, LENGTH, WIDTH, HEADS = 5, 7, 64, 4

@@ -28,9 +28,9 @@ from torch.fx.experimental.symbolic_shapes import (  # noqa: E402
     StatelessSymbolicContext,
 )
 
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode  # noqa: E402
-from symbolic_shapes.torch_env.env import TorchShapeEnv  # noqa: E402
-from symbolic_shapes.torch_env.inputs import Fresh, TensorPolicy  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv  # noqa: E402
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, TensorPolicy  # noqa: E402
 
 OURS, FREE, TORCH, STATIC = "ours", "ours, each size its own symbol", "torch", "plain sizes"
 Convert = Callable[[torch.Tensor], Any]

@@ -39,8 +39,8 @@ from torch.utils._sympy import functions as F  # noqa: E402
 from benchmarks.shape_queries import FAMILIES  # noqa: E402
 from benchmarks.shape_terms import POSITIVE, SIZE, Query, Term  # noqa: E402
 from benchmarks.shape_truth import truths  # noqa: E402
-from symbolic_shapes import ContradictoryFacts, ShapeEnv  # noqa: E402
-from symbolic_shapes.proofs.checker import verify  # noqa: E402
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, ShapeEnv  # noqa: E402
+from dynamo_lite.symbolic_shapes.proofs.checker import verify  # noqa: E402
 from tests.symbolic_shapes.oracle import COMPARE, our_node  # noqa: E402
 
 NAMES = "xyz"

@@ -7,13 +7,16 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
+from dynamo_lite.errors import checks_keywords
 from dynamo_lite.logging import reports as logs
+from dynamo_lite.logging.structured import structured
 from dynamo_lite.pipeline import Options, capture
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.traces import Trace, trace_of
 
 
 @catchable_as_torch
+@checks_keywords
 def export(
     mod: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -48,7 +51,7 @@ def export(
 
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
-        InvalidArguments: the call of `export` itself makes no sense.
+        InvalidArguments: the call of `export` itself makes no sense; UnknownKeyword: there is no such option.
         ConstraintViolation: a size that is to vary cannot; the message says why and what to write instead.
         Exception: what `mod` itself raises on these arguments, as in eager.
 
@@ -69,6 +72,7 @@ def export(
 
 
 @catchable_as_torch
+@checks_keywords
 def trace(
     mod: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -95,8 +99,10 @@ def trace(
         effects,
         control_flow,
     )
-    with logs.reported(mod) as reported:
+    found: list[Trace] = []
+    with structured(lambda: found), logs.reported(mod) as reported:
         captured = capture(mod, args, kwargs, options)
         with logs.phase("the guards"):
-            reported.append(trace_of(mod, captured))
-    return reported[0]
+            found.append(trace_of(mod, captured))
+        reported += found
+    return found[0]

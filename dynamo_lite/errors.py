@@ -3,9 +3,13 @@
     DynamoLiteError
         InternalError          a bug of ours
         InvalidArguments       the call of `export` makes no sense              (ValueError)
+            UnknownKeyword     no such option                                   (TypeError)
         ConstraintViolation    dynamic_shapes promises what the program does not keep
-        UnsupportedValue       an input or output is no tree of tensors         (TypeError; program/errors.py)
-        InputMismatch          a program is called with other inputs            (RuntimeError; program/errors.py)
+        UnsupportedValue       an input or output is no tree of tensors         (TypeError)
+        InputMismatch          a program is called with other inputs            (RuntimeError, AssertionError)
+            StructureMismatch  ... in other containers, or another number       (ValueError)
+        UnsupportedConversion  a program's module cannot have another dtype     (RuntimeError)
+        UnsupportedMode        ... or another mode                              (NotImplementedError)
         GraphBreak             this Python cannot be captured as it stands
             DataDependent, UnrecordableValue, UnsupportedEffect, UnsupportedCall, UnsupportedOperator
 
@@ -18,16 +22,21 @@ an error leaves `export`. Nothing here imports torch, so that tools can catch th
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib.util
+import inspect
 import linecache
 import os
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import CodeType
+from typing import Any, TypeVar
 
 from dynamo_lite.exportdb.lookup import case_for
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
 
@@ -118,11 +127,74 @@ class InvalidArguments(DynamoLiteError, ValueError):
     id = "invalid-arguments"
 
 
+class UnknownKeyword(InvalidArguments, TypeError):
+    """A function of dynamo-lite was called with an option that it does not have."""
+
+
+def checks_keywords(fn: _F) -> _F:
+    """Decorates a public function: an option that it does not have raises UnknownKeyword, which names the nearest."""
+    known = [name for name, p in inspect.signature(fn).parameters.items() if p.kind is not p.VAR_KEYWORD]
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs.keys() - known:
+            near = difflib.get_close_matches(name, known, 1)
+            instead = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
+            raise UnknownKeyword(f"{fn.__name__}() has no option {name!r}: {instead}")
+        return fn(*args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+class UnsupportedValue(DynamoLiteError, TypeError):
+    """A value in the inputs or outputs is neither a tensor, a constant nor a container of these.
+
+    `path` says where, in the words of the program: `cache.layers[0].keys`.
+    """
+
+    id = "unsupported-value"
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"{path}: {what}")
+        self.path = path
+        self.what = what
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.what)
+
+
+class InputMismatch(DynamoLiteError, RuntimeError, AssertionError):
+    """An exported program was called with inputs that it was not exported for: a size, a dtype, a constant.
+
+    torch raises an AssertionError there ("Guard failed: ...").
+    """
+
+    id = "input-mismatch"
+
+
+class StructureMismatch(InputMismatch, ValueError):
+    """An exported program was called with another number of arguments, other keywords, or other containers.
+
+    torch raises a ValueError there ("Trying to flatten user inputs with exported input tree spec ...").
+    """
+
+
+class UnsupportedConversion(DynamoLiteError, RuntimeError):
+    """`program.module().half()`: the graph holds a dtype or a device that the converted model would have otherwise."""
+
+    id = "program-conversion"
+
+
+class UnsupportedMode(DynamoLiteError, NotImplementedError):
+    """`program.module().train()` of a program that was exported in the other mode."""
+
+    id = "program-mode"
+
+
 class ConstraintViolation(DynamoLiteError):
     """`dynamic_shapes` promises sizes that the program does not keep. The message lists each of them, and fixes.
 
-    Attributes: `violations` (symbolic_shapes.dims.violations.Violation); `fixes`, Python lines that define new specs,
-    empty
+    Attributes: `violations` (of symbolic_shapes/dims/violations.py); `fixes`, Python lines that define new specs, empty
     if none were found. The message ends with them, as torch.export's does (refine_dynamic_shapes_from_suggested_fixes).
     """
 
@@ -178,7 +250,13 @@ class GraphBreak(DynamoLiteError):
 
 
 class DataDependent(GraphBreak):
-    """Python asked for a value that only the data of a tensor holds."""
+    """Python asked for a value that only the data of a tensor holds.
+
+    Attributes: `native_code`, the code of library functions that ran natively when it was asked for. Interpreted, they
+    may have an answer: a branch that only raises becomes an assertion.
+    """
+
+    native_code: frozenset[CodeType] = frozenset()
 
 
 class UnrecordableValue(GraphBreak):

@@ -4,6 +4,8 @@
     dynamo_lite.assume_constant_result(fn)      call it now; its result is a constant of the program
     dynamo_lite.substitute(fn, python_version)  trace `python_version` in its place
 
+and about a branch on data, `dynamo_lite.branch(pred)`: capture it.
+
 What is said holds for the process, for every export. A method is named on its class (`Tokenizer.encode`): saying it of
 a bound method says it for all instances. Nothing here imports torch.
 """
@@ -75,6 +77,12 @@ def substitute(fn: Any, python_version: F) -> F:
         raise TypeError(f"python_version must be callable, not {type(python_version).__qualname__}")
     _say(fn, Treatment.SUBSTITUTED, python_version)
     return python_version
+
+
+def branch(pred: Any) -> Any:
+    """`pred` itself. A branch or a loop on it, `if dynamo_lite.branch(x.sum() > 0):`, is captured by `export` as with
+    `control_flow="capture"`, where others are refused (docs/control_flow.md)."""
+    return pred
 
 
 def forget(fn: Any) -> None:

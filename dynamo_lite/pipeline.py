@@ -14,10 +14,11 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
-from dynamo_lite.control_flow import ForkingTracer
+from dynamo_lite.control_flow import ForkingTracer, MarkedTracer
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
+from dynamo_lite.opaque import branch
 from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
@@ -28,6 +29,7 @@ from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
+from dynamo_lite.tracing.calls.marked_branches import Marked, call_branch
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -95,6 +97,8 @@ def capture(
             program, run = _attempt(request, call, options)
         except Kept as kept:
             program, run = _attempt(replace(request, known=kept.facts), call, options)
+        except Marked:
+            program, run = _attempt(replace(request, tracer=MarkedTracer), call, options)
     orders = run.tracer.reads.key_orders
     if orders is not None and isinstance(program, Program):
         program.key_orders = orders.asked()
@@ -120,6 +124,7 @@ def _with_call_signatures(root: nn.Module | None, paths: Sequence[str]) -> Calla
 
     def started(run: Run) -> None:
         tell = run.tracer.abort, run.tracer.note
+        run.tracer.rules.setdefault(id(branch), call_branch)
         run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
 
     return started

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dynamo_lite import errors
-from dynamo_lite.program.errors import UnsupportedValue
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -22,7 +21,7 @@ COUNTERPARTS: dict[type[errors.DynamoLiteError], tuple[tuple[str, ...], str | No
     errors.DataDependent: (("UserError", "GuardOnDataDependentSymNode"), "DYNAMIC_CONTROL_FLOW"),
     errors.ConstraintViolation: (("UserError", "ConstraintViolationError"), "CONSTRAINT_VIOLATION"),
     errors.InvalidArguments: (("UserError",), "INVALID_INPUT"),
-    UnsupportedValue: (("UserError",), "INVALID_OUTPUT"),
+    errors.UnsupportedValue: (("UserError",), "INVALID_OUTPUT"),
 }
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.guards import Guard, GuardSet
 from dynamo_lite.pipeline import Captured
 from dynamo_lite.program.effect_record import Effect
+from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
-from guards import Guard, GuardSet
+from dynamo_lite.tracing.tensors.attributes import DtypeReads
+from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
 
 def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
@@ -25,9 +29,18 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         [*run.records, *changed_in_place(captured.program, set(run.effects.buffer_updates))],
         [*run.tracer.specializations] if hasattr(run.tracer, "specializations") else [],
         run.tracer.notes,
+        run.settled.solution if run.settled is not None else None,
+        title=_name(mod),
     )
     captured.program.trace = found  # type: ignore[attr-defined]
+    if run.tracer.sees_python:
+        dtypes = [frames_at(mark)[-1] for mark in run.tracer.own(DtypeReads).marks]
+        modes = [(guard.line, guard.expected) for guard in found.guards if guard.text.endswith(_MODES)]
+        captured.program.asked = Questions.of(dtypes, modes)  # type: ignore[attr-defined]
     return found
+
+
+_MODES = (".training == True", ".training == False")
 
 
 @dataclass(eq=False)
@@ -40,6 +53,8 @@ class Trace:
         effects: what the program changes outside of itself.
         specializations: sizes that were fixed though they might have varied, with the reason.
         notes: what was skipped or assumed: text → the program's stack, outermost first.
+        solution: the sizes of the inputs and what the program asks of them (symbolic_shapes.dims); None if none varies.
+        title: the name of what was traced.
     """
 
     program: ExportedProgram
@@ -47,27 +62,43 @@ class Trace:
     effects: list[Effect] = field(default_factory=list)
     specializations: list[Any] = field(default_factory=list)
     notes: Mapping[str, tuple[UserFrame, ...]] = field(default_factory=dict)
+    solution: Any = None
+    title: str = ""
 
     @property
     def assumptions(self) -> list[Guard]:
         """The guards that the program's own reads made: each has the line that read the value."""
         return [guard for guard in self.guards if guard.line is not None]
 
-    def explain(self) -> str:
-        """The trace as text: what the program assumes, changes, fixes and leaves out."""
-        return "\n\n".join(f"{title}\n" + "\n".join(f"  {row}" for row in rows) for title, rows in self._sections())
+    def explain(self, *, unfold: bool | Collection[str] = False) -> str:
+        """The trace as text: what the program assumes, changes, fixes and leaves out, the user's own lines first.
 
-    def _sections(self) -> Iterator[tuple[str, list[str]]]:
-        nodes = [node for node in self.program.graph.nodes if node.op == "call_function"]
-        yield "Program", [f"{len(nodes)} operators", *str(self.program.graph_signature).strip().splitlines()[:40]]
-        if self.guards:
-            yield f"Assumptions ({len(self.guards)})", self.guards.tree().splitlines()
-        if self.effects:
-            yield "Effects", [str(effect) for effect in self.effects]
-        if self.specializations:
-            yield "Fixed sizes", [str(row) for row in self.specializations]
-        if self.notes:
-            yield "Notes", [text + _at(frames) for text, frames in self.notes.items()]
+        What is about torch's internals and the form of modules is counted; `unfold` shows it: True for everything, or
+        the words behind a count ("form", "torch", "switches", "weights", "library_values").
+        """
+        rows = self._sections(unfold)
+        return "\n\n".join(f"{title}\n" + "\n".join(f"  {row}" for row in lines) for title, lines in rows)
+
+    def report(self, path: str | Path) -> None:
+        """Write all of it to `path`: one page that needs nothing else (.html), or the same as data (.json).
+
+        The page has the program's source with what each line made, the sizes and which are tied, each guard with its
+        facts and its proof, effects, fixed sizes and notes. InvalidArguments for another suffix. docs/report.md.
+        """
+        from dynamo_lite.report import document
+
+        document.write(document.of_trace(self, self.title), path)
+
+    def _sections(self, unfold: bool | Collection[str] = False) -> Iterator[tuple[str, list[str]]]:
+        from dynamo_lite.report import summary
+
+        return summary.sections(self, unfold)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the summary, with what it counts behind folds."""
+        from dynamo_lite.report import notebook
+
+        return notebook.of_trace(self, self.title)
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         """On a terminal, `rich.print(trace)`."""
@@ -89,9 +120,9 @@ class Trace:
         return _no_trace, ()
 
 
+def _name(mod: Any) -> str:
+    return getattr(mod, "__qualname__", None) or type(mod).__qualname__
+
+
 def _no_trace() -> None:
     return None
-
-
-def _at(frames: tuple[UserFrame, ...]) -> str:
-    return f"  ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -4,9 +4,14 @@ A `Source` says where a value was read from, a `Guard` what it has to be there, 
 trace with one generated function and explains what failed. docs/guards.md has the whole picture.
 """
 
-from guards.guard import Failure, Guard, State
-from guards.guard_set import GuardSet
-from guards.source import Source, child, root
-from guards.tensors import TensorFacts, facts_of
+if __name__ == "guards":  # imported by the folder's name: the same modules as dynamo_lite.guards
+    from dynamo_lite.folder_names import serve
+
+    serve(__name__)
+
+from dynamo_lite.guards.guard import Failure, Guard, State
+from dynamo_lite.guards.guard_set import GuardSet
+from dynamo_lite.guards.source import Source, child, root
+from dynamo_lite.guards.tensors import TensorFacts, facts_of
 
 __all__ = ["Failure", "Guard", "GuardSet", "Source", "State", "TensorFacts", "child", "facts_of", "root"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from torch._C import _dispatch_keys as _dispatch_keys
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "guards on tensors"
 """What does not work if one of these is missing."""

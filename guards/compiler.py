@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from guards import kinds, source, tensors
-from guards.guard import Guard
-from guards.kinds import EARLY, KINDS, LATE
-from guards.source import STEPS, Source
+from dynamo_lite.guards import kinds, source, tensors
+from dynamo_lite.guards.guard import Guard
+from dynamo_lite.guards.kinds import EARLY, KINDS, LATE
+from dynamo_lite.guards.source import STEPS, Source
 
 Check = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[int, Exception | None]]
 

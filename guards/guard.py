@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from guards.kinds import KINDS
-from guards.source import Source
+from dynamo_lite.guards.kinds import KINDS
+from dynamo_lite.guards.source import Source
 
 
 class Guard:

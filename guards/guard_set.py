@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from guards.compiler import Check, Compiler
-from guards.guard import Failure, Guard
-from guards.kinds import KINDS
-from guards.source import Source
+from dynamo_lite.guards.compiler import Check, Compiler
+from dynamo_lite.guards.guard import Failure, Guard
+from dynamo_lite.guards.kinds import KINDS
+from dynamo_lite.guards.source import Source
 
 
 class GuardSet(Sequence[Guard]):
@@ -102,8 +102,13 @@ class GuardSet(Sequence[Guard]):
             value = guard.source.follow(call)
         return KINDS[guard.kind].found(value, guard.expected)
 
+    def _repr_html_(self) -> str:
+        from dynamo_lite.guards.html import as_html
+
+        return as_html(self._guards)
+
     def tree(self, lines: bool = True) -> str:
         """The guards as a tree of their sources, each with the line of the program that needed it."""
-        from guards.tree import render
+        from dynamo_lite.guards.tree import render
 
         return render(self._guards, lines)

@@ -11,8 +11,8 @@ import collections
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from guards import classes, values
-from guards.tensors import difference
+from dynamo_lite.guards import classes, values
+from dynamo_lite.guards.tensors import difference
 
 
 class Kind(NamedTuple):

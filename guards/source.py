@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from guards import classes
+from dynamo_lite.guards import classes
 
 
 class Step(NamedTuple):

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
+from dynamo_lite.guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,10 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
     import torch
 
     with DisableTorchFunctionSubclass():
+        # A size that another environment holds open (a FakeTensor in a program's `meta`) is asked nothing: the answer
+        # would be a fact there, and fix it.
+        is_known = all(map(_is_int, tensor.shape))
+        dynamic = (*dynamic, *(i for i, size in enumerate(tensor.shape) if not _is_int(size)))
         sizes = tuple(None if i in dynamic else int(size) for i, size in enumerate(tensor.shape))
         strided = tensor.layout is torch.strided
         strides = tuple(map(int, tensor.stride())) if strided and not dynamic else None
@@ -68,8 +72,12 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
             sizes,
             strides,
             _dispatch_keys(tensor) if keys else None,
-            bool(tensor.is_contiguous()) if strided and dynamic else None,
+            bool(tensor.is_contiguous()) if strided and dynamic and is_known else None,
         )
+
+
+def _is_int(size: Any) -> bool:
+    return type(size) is int
 
 
 def difference(value: Any, facts: TensorFacts) -> str:

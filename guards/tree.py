@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from guards.guard import Guard
-from guards.source import Source
+from dynamo_lite.guards.guard import Guard
+from dynamo_lite.guards.source import Source
 
 
 def render(guards: Sequence[Guard], lines: bool) -> str:

@@ -1,20 +1,32 @@
 """Symbolic shapes: integer expressions, facts about them, and proofs.
 
-    >>> from symbolic_shapes import ShapeEnv
+    >>> from dynamo_lite.symbolic_shapes import ShapeEnv
     >>> env = ShapeEnv()
     >>> n = env.backed(16, lo=1)
     >>> env.decide(((n + 7) // 8) * 8 >= n).verdict
     True
 """
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue
-from symbolic_shapes.expressions.division import ceildiv, floordiv
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, symbols_of
-from symbolic_shapes.expressions.float_relations import compare as compare_floats
-from symbolic_shapes.expressions.floats import Float, as_float, float_const, float_symbol, int_truediv, to_float
-from symbolic_shapes.expressions.piecewise import (
+if __name__ == "symbolic_shapes":  # imported by the folder's name: the same modules as dynamo_lite.symbolic_shapes
+    from dynamo_lite.folder_names import serve
+
+    serve(__name__)
+
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts, DataDependentQuestion, ShapeError, UnknownValue
+from dynamo_lite.symbolic_shapes.expressions.division import ceildiv, floordiv
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare as compare_floats
+from dynamo_lite.symbolic_shapes.expressions.floats import (
+    Float,
+    as_float,
+    float_const,
+    float_symbol,
+    int_truediv,
+    to_float,
+)
+from dynamo_lite.symbolic_shapes.expressions.piecewise import (
     bool_to_int,
     ite,
     ite_bool,
@@ -24,10 +36,24 @@ from symbolic_shapes.expressions.piecewise import (
     round_float,
     round_int,
 )
-from symbolic_shapes.expressions.printer import to_python
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, and_, as_bool, eq, ge, gt, le, lt, ne, not_, or_
-from symbolic_shapes.proofs.facts import Fact, Origin
-from symbolic_shapes.prover.decide import PROVED, REFUTED, UNKNOWN, Answer
+from dynamo_lite.symbolic_shapes.expressions.printer import to_python
+from dynamo_lite.symbolic_shapes.expressions.relations import (
+    FALSE,
+    TRUE,
+    Bool,
+    and_,
+    as_bool,
+    eq,
+    ge,
+    gt,
+    le,
+    lt,
+    ne,
+    not_,
+    or_,
+)
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
+from dynamo_lite.symbolic_shapes.prover.decide import PROVED, REFUTED, UNKNOWN, Answer
 
 __all__ = [
     "FALSE", "PROVED", "REFUTED", "TRUE", "UNKNOWN", "Answer", "Bool", "ContradictoryFacts",

@@ -7,26 +7,26 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from symbolic_shapes.errors import (
+from dynamo_lite.symbolic_shapes.errors import (
     ContradictoryFacts,
     DataDependentQuestion,
     StaleSnapshot,
     UnknownValue,
     sorted_symbols,
 )
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Node, Symbol, as_int, symbols_of
-from symbolic_shapes.expressions.floats import float_symbols_of
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.relations import Bool, as_bool, eq, ne, not_
-from symbolic_shapes.listener import Listener
-from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact, Origin
-from symbolic_shapes.proofs.proof import facts_used
-from symbolic_shapes.prover.decide import PROVED, REFUTED, Answer, decide
-from symbolic_shapes.prover.knowledge import Clash, Knowledge
-from symbolic_shapes.prover.models import Models
-from symbolic_shapes.prover.tables import Mark
-from symbolic_shapes.prover.unsat_core import smallest
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Node, Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.listener import Listener
+from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact, Origin
+from dynamo_lite.symbolic_shapes.proofs.proof import facts_used
+from dynamo_lite.symbolic_shapes.prover.decide import PROVED, REFUTED, Answer, decide
+from dynamo_lite.symbolic_shapes.prover.knowledge import Clash, Knowledge
+from dynamo_lite.symbolic_shapes.prover.models import Models
+from dynamo_lite.symbolic_shapes.prover.tables import Mark
+from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
 
 
 class ShapeEnv:
@@ -124,7 +124,7 @@ class ShapeEnv:
         if value is None:
             raise DataDependentQuestion(relation, origin, self.ranges_of(relation))
         if not self._suppressed:
-            self._learn(relation if value else not_(relation), origin, "guard")
+            self._add_fact(relation if value else not_(relation), origin, "guard")
         return bool(value)
 
     def value_of(self, expr: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> int:
@@ -178,7 +178,7 @@ class ShapeEnv:
             return None
         if answer.verdict is REFUTED:
             raise ContradictoryFacts(relation, origin, smallest(relation, answer.facts))
-        return None if self._suppressed else self._learn(relation, origin, kind)
+        return None if self._suppressed else self._add_fact(relation, origin, kind)
 
     def require_nonzero(self, divisor: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> None:
         """Record that a division is about to be performed: as `assume`/`evaluate` that divisor != 0.
@@ -198,9 +198,9 @@ class ShapeEnv:
         shown = self.knowledge.quick(self.simplify(relation))
         if shown is not None and shown[0]:
             return None
-        return None if self._suppressed else self._learn(relation, origin, kind)
+        return None if self._suppressed else self._add_fact(relation, origin, kind)
 
-    def _learn(self, relation: Bool, origin: Origin, kind: str) -> Fact:
+    def _add_fact(self, relation: Bool, origin: Origin, kind: str) -> Fact:
         before = _KnownBefore(self) if self.listeners else None
         try:
             fact = self.knowledge.learn(relation, origin, kind)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symbolic_shapes.expressions.expr import INF, Extended, Node, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import Float, float_symbols_of
-from symbolic_shapes.expressions.relations import Bool, not_
-from symbolic_shapes.proofs.facts import Fact, Origin
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Node, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 
 
 class ShapeError(Exception):

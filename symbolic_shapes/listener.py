@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from symbolic_shapes.expressions.expr import Atom, Int, Symbol
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 
 class Listener:

@@ -15,6 +15,7 @@ from hypothesis import settings
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_PARTS = ("capture", "export", "exportdb", "exporter", "program", "tracing")
 NEEDS_TORCH = ("torch", "transformers", *(f"dynamo_lite.{part}" for part in TORCH_PARTS))
+SIZES_IN_TORCH = "dynamo_lite.symbolic_shapes.torch_"
 
 # On CI the same examples on each run, so that a change alone decides; elsewhere new ones each time, which is how a
 # property test earns its keep. No deadline: two workers share two cores, and a slow example is not a wrong one.
@@ -36,7 +37,7 @@ def _imports(path: Path) -> set[str]:
 
 
 def _needs_torch(name: str) -> bool:
-    return name.startswith("symbolic_shapes.torch_") or any(name == n or name.startswith(n + ".") for n in NEEDS_TORCH)
+    return name.startswith(SIZES_IN_TORCH) or any(name == n or name.startswith(n + ".") for n in NEEDS_TORCH)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

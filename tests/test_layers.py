@@ -19,7 +19,7 @@ def _modules() -> dict[str, Path]:
     """Dotted name → file; a package stands for its `__init__`."""
     paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths}
-    return {name: path for path, name in names.items()}
+    return {name if name.startswith(PACKAGES[0]) else f"{PACKAGES[0]}.{name}": path for path, name in names.items()}
 
 
 MODULES = _modules()

@@ -3,7 +3,7 @@
 One process per module collects the tests with pytest, and notes which functions each test calls. For each mutant it
 forks; the child puts the mutant's code into the live functions, runs the tests that call them, those that killed lately
 first, and ends at the first that fails. What is not in a
-function (a table, a constant) is mutated by importing the module anew, in a process of its own.
+function (a table, a constant) is mutated by importing the module again, in a process of its own.
 """
 
 from __future__ import annotations

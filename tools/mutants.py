@@ -76,7 +76,7 @@ def run_file(name: str, options: argparse.Namespace) -> Counter[str]:
               and (not options.functions or m.function in options.functions)]
     named = [f"tests/symbolic_shapes/test_{t}.py" for t in options.tests or ()]
     tests = named or paths_of((TARGETS | NOT_YET)[name])
-    runs = Runs(f"symbolic_shapes.{name}", tree, str(path), tests, options.timeout)
+    runs = Runs(f"dynamo_lite.symbolic_shapes.{name}", tree, str(path), tests, options.timeout)
     for mutant, fate in runs.fates(wanted):
         if fate == "survived":
             fate = rows.get((name, mutant.function, mutant.change), "SURVIVED")

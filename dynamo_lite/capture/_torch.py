@@ -32,10 +32,10 @@ from torch.fx.experimental.proxy_tensor import (
     disable_autocast_cache,
 )
 from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
-from torch.fx.passes.shape_prop import _extract_tensor_metadata
+from torch.fx.passes.shape_prop import TensorMetadata, _extract_tensor_metadata
 from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -97,6 +97,7 @@ SYMBOLS = (
         "torch.fx.experimental.symbolic_shapes:DivideByKey",
         "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
     ),
+    Symbol("torch.fx.passes.shape_prop:TensorMetadata", "node.meta['tensor_meta']"),
     Symbol("torch.fx.passes.shape_prop:_extract_tensor_metadata", "node.meta['tensor_meta']"),
     Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),
     Symbol("torch.utils._python_dispatch:_pop_mode_temporarily", "the recorder is off while an operator runs"),
@@ -117,6 +118,7 @@ __all__ = [
     "OpOverload",
     "PreDispatchTorchFunctionMode",
     "ProxyTorchDispatchMode",
+    "TensorMetadata",
     "_enter_autocast",
     "_exit_autocast",
     "_higher_order_ops",

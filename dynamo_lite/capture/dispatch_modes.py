@@ -32,7 +32,7 @@ from dynamo_lite.capture.fakes import subclasses
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
-from dynamo_lite.capture.kernels import composites, functorch, missing_data, number_arguments
+from dynamo_lite.capture.kernels import comparisons, composites, functorch, missing_data, number_arguments
 from dynamo_lite.capture.kernels.indexing import select_sizes
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunctionSubclass,
@@ -296,6 +296,8 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
     torch.Tensor.nbytes.__get__: _bytes,  # type: ignore[attr-defined]
+    **dict.fromkeys((torch.Tensor.equal, torch.equal), comparisons.equal),
+    **dict.fromkeys((torch.Tensor.allclose, torch.allclose), comparisons.allclose),
     torch.Tensor.numpy: _reads_data("numpy"),
     torch.Tensor.__array__: _reads_data("__array__"),
     torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),

@@ -14,7 +14,7 @@ from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Recording(Protocol):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx, nn
+from torch.autograd.graph import increment_version
 
 from dynamo_lite.capture._torch import (
     FakeTensor,
@@ -36,6 +37,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
@@ -207,6 +209,12 @@ class Recorder(Outside):
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, Callable[[Any], None] | None]:
         """(what this call gave before or MISS, what to do with its result if it is a MISS)."""
+        if func in operator_rules.IN_PLACE and operator_rules.only_changes(func, args, kwargs, self.env):
+            if SHADOW:
+                before = shown(args[0])
+                return static_cache.MISS, lambda out: operator_rules.check_changed(func, args, before, out)
+            increment_version(args[0])
+            return args[0], None
         key = static_cache.key_of(func, args, kwargs)
         if key is not None:
             out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
@@ -224,6 +232,15 @@ class Recorder(Outside):
         if call is None:
             return static_cache.MISS, None
         out = symbolic.recall(call, args, kwargs, self.memory)
+        said = operator_rules.result_of(func, args, kwargs, self.env) if out is static_cache.MISS else None
+        if said is not None:
+            if SHADOW:
+                sizes = (self.env, call.facts)
+                return static_cache.MISS, lambda out: operator_rules.check(func, said, args, kwargs, out, *sizes)
+            if said.tensors[0].whole:
+                return tensors_among([*args, *kwargs.values()])[said.tensors[0].source], None  # type: ignore[index]
+            symbolic.say(call, args, kwargs, said)
+            out = symbolic.recall(call, args, kwargs, self.memory)
         return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -23,6 +23,6 @@
 docs/control_flow.md has the picture, the rules of the merge, and what is refused.
 """
 
-from dynamo_lite.control_flow.tracer import ForkingTracer
+from dynamo_lite.control_flow.tracer import ForkingTracer, MarkedTracer
 
-__all__ = ["ForkingTracer"]
+__all__ = ["ForkingTracer", "MarkedTracer"]

@@ -17,15 +17,16 @@ from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge
+from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
 from dynamo_lite.control_flow.sides import run_side
 from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State, cannot_merge
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-from symbolic_shapes.expressions.relations import not_
 
 FORKS = 500
 """How often sides are run in one trace; more is refused."""
@@ -86,6 +87,11 @@ class Branch:
         tracer.made_dicts |= left.dicts | right.dicts
         tracer.branches.note(self, joins.at, merged.merge, made)
         return merged.end()
+
+    def where(self) -> str:
+        """The line of the branch, and those of the sides, for a refusal."""
+        at, one, other = (line_of(self.frame, index) for index in (self.at, self.starts[True], self.starts[False]))
+        return f" (the branch at line {at}: one side goes on at line {one}, the other at line {other})"
 
     # -- the sides
 
@@ -211,7 +217,10 @@ class _Joins:
         self.at = at
 
     def _refuse(self, problem: CannotMerge) -> None:
-        self.branch.tracer.refuse(problem.id, **problem.names)
+        names = problem.names
+        if "(the branch at line" not in str(names["why"]):
+            names = {**names, "why": f"{names['why']}{self.branch.where()}"}
+        self.branch.tracer.refuse(problem.id, **names)
 
 
 # -- merging -----------------------------------------------------------------------------------------------------------
@@ -244,7 +253,7 @@ def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Ca
             raise LeftFromWithin
         cannot_merge("branch-unsupported", why="one side returns, or leaves a loop, where the other goes on")
     if left.pc != END:
-        return plan_frame(frame, merge, left.state, right.state, left.pc)
+        return plan_frame(frame, merge, left.state, right.state, left.pc, where=branch.where())
     try:
         result = merge.plan(left.result, right.result)
     except Differs as error:

@@ -6,7 +6,8 @@ changes in place is a clone of the operand inside, and a `copy_` of the result o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import layouts as layouts_of_sides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
@@ -101,6 +103,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     if not pairs and not any(map(_asserts, (left, right))) and not left.checks and not right.checks:
         return "nothing: both sides leave the same"
     layouts = [kind == "tensor" and not _same_layout(a, b) for kind, a, b in pairs]
+    for kind, a, b in pairs:
+        if kind == "tensor":
+            layouts_of_sides.compare(tracer, a, b)
     outputs = []
     for which, side in enumerate((left, right)):
         values = [(pair[0], pair[1 + which]) for pair in pairs]
@@ -148,20 +153,28 @@ def _outputs_of(
 
 
 def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
-    recorder, env = tracer.recorder, tracer.recorder.env
+    recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
-    op = torch.ops.higher_order.cond
+    with _facts_of_its_own(tracer, levels[0]):
+        return list(_recorded(tracer, torch.ops.higher_order.cond, args))
+
+
+@contextmanager
+def _facts_of_its_own(tracer: Forking, level: Level) -> Iterator[None]:
+    """What is learned by running the sub-graphs is true where they run."""
+    env = tracer.recorder.env
     if env is None:
-        return list(_recorded(tracer, op, args))
+        yield
+        return
     mark, facts, symbols = env.core.snapshot(), len(env.core.facts), set(env.core.symbols.values())
     try:
-        return list(_recorded(tracer, op, args))
+        yield
     finally:
-        learned = env.core.facts[facts:]  # by running the sub-graphs: true where they run
+        learned = env.core.facts[facts:]
         env.core.rollback(mark)
-        keep_facts(tracer, Side(levels[0]), learned, symbols)
+        keep_facts(tracer, Side(level), learned, symbols)
 
 
 def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:
@@ -170,11 +183,13 @@ def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any
         return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, below_autograd=True)
 
 
-def record_while(tracer: Forking, modules: list[Any], carried: Any, examples: Any, operands: Any) -> list[Any]:
-    """Record a while_loop. It runs on the examples: what comes out must not depend on the first round's values."""
+def record_loop(tracer: Forking, level: Level, op: Any, args: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
+    """Record a loop. args: what it is given, modules, lists of values, and last the operands; it runs on `examples` in
+    place of the lists: what comes out must not depend on the first round's values."""
+    *_, operands = args
     fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
-    op = torch.ops.higher_order.while_loop
-    return list(_recorded(tracer, op, (*modules, carried, operands), (*modules, examples, fakes)))
+    with _facts_of_its_own(tracer, level):
+        return list(_recorded(tracer, op, tuple(args), (*examples, fakes)))
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

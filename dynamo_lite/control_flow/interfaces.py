@@ -20,6 +20,7 @@ class Forking(Trace, Protocol):
         journals: the journals of the states around the side at work.
         known: tensors whose truth is known on the side at work.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
+        unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         branches: what became of each branch, for `trace.notes` (notes.py).
     """
 
@@ -30,6 +31,7 @@ class Forking(Trace, Protocol):
     watches: list[Any]
     known: list[tuple[Any, bool]]
     predicates: Any
+    unlike_layouts: bool
     branches: Any
 
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

@@ -46,7 +46,21 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     if type(value) in _COMPOUND:
         make, parts = value.__reduce__()[:2]
         return make(*[part if type(part) is int else copied(part, memo) for part in parts])
+    if type(value) in _DICTS:
+        return iter(_Rest(value))
     return copy.copy(value)
+
+
+class _Rest(list[Any]):
+    """What an iterator of a dict or set has left, for a copy. `of`: the iterator's type, and what it goes over."""
+
+    def __init__(self, iterator: Any) -> None:
+        super().__init__(iterator.__reduce__()[1][0])
+        self.of = type(iterator), _goes_over(iterator)
+
+
+def _goes_over(iterator: Any) -> tuple[int, ...]:
+    return tuple(id(of) for of in gc.get_referents(iterator) if type(of) is not tuple)
 
 
 def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
@@ -71,7 +85,7 @@ def position(value: Any) -> Any:
         make, parts = value.__reduce__()[:2]
         return make, tuple(part if type(part) is int else position(part) for part in parts)
     if type(value) in _DICTS:
-        return type(value), value.__length_hint__(), [id(of) for of in gc.get_referents(value) if type(of) is not tuple]
+        return type(value), _goes_over(value), value.__length_hint__()
     if type(value) in _SIMPLE:
         return _sequence_position(value.__reduce__())
     return None
@@ -80,6 +94,8 @@ def position(value: Any) -> Any:
 def _sequence_position(reduced: Any) -> Any:
     """A key for what `__reduce__` gave: the sequence by identity (a range by value), the position by value."""
     make, (of, *_), *state = reduced
+    if type(of) is _Rest:
+        return *of.of, len(of) - state[0]
     sequence: Any = ("range", of.start, of.stop, of.step) if type(of) is range else id(of)
     if not state and type(of) in (tuple, list, str, bytes) and not of:
         sequence = "exhausted"

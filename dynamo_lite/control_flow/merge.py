@@ -57,6 +57,7 @@ class Pair:
     kind: str
     left: Any
     right: Any
+    place: str = ""  # the variable, or what it is in, for notes
 
 
 def describe(value: Any) -> str:
@@ -76,7 +77,7 @@ def differ(left: Any, right: Any) -> Differs:
 
 
 class Merge:
-    """One merge. `is_young(obj)`: whether one of the two states has made it, so that nobody else knows it.
+    """One merge. `is_young(obj)`: whether one of the two states has made it, so that no other object refers to it.
 
     native: the operator is torch.cond, which can give one of two constant ints; else it is a loop.
     """
@@ -86,6 +87,7 @@ class Merge:
         self.native = native
         self.epoch = 0  # which results it is: a plan may be carried out several times
         self.pairs: list[Pair] = []
+        self.place = "the result"
         self.results: list[Any] = []
         self.fills: list[Callable[[], None]] = []
         self.plans: dict[tuple[int, int], Plan] = {}
@@ -115,7 +117,7 @@ class Merge:
     def pair(self, kind: str, left: Any, right: Any) -> Plan:
         """The next result of the operator."""
         index = len(self.pairs)
-        self.pairs.append(Pair(kind, left, right))
+        self.pairs.append(Pair(kind, left, right, self.place))
         return lambda: self.results[index]
 
     def give(self, results: list[Any]) -> None:

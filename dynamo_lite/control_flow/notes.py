@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.merge import Merge, Pair
 from dynamo_lite.interpreter.flow import END
 
 Listener = Callable[[str], None]
@@ -20,31 +21,44 @@ class Notes:
 
     def note(self, branch: Any, join: int, merge: Merge, made: str) -> None:
         """A branch became an operator. join: where its sides met."""
-        where = self._line(branch.frame, branch.at)
-        behind = "the return" if join == END else f"line {self._line(branch.frame, join + 1)}"
-        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{_kinds(merge)}")
+        where = f"{line_of(branch.frame, branch.at)}{text_of(branch.frame, branch.at)}"
+        behind = "the return" if join == END else f"line {line_of(branch.frame, join + 1)}"
+        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{_kinds(merge.pairs, 0)}")
 
     def note_assertion(self, branch: Any, text: str) -> None:
         """A side raises."""
-        self._add(f"the branch on data at line {self._line(branch.frame, branch.at)} is an assertion: {text}")
+        self._add(f"the branch on data at line {line_of(branch.frame, branch.at)} is an assertion: {text}")
 
     def note_loop(self, loop: Any, carried: Any) -> None:
         """A loop became an operator."""
-        count = 1 + len(carried.merge.pairs) + len(carried.inplace)
-        at = self._line(loop.frame, loop.at)
-        self._add(f"the loop on data at line {at} is captured: torch while_loop with {count} carried values")
+        count = (not carried.is_scan) + len(carried.merge.pairs) + len(carried.inplace)
+        at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
+        made = f"torch {'scan' if carried.is_scan else 'while_loop'} with {count} carried values"
+        added = sum(len(growth.added) for growth in carried.growths)
+        stacked = f", and {added} stacked from all rounds" if added else ""
+        kinds = _kinds(carried.merge.pairs, len(carried.inplace))
+        self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}")
 
     def _add(self, text: str) -> None:
         self._tracer.note(text)
         for listener in self.listeners:
             listener(text)
 
-    @staticmethod
-    def _line(frame: Any, index: int) -> Any:
-        positions = frame.info.positions_at(frame.code, min(index, len(frame.info.ops) - 1))
-        return positions.lineno
+
+def _kinds(pairs: list[Pair], changed: int) -> str:
+    parts = [f"{pair.place}: {pair.kind}" for pair in pairs]
+    if changed:
+        parts.append(f"{changed} changed in place")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
-def _kinds(merge: Merge) -> str:
-    kinds = [pair.kind for pair in merge.pairs]
-    return f" ({', '.join(f'{kinds.count(kind)} {kind}' for kind in dict.fromkeys(kinds))})" if kinds else ""
+def line_of(frame: Any, index: int) -> Any:
+    """The line of an instruction of the frame's code."""
+    return frame.info.positions_at(frame.code, min(index, len(frame.info.ops) - 1)).lineno
+
+
+def text_of(frame: Any, index: int) -> str:
+    """The line itself, without white space around, in a form for a note; empty if its source is not there."""
+    line = line_of(frame, index)
+    text = linecache.getline(frame.code.co_filename, line).strip() if line else ""
+    return f" `{text}`" if text else ""

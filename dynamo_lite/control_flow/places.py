@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.merge import Differs, Merge, Plan
+from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
 from dynamo_lite.control_flow.states import Side, State, cannot_merge
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
@@ -22,8 +22,17 @@ class FramePlan(NamedTuple):
     unmergeable: list[int]
 
 
-def plan_frame(frame: Any, merge: Merge, left: State, right: State, at: int, live: int | None = None) -> FramePlan:
-    """The merge of two states of `frame`, which goes on at `at`. live: the variables in use there."""
+def plan_frame(
+    frame: Any,
+    merge: Merge,
+    left: State,
+    right: State,
+    at: int,
+    live: int | None = None,
+    where: str = "",
+) -> FramePlan:
+    """The merge of two states of `frame`, which goes on at `at`. live: the variables in use there. where: for a
+    refusal, the lines of the sides."""
     names = frame.info.names
     live = flow_of(frame.info).live(at) if live is None else live
     variables: list[Plan] = []
@@ -36,14 +45,15 @@ def plan_frame(frame: Any, merge: Merge, left: State, right: State, at: int, liv
         why = "it is not used afterwards"
         if live >> index & 1:
             if a is UNBOUND or b is UNBOUND:
-                why = "it has a value on one side only"
+                why = f"{describe(a)} on one side, {describe(b)} on the other{where}"
             else:
+                merge.place = names[index]
                 try:
                     variables.append(merge.plan(a, b))
                     unmerged.pop(index, None)
                     continue
                 except Differs as error:
-                    why = f"{names[index]}{error.what}: {error.why}" if error.what else error.why
+                    why = (f"{names[index]}{error.what}: {error.why}" if error.what else error.why) + where
             unmergeable.append(index)
         unmerged[index] = why
         variables.append(lambda: UNBOUND)
@@ -62,6 +72,7 @@ def _plan_stack(merge: Merge, left: State, right: State) -> list[Plan]:
     if len(left.stack) != len(right.stack):
         cannot_merge("branch-unsupported", why="its sides leave stacks of different depth")
     parts = []
+    merge.place = "the value of an expression"
     for a, b in zip(left.stack, right.stack):
         try:
             parts.append(merge.plan(a, b))
@@ -94,11 +105,13 @@ def plan_heap(tracer: Forking, merge: Merge, left: Side, right: Side) -> list[He
 def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:
     """The merge of what one object holds in two states; `snapshot` is from before both."""
     if not isinstance(a, dict):
+        merge.place = f"in {classify.describe(snapshot.owner)}"
         try:
             return HeapPlan(snapshot, merge.contents(a, b))
         except Differs as error:
             _refuse(tracer, snapshot, None, a, b, error)
     parts: dict[Any, Plan] = {}
+    merge.place = f"in {classify.describe(snapshot.owner)}"
     for key in dict.fromkeys([*a, *b]):
         one, other = a.get(key, MISSING), b.get(key, MISSING)
         if one is other and one is snapshot.contents.get(key, MISSING):

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture import Recorder
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from symbolic_shapes.expressions.relations import not_
 
 
 class Predicates:

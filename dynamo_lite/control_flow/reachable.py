@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -44,17 +45,40 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
     return ask
 
 
-def _tensors(tracer: Forking) -> Any:
+def is_held(tracer: Forking, frame: Any, value: Any) -> bool:
+    """Whether anything else than variables of `frame`, and its stack, leads to a container that the program made."""
+    try:
+        for owner, parts in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
+            if owner is not frame and any(part is value for part in parts):
+                return True
+    except _TooMany:
+        return True
+    return False
+
+
+def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
     """The tensors that the frames of the program, and what it changed, lead to. (Globals hold what is from outside,
     or what the program put there: then the journal knows them.)"""
-    todo: list[Any] = []
+    for owner, _ in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
+        if is_tensor(owner):
+            yield owner
+
+
+def _frames(tracer: Forking) -> Iterator[Any]:
     frame = tracer.vm.frame
     while frame is not None:
-        todo += _in_frame(frame)
+        yield frame
         frame = frame.back
+
+
+def _changed(tracer: Forking) -> Iterator[Any]:
     for journal in (tracer.journal, *tracer.journals):
-        todo += journal.owners()
-    seen: set[int] = set()
+        yield from journal.owners()
+
+
+def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """What can be reached from frames and objects: (object, what it holds), each once."""
+    todo, seen = roots, set()
     while todo:
         value = todo.pop()
         if id(value) in seen or type(value) in _LEAVES:
@@ -62,11 +86,14 @@ def _tensors(tracer: Forking) -> Any:
         seen.add(id(value))
         if len(seen) > _LIMIT:
             raise _TooMany
-        if is_tensor(value):
-            yield value
-            todo += vars(value).values() if type(value) is not torch.nn.Parameter else ()
+        if isinstance(value, Frame):
+            parts = _in_frame(value)
+        elif is_tensor(value):
+            parts = [*vars(value).values()] if type(value) is not torch.nn.Parameter else []
         else:
-            todo += _parts(value)
+            parts = _parts(value)
+        yield value, parts
+        todo += parts
 
 
 def _parts(value: Any) -> list[Any]:

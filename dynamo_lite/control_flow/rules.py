@@ -1,4 +1,4 @@
-"""Calls that a tracer answers where branches on data are captured: bool, any, all, range."""
+"""Calls that a tracer answers where branches on data are captured: bool, any, all, max, min, range."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
+from dynamo_lite.control_flow import layouts
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops.counted import CountedRange
-from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.control_flow.loops import growing, heads
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -49,33 +47,49 @@ def _in_python(function: Any) -> Rule:
     return rule
 
 
-def _range(otherwise: Rule) -> Rule:
-    """range(n) of a number that only run time knows, at the head of a `for` statement."""
+def _largest(values: Any, key: Any) -> Any:
+    result_of_max, *others = values
+    most = result_of_max if key is None else key(result_of_max)
+    for item in others:
+        one = item if key is None else key(item)
+        if one > most:
+            result_of_max, most = item, one
+    return result_of_max
+
+
+def _smallest(values: Any, key: Any) -> Any:
+    result_of_min, *others = values
+    least = result_of_min if key is None else key(result_of_min)
+    for item in others:
+        one = item if key is None else key(item)
+        if one < least:
+            result_of_min, least = item, one
+    return result_of_min
+
+
+def _extreme(function: Any, otherwise: Rule | None) -> Rule:
+    """max or min written in Python, where tensors are compared; of numbers alone it is the other rule's."""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        frame = tracer.vm.frame
-        assert frame is not None
-        if kwargs or not 1 <= len(args) <= 3 or frame.info.ops[frame.pc][0] is not HANDLERS["GET_ITER"]:
-            return otherwise(tracer, fn, args, kwargs)
-        args = tuple(_number(tracer, a) if is_tensor(a) and a.numel() == 1 else a for a in args)
-        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
-        if not any(map(_is_unknown, args)) or type(step) is not int or step <= 0:
-            return otherwise(tracer, fn, args, kwargs)
-        return CountedRange(tracer, start, stop, step)
+        values = args[0] if len(args) == 1 else args
+        known = type(values) in (list, tuple) or is_tensor(values)
+        if known and kwargs.keys() <= {"key", "default"} and _holds_tensors(values):
+            return tracer.vm.interpret_function(function, (values, kwargs.get("key")))
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
 
 
-def _number(tracer: Forking, value: Any) -> Any:
-    return value if value.is_floating_point() else tracer.vm.call(torch.Tensor.item, (value,))
-
-
-def _is_unknown(value: Any) -> bool:
-    return type(value) is torch.SymInt and not value.node.has_hint()
+def _holds_tensors(values: Any) -> bool:
+    return values.ndim > 0 and len(values) > 0 if is_tensor(values) else any(map(is_tensor, values))
 
 
 def attach(rules: dict[int, Rule]) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     rules[id(builtins.bool)] = call_bool
     rules[id(builtins.any)], rules[id(builtins.all)] = _in_python(_any), _in_python(_all)
-    rules[id(builtins.range)] = _range(rules[id(builtins.range)])
+    rules[id(builtins.max)] = _extreme(_largest, rules.get(id(builtins.max)))
+    rules[id(builtins.min)] = _extreme(_smallest, rules.get(id(builtins.min)))
+    heads.attach(rules)
+    layouts.attach(rules)
+    growing.attach(rules)

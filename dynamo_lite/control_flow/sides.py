@@ -20,8 +20,10 @@ from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.iterators import Kept, Watch, is_held_elsewhere
 from dynamo_lite.control_flow.states import CannotMerge, Side, State
-from dynamo_lite.interpreter.flow import END
+from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
@@ -30,23 +32,28 @@ from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-from symbolic_shapes.expressions.expr import symbols_of
-from symbolic_shapes.expressions.floats import has_unknown_float
 
 _FILLED_UNSEEN = (list, dict, set)
-"""What a comprehension fills by instructions that tell nobody (LIST_APPEND, MAP_ADD, SET_ADD)."""
+"""What a comprehension fills by instructions without a hook (LIST_APPEND, MAP_ADD, SET_ADD)."""
 
 
 def run_side(
-    tracer: Forking, frame: Any, base: State, begin: Callable[[Level], None], stops: set[int], assumed: Any = None
+    tracer: Forking,
+    frame: Any,
+    base: State,
+    begin: Callable[[Level], None],
+    stops: set[int],
+    assumed: Any = None,
+    keeps: bool = True,
 ) -> Side:
     """Run `frame` from the state `base`, changed by `begin`, to one of `stops`, and put everything back.
 
-    begin is called in the new sub-graph. assumed: a relation of sizes that holds on this side.
+    begin is called in the new sub-graph. assumed: a relation of sizes that holds on this side. keeps: the facts that it
+    adds are kept at once (else by `keep_facts` of `side.learned`).
     """
     base.put(frame)
     side = Side(None)  # type: ignore[arg-type]
-    with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed):
+    with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed, keeps):
         marker: list[Any] = []  # what the collector lists behind it is younger
         watch = Watch(lambda value: any(value is other for other in _younger_than(marker)))
         tracer.watches.append(watch)
@@ -71,9 +78,9 @@ def run_side(
 
 
 def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
-    snapshot = frame.snapshot
+    snapshot, flow = frame.snapshot, flow_of(frame.info)
     try:
-        stop = tracer.vm.run_until(frame, stops)
+        stop = tracer.vm.run_until(frame, flow.places(stops))
     except Exception as error:
         if tracer.broken is not None:
             raise
@@ -81,7 +88,7 @@ def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) 
         return
     if frame.snapshot is not snapshot or (snapshot is not None and frame.code.co_flags & _FUNCTION):
         tracer.refuse("branch-unsupported", why="locals() is asked for in it")
-    side.pc = END if stop is None else stop
+    side.pc = END if stop is None else flow.at(stop)
     if stop is None and frame.state != RETURNED:
         side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
     side.result = frame.result if stop is None else None
@@ -152,22 +159,26 @@ def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Itera
 
 
 @contextmanager
-def _facts_undone(tracer: Forking, side: Side, assumed: Any) -> Iterator[None]:
-    """What a side learns of sizes is kept as far as it holds outside of it."""
+def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iterator[None]:
+    """The facts that a side adds are kept as far as they hold outside of it."""
     env = tracer.recorder.env
     if env is None:
         yield
         return
     core = env.core
-    mark, count, symbols = core.snapshot(), len(core.facts), set(core.symbols.values())
+    mark, symbols = core.snapshot(), set(core.symbols.values())
     if assumed is not None:
         core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
+    count = len(core.facts)
     try:
         yield
     finally:
         learned = core.facts[count:]
         core.rollback(mark)
-        keep_facts(tracer, side, learned, symbols)
+        if keeps:
+            keep_facts(tracer, side, learned, symbols)
+        else:
+            side.learned = learned, symbols
 
 
 def keep_facts(tracer: Forking, side: Side, learned: Sequence[Any], before: set[Any]) -> None:
@@ -187,7 +198,7 @@ def keep_facts(tracer: Forking, side: Side, learned: Sequence[Any], before: set[
 def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: State) -> None:
     watch.copy_all(((frame.locals, base.locals), (frame.stack, base.stack)))
     for value in base.stack:
-        if type(value) in _FILLED_UNSEEN:
+        if isinstance(value, _FILLED_UNSEEN):
             tracer.journal.touch(value, "items")
 
 

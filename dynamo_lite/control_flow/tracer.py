@@ -2,44 +2,60 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any
+
+import torch
 
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import Branch
 from dynamo_lite.control_flow.iterators import Watch
-from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.loops import heads
+from dynamo_lite.control_flow.loops.counted import Counter, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
-from dynamo_lite.control_flow.notes import Notes
+from dynamo_lite.control_flow.notes import Notes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
-from dynamo_lite.control_flow.states import LeftFromWithin, OpenLoop, State
+from dynamo_lite.control_flow.states import CannotMerge, LeftFromWithin, OpenLoop, State
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.opaque import branch
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.sizes import runtime_values
+from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import items_of
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete, items_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_ROUNDS = 500
+"""How often a test of a loop may be an assertion."""
 
 
 class ForkingTracer(Tracer):
     """A tracer that captures branches on data (interfaces.py has what its parts see of it)."""
 
+    only_marked = False
+    """Whether only branches on what `dynamo_lite.branch` was given are captured."""
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self.marked: list[Any] = []
+        self.asserted: collections.Counter[tuple[int, int]] = collections.Counter()
         self.loops: list[OpenLoop] = []
         self.forked = self.depth = 0
+        self.unlike_layouts = False
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = Notes(self)
         self.recorder.may_share = MayShare(reaches(self._parts))
-        rules.attach(self.rules)
+        self.rules[id(branch)] = _call_branch
+        if not self.only_marked:
+            rules.attach(self.rules)
 
     @property
     def _parts(self) -> Any:
@@ -75,13 +91,16 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why="it uses an iterator that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        if self.only_marked and not self._is_marked(value):
+            return NOT_HANDLED
         if functorch.active() or not self.predicates.depends_on_data(value) or self._is_known(value):
             return NOT_HANDLED
-        if runtime_values.is_assertion(frame):
-            return NOT_HANDLED
-        predicate, at = self.predicates.of(value), frame.pc - 1
-        around = self.loop_of(frame)
+        at, around = frame.pc - 1, self.loop_of(frame)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
+        if runtime_values.is_assertion(frame):
+            self._check_end(frame, at, loop)
+            return NOT_HANDLED
+        predicate = self.predicates.of(value)
         if loop is not None:
             before = State.of(frame)
             try:
@@ -89,27 +108,60 @@ class ForkingTracer(Tracer):
                 return None
             except LeftFromWithin:
                 before.put(frame)  # unrolled, if it comes to an end
+            except CannotMerge as error:
+                self.refuse(error.id, **error.names)
         starts = {jumps_if: target, not jumps_if: at + 1}
         return Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
+
+    def _check_end(self, frame: Any, at: int, loop: Loop | None) -> None:
+        """`while test: ...` with nothing but a `raise` behind it asserts its test in each round, and has no end."""
+        self.asserted[id(frame), at] += loop is not None or at not in flow_of(frame.info).returning
+        if self.asserted[id(frame), at] > _ROUNDS:
+            self.refuse("branch-unsupported", why="a loop on data has no end but an exception")
+
+    def on_iter(self, value: Any) -> Any:
+        if self.only_marked:
+            return NOT_HANDLED
+        rows = heads.rows_of(self._parts, value)
+        return NOT_HANDLED if rows is None else iter(rows)
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
         if type(iterator) is not Counter:
             return NOT_HANDLED
         at = frame.pc - 1
-        test = iterator.at < iterator.of.stop
-        if type(test) is bool or test.node.has_hint():
-            self.refuse("data-dependent-value", what="a loop over range()")
-        loop = Loop(at + 1, target, frozenset({at}), flow_of(frame.info).join(at))
+        test = torch.full((), iterator.of.count, dtype=torch.int64) > 0  # as a SymBool it would become a guard
+        flow = flow_of(frame.info)
+        loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
+        before = State.of(frame)
         try:
             DataLoop(self._parts, frame, test, loop, iterator).capture()
+            return None
         except LeftFromWithin:
-            self.refuse("branch-unsupported", why="the loop is left from within (return, or break past an else)")
+            why = "the loop is left from within (return, or break past an else)"
+            problem = CannotMerge("branch-unsupported", why=why)
+        except CannotMerge as error:
+            problem = error
+        if not iterator.of.count.node.has_hint():
+            self.refuse(problem.id, **problem.names)
+        before.put(frame)
+        self._unroll(frame, iterator.of, str(problem.names["why"]))
+        frame.pc = at
         return None
 
+    def _unroll(self, frame: Any, rounds: Rounds, why: str) -> None:
+        """A loop over a size of the inputs that is not captured: it fixes the size."""
+        with builtin_calls.needs_number(self, f"a loop on data that cannot be captured ({why}): range"):
+            count = concrete(torch.sym_max(rounds.count, 0))
+        self.note(f"the loop at line {line_of(frame, frame.pc - 1)} is unrolled, not captured: {why}")
+        frame.stack[-1] = iter(rounds.items(count))
+
     def on_not(self, value: Any) -> Any:
-        if not self.predicates.depends_on_data(value):
+        if (self.only_marked and not self._is_marked(value)) or not self.predicates.depends_on_data(value):
             return NOT_HANDLED
-        return self.predicates.truth(self.predicates.negated(value))
+        answer = self.predicates.truth(self.predicates.negated(value))
+        if self.only_marked:
+            self.marked.append(answer)
+        return answer
 
     def on_truth(self, value: Any) -> Any:
         if is_tensor(value):
@@ -130,8 +182,25 @@ class ForkingTracer(Tracer):
             if number == index or index < 0:
                 self.refuse("branch-differs", what=f"{frame.info.names[number]!r} different", why=why)
 
+    def _is_marked(self, value: Any) -> bool:
+        return any(value is marked for marked in self.marked)
+
     def _is_known(self, value: Any) -> bool:
         return is_tensor(value) and any(tensor is value for tensor, _ in self.known)
+
+
+class MarkedTracer(ForkingTracer):
+    """Captures the branches on what the program gives `dynamo_lite.branch`."""
+
+    only_marked = True
+
+
+def _call_branch(tracer: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """branch(pred)"""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    tracer.marked.append(args[0])
+    return args[0]
 
 
 def _may_be_one(may_share: MayShare | None, one: Any, other: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dynamo_lite.symbolic_shapes.torch_versions import Variant, current
 from dynamo_lite.torch_internals._torch_autograd import function_apply
 from dynamo_lite.torch_internals._torch_contracts import (
     METHOD_TO_OPERATOR,
@@ -31,7 +32,6 @@ from dynamo_lite.torch_internals._torch_contracts import (
     symbol_is_type,
     unbacked_kinds,
 )
-from symbolic_shapes.torch_versions import Variant, current
 
 
 class Contract(NamedTuple):

@@ -13,8 +13,8 @@ from pathlib import Path
 from dynamo_lite.doctor.names import named
 from dynamo_lite.doctor.resolve import resolve
 from dynamo_lite.doctor.tables import entries
-from symbolic_shapes.torch_versions import applies
-from symbolic_shapes.torch_versions.supported import Version, installed, parse
+from dynamo_lite.symbolic_shapes.torch_versions import applies
+from dynamo_lite.symbolic_shapes.torch_versions.supported import Version, installed, parse
 
 FOLDER = Path(__file__).parent / "manifests"
 

@@ -9,8 +9,8 @@ from dynamo_lite.doctor import contracts, manifest
 from dynamo_lite.doctor.names import named
 from dynamo_lite.doctor.resolve import MISSING, resolve
 from dynamo_lite.doctor.tables import Entry, entries
-from symbolic_shapes.torch_versions import applies
-from symbolic_shapes.torch_versions.supported import CHECKED, installed, parse, version_text
+from dynamo_lite.symbolic_shapes.torch_versions import applies
+from dynamo_lite.symbolic_shapes.torch_versions.supported import CHECKED, installed, parse, version_text
 
 
 class Finding(NamedTuple):

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("dynamo_lite", "symbolic_shapes", "guards")
+PACKAGES = ("dynamo_lite", "dynamo_lite/symbolic_shapes", "dynamo_lite/guards")
+"""The last two are links in a checkout, which rglob does not follow, and folders in a wheel."""
 
 
 class Entry(NamedTuple):
@@ -23,7 +24,7 @@ class Entry(NamedTuple):
 
 def owners(root: Path = ROOT) -> list[Path]:
     """The files that name private API."""
-    return sorted(path for package in PACKAGES for path in (root / package).rglob("_torch*.py"))
+    return sorted({path for package in PACKAGES for path in (root / package).rglob("_torch*.py")})
 
 
 def entries(root: Path = ROOT) -> list[Entry]:

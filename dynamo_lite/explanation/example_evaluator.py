@@ -50,8 +50,8 @@ class Shadow:
 
     def find_hints(self, question: Any) -> bool:
         """Give the symbols of a question that only run time knows their values on the example; whether all have one."""
-        from symbolic_shapes.expressions.expr import symbols_of
-        from symbolic_shapes.expressions.floats import float_symbols_of
+        from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+        from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
 
         env = self._recorder.env
         asked: set[Any] = {*symbols_of(question), *float_symbols_of(question)}

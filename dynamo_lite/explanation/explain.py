@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from dynamo_lite import pipeline
-from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments
+from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments, checks_keywords
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
@@ -39,6 +40,7 @@ class Explanation:
     specializations: list[Any] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     complete: bool = False
+    title: str = ""
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -47,6 +49,12 @@ class Explanation:
     def ids(self) -> list[str]:
         """The id of each problem."""
         return [problem.error.id for problem in self.problems]
+
+    def report(self, path: str | Path) -> None:
+        """Write the problems to a page (.html) that shows each in its place in the source, or as data (.json)."""
+        from dynamo_lite.report import document
+
+        document.write(document.of_explanation(self, self.title), path)
 
     def __str__(self) -> str:
         return "\n\n".join(self._sections())
@@ -70,6 +78,7 @@ class Explanation:
             yield "The run did not come to its end: there may be more."
 
 
+@checks_keywords
 def explain(
     mod: Callable[..., Any],
     args: tuple[Any, ...] = (),
@@ -96,6 +105,7 @@ def explain(
             if used is None or used in known or error is None:
                 break
             known[used] = error  # the next run gives the program real answers of this function
+    found.title = getattr(mod, "__qualname__", None) or type(mod).__qualname__
     return found
 
 

@@ -16,6 +16,7 @@ from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.explanation.example_evaluator import NoShadow, Shadow
 from dynamo_lite.explanation.recovering_recorder import LenientRecorder
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.strings.formatting import TEXTS
@@ -24,7 +25,6 @@ from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-from symbolic_shapes.errors import DataDependentQuestion
 
 _LEFT_OUT = frozenset({"global-rng", "process-state", "outside-world", "global-state"})
 """Refused calls that would change something: left out; None stands for the result."""

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from typing import Any
 import torch
 
 import dynamo_lite
+from dynamo_lite.exportdb.lookup import CASES, names
 
 MARK = "# stops here"
 
@@ -50,27 +50,48 @@ class Call:
 
 @dataclass(frozen=True)
 class Case:
-    """One case. `file` is the imported file; `name` is its name without `.py`."""
+    """One case. `name` is its file's name without `.py`.
+
+    What is listed and searched is read from the text: a case may import what is not installed (numpy).
+    """
 
     name: str
-    file: ModuleType
+
+    @cached_property
+    def file(self) -> ModuleType:
+        """The imported file."""
+        return importlib.import_module(f"dynamo_lite.exportdb.cases.{self.name}")
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    @cached_property
+    def _heads(self) -> dict[str, Any]:
+        """`TAGS` and `ERROR`, as far as the file has them."""
+        nodes = (node for node in self._tree.body if _is_frame(node) and isinstance(node, ast.Assign))
+        return {node.targets[0].id: ast.literal_eval(node.value) for node in nodes}  # type: ignore[attr-defined]
+
+    @property
+    def _doc(self) -> str:
+        return ast.get_docstring(self._tree) or ""
 
     @property
     def title(self) -> str:
-        return inspect.cleandoc(self.file.__doc__ or "").partition("\n")[0]
+        return self._doc.partition("\n")[0]
 
     @property
     def description(self) -> str:
-        return inspect.cleandoc(self.file.__doc__ or "").partition("\n")[2].strip()
+        return self._doc.partition("\n")[2].strip()
 
     @property
     def tags(self) -> tuple[str, ...]:
-        return tuple(self.file.TAGS)
+        return tuple(self._heads["TAGS"])
 
     @property
     def error(self) -> str | None:
         """The id of the error that the module is refused with; None if it works."""
-        return self._optional("ERROR")
+        return self._heads.get("ERROR")
 
     @property
     def same_values(self) -> bool:
@@ -84,8 +105,7 @@ class Case:
 
     @property
     def path(self) -> Path:
-        assert self.file.__file__ is not None
-        return Path(self.file.__file__)
+        return CASES / f"{self.name}.py"
 
     @cached_property
     def source(self) -> str:
@@ -94,7 +114,7 @@ class Case:
     @property
     def code(self) -> str:
         """The source without the docstring, the tags and what every file has."""
-        body = ast.parse(self.source).body
+        body = self._tree.body
         lines: list[str | None] = list(self.source.splitlines(keepends=True))
         for node in body:
             if _is_frame(node):
@@ -180,13 +200,9 @@ class Case:
 
 def load(name: str) -> Case:
     """The case `name`. Raises KeyError if there is none."""
-    try:
-        file = importlib.import_module(f"dynamo_lite.exportdb.cases.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"dynamo_lite.exportdb.cases.{name}":
-            raise
-        raise KeyError(name) from None
-    return Case(name, file)
+    if name not in names():
+        raise KeyError(name)
+    return Case(name)
 
 
 def _is_frame(node: ast.stmt) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
+from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,31 +29,44 @@ app = typer.Typer(
 console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+
 @app.command("list")
-def list_cases(tag: Annotated[str | None, typer.Option(help="only cases with this tag")] = None) -> None:
+def list_cases(
+    tag: Annotated[str | None, typer.Option(help="only cases with this tag")] = None, json: Json = False
+) -> None:
     """List all cases: name, the error it is refused with, title."""
-    _print_cases(case for case in catalogue.all_cases() if tag is None or tag in case.tags)
-    if tag is None and console.is_terminal:
+    _print_cases((case for case in catalogue.all_cases() if tag is None or tag in case.tags), json)
+    if tag is None and not json and console.is_terminal:
         console.print("Tags: " + ", ".join(f"{name} ({count})" for name, count in catalogue.tags().most_common()))
 
 
 @app.command()
-def search(words: Annotated[list[str], typer.Argument(help="all must occur: names, tags, errors, text, code")]) -> None:
-    """Find cases by words, best first."""
+def search(
+    words: Annotated[list[str], typer.Argument(help="all must occur: names, tags, errors, text, code")],
+    json: Json = False,
+) -> None:
+    """Find cases by words, best first. Exits with 1 if there is none."""
     found = catalogue.search(" ".join(words))
-    if not found:
+    if not found and not json:
         console.print(f"No case contains {' '.join(words)!r}.")
         raise typer.Exit(1)
-    _print_cases(found)
+    _print_cases(found, json)
+    raise typer.Exit(0 if found else 1)
 
 
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="a case, or the id of an error")],
     run: Annotated[bool, typer.Option(help="run it, and show the error and the graph")] = True,
+    json: Json = False,
 ) -> None:
     """Show a case: its source, the error as printed, what to write instead, the graph."""
     case = _find(name)
+    if json:
+        print(dumps(_record(case) | {"description": case.description, "code": case.code}, indent=2))
+        return
     _heading(f"{case.name}: {case.title}")
     console.print(Markdown(case.description) if console.is_terminal else case.description)
     status = f"refused with {case.error}" if case.error else "works"
@@ -68,16 +82,22 @@ def show(
 
 
 @app.command()
-def check(names: Annotated[list[str] | None, typer.Argument(help="cases; all when left out")] = None) -> None:
+def check(
+    names: Annotated[list[str] | None, typer.Argument(help="cases; all when left out")] = None, json: Json = False
+) -> None:
     """Run cases and say what does not hold. Exits with 1 if something does not."""
     cases = [_find(name) for name in names] if names else list(catalogue.all_cases())
-    wrong = 0
+    wrong: dict[str, list[str]] = {}
     for case in cases:
         problems = check_case(case)
-        wrong += bool(problems)
-        for problem in problems:
+        if problems:
+            wrong[case.name] = problems
+        for problem in () if json else problems:
             console.print(f"{case.name}: {problem}", markup=False)
-    console.print(f"{len(cases) - wrong} of {len(cases)} cases hold.")
+    if json:
+        print(dumps({"cases": len(cases), "wrong": wrong}, indent=2))
+    else:
+        console.print(f"{len(cases) - len(wrong)} of {len(cases)} cases hold.")
     raise typer.Exit(1 if wrong else 0)
 
 
@@ -100,7 +120,14 @@ def _find(name: str) -> Case:
         raise typer.Exit(2) from None
 
 
-def _print_cases(cases: Iterable[Case]) -> None:
+def _record(case: Case) -> dict[str, Any]:
+    return {"name": case.name, "error": case.error, "tags": list(case.tags), "title": case.title}
+
+
+def _print_cases(cases: Iterable[Case], json: bool = False) -> None:
+    if json:
+        print(dumps([_record(case) for case in cases], indent=2))
+        return
     if not console.is_terminal:
         for case in cases:
             print(f"{case.name}\t{case.error or 'works'}\t{case.title}")

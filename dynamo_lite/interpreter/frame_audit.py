@@ -2,7 +2,7 @@
 
 A PEP 523 frame evaluator is told of every Python frame before CPython runs it. The interpreter's own frames are
 expected there; a frame of the program is one that ran behind the interpreter's back (a C function that reached a
-Python function which has no door). The evaluator is torch's (checked with torch 2.13.0:
+Python function which has no trampoline). The evaluator is torch's (checked with torch 2.13.0:
 torch/csrc/dynamo/eval_frame.c), so torch is imported, here only and only when a sentry is used.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
-from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -42,14 +42,14 @@ def is_stdlib(code: CodeType) -> bool:
 
 def is_stand_in(code: CodeType) -> bool:
     """A trampoline of trampolines.py, or a stub (tracebacks.py): the program's name and file, but not its body."""
-    return is_door(code) or is_stub(code)
+    return is_trampoline(code) or is_stub(code)
 
 
 class Sentry:
     """Lists the program's frames that are evaluated natively while the `with` block runs.
 
     `is_program(code)` says which code is the program's; by default everything but this package and torch. Frames of
-    the standard library count only while a native call made by the program is under way (`vm.doors.open`): the
+    the standard library count only while a native call made by the program is under way (`vm.trampolines.open`): the
     interpreter uses the standard library too. `on_frame(code)` is told of each frame as it comes.
 
     Raises: SentryUnavailable on entry if torch cannot be imported.
@@ -89,7 +89,7 @@ class Sentry:
             verdict = self._verdicts.get(code)
             if verdict is None:
                 verdict = self._verdicts[code] = not is_stand_in(code) and bool(self._is_program(code))  # type: ignore[misc]
-            if verdict and (not is_stdlib(code) or (self._vm is not None and self._vm.doors.open)):
+            if verdict and (not is_stdlib(code) or (self._vm is not None and self._vm.trampolines.open)):
                 self._seen[code] += 1
                 if self._on_frame is not None:
                     self._on_frame(code)

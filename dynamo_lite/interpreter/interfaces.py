@@ -25,17 +25,19 @@ class VM(Protocol):
     on_caught: Any
     on_truth: Any
     on_branch: Any
+    on_iter: Any
     on_for: Any
     on_not: Any
+    on_equal: Any
     on_unbound: Any
     on_identity: Any
     on_key: Any
     on_formatted: Any
     on_text: Any
     on_native_result: Any
-    enters_by_door: Any
+    enters_by_trampoline: Any
 
-    doors: Any
+    trampolines: Any
     """The trampolines that native code enters the program by (datamodel/trampolines.py)."""
 
     frame: Any

@@ -64,7 +64,7 @@ class Observer:
         """Whether CPython may evaluate this Python function itself (trusted code). Asked once per code object."""
         return False
 
-    def enters_by_door(self, fn: FunctionType) -> bool:
+    def enters_by_trampoline(self, fn: FunctionType) -> bool:
         """Native code that the program called is about to call `fn` back: True to interpret it (see trampolines.py)."""
         return True
 
@@ -108,12 +108,21 @@ class Observer:
         the jump returns when both sides have been run. keeps: the value stays on the stack if the jump is taken."""
         return NOT_HANDLED
 
+    def on_iter(self, value: Any) -> Any:
+        """A `for` statement or a comprehension asks `value`, no built-in container, for its iterator: that, or
+        NOT_HANDLED."""
+        return NOT_HANDLED
+
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
         """The same for a FOR_ITER over an iterator that is no built-in one."""
         return NOT_HANDLED
 
     def on_not(self, value: Any) -> Any:
         """`not value`, of what is no bool: its value, or NOT_HANDLED."""
+        return NOT_HANDLED
+
+    def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:
+        """`left == right` (`left != right` if not `wanted`) of two lists or tuples: its value, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_unbound(self, frame: Any, index: int) -> None:

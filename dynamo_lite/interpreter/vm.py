@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
-from dynamo_lite.interpreter.datamodel.trampolines import Doors, original_code
+from dynamo_lite.interpreter.datamodel.trampolines import Trampolines, original_code
 from dynamo_lite.interpreter.frames.binding import bind
 from dynamo_lite.interpreter.frames.exceptions import unwind
 from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame, Handled
@@ -72,8 +72,10 @@ class Interpreter:
         self.on_caught = _hook(observer, "on_caught")
         self.on_truth = _hook(observer, "on_truth")
         self.on_branch = _hook(observer, "on_branch")
+        self.on_iter = _hook(observer, "on_iter")
         self.on_for = _hook(observer, "on_for")
         self.on_not = _hook(observer, "on_not")
+        self.on_equal = _hook(observer, "on_equal")
         self.on_unbound = _hook(observer, "on_unbound")
         self.on_enter = _hook(observer, "on_enter")
         self.on_exit = _hook(observer, "on_exit")
@@ -84,8 +86,8 @@ class Interpreter:
         self.on_formatted = _hook(observer, "on_formatted")
         self.on_text = _hook(observer, "on_text")
         self.on_native_result = _hook(observer, "on_native_result")
-        self.enters_by_door = _hook(observer, "enters_by_door")
-        self.doors = Doors(self)
+        self.enters_by_trampoline = _hook(observer, "enters_by_trampoline")
+        self.trampolines = Trampolines(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
         self.frame: Frame | None = None
         self.retired = False
@@ -119,7 +121,7 @@ class Interpreter:
             raise
         finally:
             if outermost:
-                self.doors.release()
+                self.trampolines.release()
                 HOST_LIMIT.leave()
                 self.native_handled = self.handled.value = self.clean_traceback = self.native_frame = None
 
@@ -175,7 +177,7 @@ class Interpreter:
         """Run a Python function here, whatever the lookasides and the observer say."""
         code: Any = fn.__code__
         info = infos.get(id(code)) or info_of(code)
-        code = info.code_ref()  # not fn.__code__, which may be a door
+        code = info.code_ref()  # not fn.__code__, which may be a trampoline
         if not kwargs and len(args) == info.plain_count:  # the common case of `bind`
             values = [*args, *info.padding, *(fn.__closure__ or ())]
         else:
@@ -232,7 +234,7 @@ class Interpreter:
     def call_natively(
         self, fn: Any, key: Any, args: tuple[Any, ...], full_args: tuple[Any, ...], kwargs: dict[str, Any] | None
     ) -> Any:
-        result = self.doors.call(fn, args, kwargs, key, full_args)
+        result = self.trampolines.call(fn, args, kwargs, key, full_args)
         if self.after_native_call is not None:
             return self.after_native_call(key, full_args, kwargs or {}, result)
         return result
@@ -252,9 +254,9 @@ class Interpreter:
         if ops is None:
             ops = frame.info.fused = fuse(frame.info.ops)
         stack = frame.stack
-        doors = self.doors
-        doors_open = doors.open
-        doors.open = False
+        trampolines = self.trampolines
+        trampolines_open = trampolines.open
+        trampolines.open = False
         try:
             while True:
                 try:
@@ -272,7 +274,7 @@ class Interpreter:
                     if not unwind(self, frame, exc):
                         raise
         finally:
-            doors.open = doors_open
+            trampolines.open = trampolines_open
             self.depth -= 1
             self.frame = frame.back
             if frame.proxy is None:

@@ -11,12 +11,12 @@ from typing import Any
 
 from dynamo_lite.logging.artifacts import GUARD_VARIABLE, SYMBOL_VARIABLE
 from dynamo_lite.logging.settings import is_on, log
-from symbolic_shapes.expressions.expr import Atom, Int, Node, Symbol
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.sympy_bridge import NotConvertible
-from symbolic_shapes.listener import Listener
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible
+from dynamo_lite.symbolic_shapes.listener import Listener
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 _OWN = str(Path(__file__).parent.parent)
 _LEARNED = {"guard": "guard added", "check": "run-time assertion added", "axiom": "known"}

@@ -2,7 +2,7 @@
 
     frames.py           the program's frames, in the shape that the tracer knows
     native_runner.py          takes the interpreter's place: calls natively, answers some calls by the tracer's rules
-    (doors)
+    (trampolines)
     reachability.py            what the program may change, looked at before and after the run
     referenced_names.py         what a function can reach by the names in its code, looked at when it first runs
     opaque_state.py           state that is in no attribute and no container: iterators, generators, arrays, classes

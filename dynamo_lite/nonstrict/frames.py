@@ -8,10 +8,10 @@ from types import CodeType, FrameType
 from typing import Any
 
 from dynamo_lite.interpreter.code.decode import Positions
-from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 
-_RECORDING = ("dynamo_lite.capture", "symbolic_shapes")
+_RECORDING = ("dynamo_lite.capture", "dynamo_lite.symbolic_shapes")
 _HIDDEN = frozenset({"_wrapped_call_impl", "_call_impl"})
 """nn.Module's way from a call to forward: a run in the interpreter has no frames of it either."""
 
@@ -106,4 +106,4 @@ def is_program(frame: FrameType, name: str) -> bool:
     code = frame.f_code
     if code.co_name in _HIDDEN and name == "torch.nn.modules.module":
         return False
-    return not is_trusted_module(name) and not is_door(code)
+    return not is_trusted_module(name) and not is_trampoline(code)

@@ -1,8 +1,8 @@
 """What stands in the interpreter's place: it calls natively.
 
 The rules of the tracer that a recording cannot do without (control-flow operators, autograd.Function, checkpoints,
-modules, "is this an export?") still answer: the Python functions among their callables get doors for the time of the
-run (dynamo_lite/interpreter/datamodel/trampolines.py), those written in C are seen by a torch function mode.
+modules, "is this an export?") still answer: the Python functions among their callables get trampolines for the time of
+the run (dynamo_lite/interpreter/datamodel/trampolines.py), those written in C are seen by a torch function mode.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Machine(Interpreter):
         self._boundary: FrameType | None = None
         super().__init__()
         self._tracer = tracer
-        self._answered = _doored(tracer.rules)
-        self.enters_by_door = self._enters
-        self.runs_natively = lambda fn: id(fn) not in self._answered  # no other function gets a door
+        self._answered = _functions_with_rules(tracer.rules)
+        self.enters_by_trampoline = self._enters
+        self.runs_natively = lambda fn: id(fn) not in self._answered  # no other function gets a trampoline
 
     @property
     def frame(self) -> Any:
@@ -67,7 +67,7 @@ class Machine(Interpreter):
 
     def enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program. What it raises is raised as it is."""
-        with self._tracer.watching(), _Rules(self._tracer), self._doors(), self._function_apply():
+        with self._tracer.watching(), _Rules(self._tracer), self._trampolines_armed(), self._function_apply():
             return self._run(fn, args, kwargs)
 
     def _run(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -85,19 +85,19 @@ class Machine(Interpreter):
                     self._tracer.unsound(text)
 
     @contextmanager
-    def _doors(self) -> Iterator[None]:
+    def _trampolines_armed(self) -> Iterator[None]:
         for fn, _ in self._answered.values():
-            self.doors.arm_function(fn)
-        self.doors.open = True
+            self.trampolines.arm_function(fn)
+        self.trampolines.open = True
         try:
             yield
         finally:
-            self.doors.open = False
-            self.doors.release()
+            self.trampolines.open = False
+            self.trampolines.release()
 
     @contextmanager
     def _function_apply(self) -> Iterator[None]:
-        """autograd.Function.apply where it is written in C, which has no door: a function in its place answers by
+        """autograd.Function.apply where it is written in C, which has no trampoline: a function in its place answers by
         its rule."""
         if APPLY_IS_PYTHON:
             yield
@@ -130,8 +130,8 @@ class Machine(Interpreter):
         return self._natively(fn, args, kwargs)
 
     def _enters(self, fn: FunctionType) -> bool:
-        """Whether a call of a function with a door is the program's."""
-        frame: FrameType | None = sys._getframe(3)  # through the door and its trampoline
+        """Whether a call of a function with a trampoline is the program's."""
+        frame: FrameType | None = sys._getframe(3)  # through the trampoline and its trampoline
         assert frame is not None
         caller = str(frame.f_globals.get("__name__", ""))
         if fn is not _CALL_MODULE and caller != marked_constructors.WRAPPERS and is_trusted_module(caller):
@@ -154,18 +154,18 @@ class Machine(Interpreter):
         return self.interpret_function(fn, args, kwargs) if answer is NOT_HANDLED else answer
 
     def interpret_function(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-        """Run the function itself, whatever door it has."""
+        """Run the function itself, whatever trampoline it has."""
         code = original_code(fn.__code__)
         own = FunctionType(code, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
         own.__kwdefaults__ = fn.__kwdefaults__
         return self._natively(own, args, kwargs)
 
     def _natively(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-        was, self.doors.open = self.doors.open, True
+        was, self.trampolines.open = self.trampolines.open, True
         try:
             return fn(*args, **(kwargs or {}))
         finally:
-            self.doors.open = was
+            self.trampolines.open = was
 
 
 _C_FUNCTIONS = frozenset({BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType})
@@ -175,7 +175,7 @@ _SWAP = "torch.utils:swap_tensors"
 _CALL_MODULE: Any = nn.Module._wrapped_call_impl
 
 
-def _doored(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
+def _functions_with_rules(table: dict[int, Rule]) -> dict[int, tuple[FunctionType, Rule]]:
     """id → (Python function, rule) for those rules that hold natively as well; all are torch's own functions."""
     unseen = (*skipped_calls.DISPATCH_MODES, *skipped_calls.DUAL_NUMBERS, *skipped_calls.NESTED)
     named = (

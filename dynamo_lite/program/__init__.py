@@ -1,7 +1,7 @@
 """The program: inputs, outputs and signature, bridged into torch.export.ExportedProgram."""
 
+from dynamo_lite.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.program.build import build_program
-from dynamo_lite.program.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.trees.containers import register_container
 from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs

@@ -1,6 +1,6 @@
 """Size expressions in torch's files of programs, read and written in steps that are polynomial in their depth.
 
-Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression anew, for each of its parts print
+Checked with torch 2.13.0, 2.14.1 and 2.15.0, which read the text of each expression again, for each of its parts print
 the part and look at all parts of it again, and walk shared parts as if they were a tree. A size divided twenty times
 over takes minutes. Here each text is read once, each part is made once and looked at once; what the deserializer keeps
 is the same.
@@ -22,7 +22,7 @@ from torch.utils._sympy.symbol import SymT
 from torch.utils._traceback import CapturedTraceback
 
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
-from symbolic_shapes.torch_versions import Symbol, Variant, current
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol, Variant, current
 
 _HINTS_ANYTHING: Final[bool] = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(-?\d+)|'([^'\\]*)'|([(),=]))")
@@ -35,6 +35,7 @@ def shared_expressions() -> Iterator[None]:
     deserializer = serialize.GraphModuleDeserializer
     with _lock:
         read, write = deserializer._parse_sym_expr, serialize._print_sympy
+        read_output = deserializer.deserialize_graph_output
         printer, expressions = _Printer(), Expressions()
 
         def parse(self: Any, text: Any, hint: Any = None) -> Any:
@@ -43,6 +44,10 @@ def shared_expressions() -> Iterator[None]:
         def _print(size: Any) -> Any:
             return printer.doprint(getattr(getattr(size, "node", None), "expr", size))
 
+        def output_of(self: Any, output: Any) -> Any:
+            return output.as_string if output.type == "as_string" else read_output(self, output)
+
+        deserializer.deserialize_graph_output = output_of  # type: ignore[method-assign]
         deserializer._parse_sym_expr = parse  # type: ignore[method-assign,assignment]
         serialize._print_sympy = _print  # type: ignore[assignment]
         try:
@@ -50,6 +55,7 @@ def shared_expressions() -> Iterator[None]:
                 yield
         finally:
             serialize._print_sympy = write
+            deserializer.deserialize_graph_output = read_output  # type: ignore[method-assign]
             deserializer._parse_sym_expr = read  # type: ignore[method-assign]
 
 
@@ -216,6 +222,10 @@ DISABLES = "saving and loading programs"
 SYMBOLS = (
     Symbol("torch._export.serde:serialize", "the module that reads and writes programs"),
     Symbol("torch._export.serde.serialize:GraphModuleDeserializer._parse_sym_expr", "reads a size; replaced"),
+    Symbol(
+        "torch._export.serde.serialize:GraphModuleDeserializer.deserialize_graph_output",
+        "reads an output; taught strings, which the serializer writes and it does not read",
+    ),
     Symbol("torch._export.serde.serialize:_print_sympy", "writes a size; replaced"),
     Symbol("torch.fx.experimental.symbolic_shapes:symbol_is_type", "kinds of symbols"),
     Symbol("torch.utils._sympy.symbol:SymT", "kinds of symbols"),

@@ -8,22 +8,22 @@ names, after `torch.export.load` too; they share one tensor.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from torch import fx, nn
+from torch import fx
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, TensorArgument
 
 from dynamo_lite.capture import Lifted, LiftedKind
-from dynamo_lite.capture.graph.lifting import non_persistent_buffers
 from dynamo_lite.capture.graph.names import lifted_names, rename_placeholder
+from dynamo_lite.capture.module_tree import ModuleTree
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 
 
-def add_aliases(graph: fx.Graph, root: nn.Module | None, lifted: Sequence[Lifted]) -> dict[fx.Node, InputSpec]:
+def add_aliases(graph: fx.Graph, tree: ModuleTree, lifted: Sequence[Lifted]) -> dict[fx.Node, InputSpec]:
     """Adds the placeholders of further names, in the order of the names. Returns the entry of each in the signature."""
-    if root is None:
+    if not tree.modules:
         return {}
     first = {(entry.kind, id(entry.tensor)): entry for entry in lifted}
     own = {(entry.kind, entry.fqn): entry.node for entry in lifted}
@@ -31,14 +31,14 @@ def add_aliases(graph: fx.Graph, root: nn.Module | None, lifted: Sequence[Lifted
     transient: set[str] | None = None
     specs: dict[fx.Node, InputSpec] = {}
     last = graph._root
-    for kind, fqn, tensor in _names(root):
+    for kind, fqn, tensor in _names(tree):
         node = own.get((kind, fqn))
         if node is None and (kind, id(tensor)) in first:
             is_parameter = kind is LiftedKind.PARAMETER
             (name,) = lifted_names([("p_" if is_parameter else "b_", fqn)], used)
             node = _placeholder(graph, name, last, first[kind, id(tensor)].node)
             if transient is None:
-                transient = non_persistent_buffers(root)
+                transient = tree.transient
             persistent = None if is_parameter else fqn not in transient
             of_kind = InputKind.PARAMETER if is_parameter else InputKind.BUFFER
             specs[node] = InputSpec(of_kind, TensorArgument(name), fqn, persistent)
@@ -46,11 +46,9 @@ def add_aliases(graph: fx.Graph, root: nn.Module | None, lifted: Sequence[Lifted
     return specs
 
 
-def _names(root: nn.Module) -> Iterator[tuple[LiftedKind, str, object]]:
-    for fqn, parameter in root.named_parameters(remove_duplicate=False):
-        yield LiftedKind.PARAMETER, fqn, parameter
-    for fqn, buffer in root.named_buffers(remove_duplicate=False):
-        yield LiftedKind.BUFFER, fqn, buffer
+def _names(tree: ModuleTree) -> list[tuple[LiftedKind, str, object]]:
+    parameters = [(LiftedKind.PARAMETER, fqn, parameter) for fqn, parameter in tree.parameters]
+    return [*parameters, *((LiftedKind.BUFFER, fqn, buffer) for fqn, buffer in tree.buffers)]
 
 
 def _placeholder(graph: fx.Graph, name: str, after: fx.Node, like: fx.Node) -> fx.Node:

@@ -20,8 +20,8 @@ from torch.export.graph_signature import (
 from dynamo_lite.capture import CaptureError, Lifted, LiftedKind, Recorder
 from dynamo_lite.capture.fakes.fake_mode import without_symbols
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.graph.lifting import non_persistent_buffers
 from dynamo_lite.capture.graph.names import HIDDEN, RESERVED
+from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
 from dynamo_lite.program.aliases import add_aliases
 from dynamo_lite.program.call_signatures import Call
@@ -33,7 +33,7 @@ from dynamo_lite.program.shapes.torch_symbols import all_graphs, rematerialise
 from dynamo_lite.program.trees.inputs import FlatInputs, unusable
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.wrapper_inputs import admit
-from symbolic_shapes.dims.violations import Solution
+from dynamo_lite.symbolic_shapes.dims.violations import Solution
 
 _KINDS = {
     LiftedKind.PARAMETER: InputKind.PARAMETER,
@@ -84,17 +84,18 @@ def build_program(
     ranges = _materialise(recorder, modules, solution) if has_symbols else {}
     specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
     specs |= {node: _input_spec(node) for node in recorder.input_nodes}
-    specs |= add_aliases(graph, root, recorder.lifted)
+    tree = ModuleTree(root)
+    specs |= add_aliases(graph, tree, recorder.lifted)
     input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
     program = Program(
         root=dict(modules),
         graph=graph,
         graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
-        state_dict=_state_dict(root, recorder),
+        state_dict=_state_dict(tree, recorder),
         range_constraints=ranges,
-        module_call_graph=_module_call_graph(root, inputs, outputs.spec, [call.entry(now) for call in calls]),
+        module_call_graph=_module_call_graph(tree, inputs, outputs.spec, [call.entry(now) for call in calls]),
         example_inputs=(inputs.args, inputs.kwargs),
-        constants=_constants(root, recorder),
+        constants=_constants(tree, recorder),
         verifiers=[TrainingIRVerifier],
     )
     program.input_paths = inputs.key_paths
@@ -246,23 +247,21 @@ def _input_spec(node: fx.Node) -> InputSpec:
     return InputSpec(InputKind.USER_INPUT, argument, None)
 
 
-def _state_dict(root: nn.Module | None, recorder: Recorder) -> dict[str, torch.Tensor]:
+def _state_dict(tree: ModuleTree, recorder: Recorder) -> dict[str, torch.Tensor]:
     """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
-    state: dict[str, torch.Tensor] = {} if root is None else dict(root.named_parameters(remove_duplicate=False))
+    state: dict[str, torch.Tensor] = dict(tree.parameters)
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that requires grad
             is_parameter = isinstance(lifted.tensor, nn.Parameter)
             state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
-    if root is None:
-        return state
-    transient = non_persistent_buffers(root)
-    for fqn, buffer in root.named_buffers(remove_duplicate=False):
+    transient = tree.transient
+    for fqn, buffer in tree.buffers:
         if fqn not in transient:
             state[fqn] = buffer
     return state
 
 
-def _constants(root: nn.Module | None, recorder: Recorder) -> dict[str, Any]:
+def _constants(tree: ModuleTree, recorder: Recorder) -> dict[str, Any]:
     """What is no part of the state: constants, and buffers that are not persistent, under all their names."""
     constants: dict[str, Any] = {}
     for lifted in recorder.lifted:
@@ -272,22 +271,21 @@ def _constants(root: nn.Module | None, recorder: Recorder) -> dict[str, Any]:
             constants[lifted.fqn] = lifted.tensor.detach() if is_trained else lifted.tensor
         elif lifted.persistent is False:
             constants[lifted.fqn] = lifted.tensor
-    transient = set() if root is None else non_persistent_buffers(root)
-    if root is not None and transient:
-        named = root.named_buffers(remove_duplicate=False)
-        constants.update((fqn, buffer) for fqn, buffer in named if fqn in transient)
+    transient = tree.transient
+    if transient:
+        constants.update((fqn, buffer) for fqn, buffer in tree.buffers if fqn in transient)
     return constants
 
 
 def _module_call_graph(
-    root: nn.Module | None, inputs: FlatInputs, out_spec: Any, calls: Sequence[ModuleCallEntry]
+    tree: ModuleTree, inputs: FlatInputs, out_spec: Any, calls: Sequence[ModuleCallEntry]
 ) -> list[ModuleCallEntry]:
     signature = ModuleCallSignature(
         inputs=[], outputs=[], in_spec=inputs.spec, out_spec=out_spec, forward_arg_names=inputs.arg_names
     )
     entries = [ModuleCallEntry(fqn="", signature=signature)]
-    if root is not None:
-        names = (fqn for fqn, _ in root.named_modules(remove_duplicate=False) if fqn)
+    if tree.modules:
+        names = [fqn for fqn, _ in tree.modules if fqn]
         known = {entry.fqn: entry for entry in calls}
         entries += [known.pop(fqn, ModuleCallEntry(fqn=fqn)) for fqn in names]
         entries += known.values()  # further calls: "layer@1"

@@ -20,11 +20,11 @@ from torch.export.graph_signature import InputKind
 
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
+from dynamo_lite.symbolic_shapes import environment as core
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes import environment as core
-from symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
-from symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY
-from symbolic_shapes.torch_node.sympy_functions import TORCH
 
 Run = Callable[[], ExportedProgram]
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import copy
+import io
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
 import torch
-from torch import fx
+from torch import fx, nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
+from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.program._torch_serde import shared_expressions
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
-from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.modules.program_module import made_one, without_dtypes
+from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.trees.containers import register_container, registered_classes
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
+from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -33,18 +40,43 @@ class Program(ExportedProgram):
     are what a program has after `torch.export.load` (docs/capture.md).
 
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
+    `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at.
     """
 
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
 
-    def module(self, check_guards: bool = True) -> fx.GraphModule:
-        check = InputCheck.of(self)
-        module = super().module(check_guards=check_guards and check.is_checked_by_torch)
+    asked: Questions | None = None
+
+    def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
+        """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
+        module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
+        program = self if check_dtypes else without_dtypes(self, None)
+        check = InputCheck.of(program)
+        if not check_dtypes:
+            check = replace(check, dtypes=None)
+        guarded = check_guards and check.is_checked_by_torch
+        module = ExportedProgram.module(program, check_guards=guarded)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
+        made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
         return module
+
+    def __copy__(self) -> Self:
+        return self._of(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        own = type(self).__new__(type(self))
+        memo[id(self)] = own
+        own.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return own
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the file that `save` writes. The classes of containers are registered again before it is read."""
+        file = io.BytesIO()
+        save(self, file)
+        return _restored, (file.getvalue(), registered_classes(self))
 
     def run_decompositions(self, decomp_table: Any = None, **options: Any) -> Program:
         wrapped = undecomposable(self)
@@ -55,16 +87,20 @@ class Program(ExportedProgram):
                 "signature for; as a parameter or a buffer it can be taken apart",
             )
         guards = self._guards_code
-        plain = copy.copy(without_aliases(self))
+        bare = copy.copy(without_aliases(self))
         # The tensors that torch traces the program with are one for each input.
-        plain._guards_code = [guard for guard in guards if " is L[" not in guard]
-        run = partial(ExportedProgram.run_decompositions, plain, decomp_table, **options)
-        decomposed, assumed = decompose(plain, run)
+        bare._guards_code = [guard for guard in guards if " is L[" not in guard]
+        known = structures(self)
+        put_structures(bare, *map(plain, known))
+        run = partial(ExportedProgram.run_decompositions, bare, decomp_table, **options)
+        decomposed, assumed = decompose(bare, run)
         program = type(self)._of(decomposed)
+        put_structures(program, *known)
         program.input_paths = self.input_paths
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
         program.key_orders = self.key_orders
+        program.asked = self.asked
         return program
 
     @property
@@ -91,15 +127,49 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
     `torch.export.unflatten`; a program that this function returns does. Deep expressions of sizes are read in steps
     polynomial in their depth.
     """
+    given = options.pop("extra_files", None)
+    extra = {**(given or {}), _ASKED: ""}
     with shared_expressions():
-        program = Program._of(torch.export.load(f, **options))
-    program.input_paths = _input_paths(program)
+        program = torch.export.load(f, extra_files=extra, **options)
+    asked = extra.pop(_ASKED)
+    if given is not None:
+        given.update(extra)
+    return loaded(program, Questions.from_json(json.loads(asked)) if asked else None)
+
+
+def loaded(program: ExportedProgram, asked: Questions | None) -> Program:
+    """What torch's functions have loaded, as a program of ours."""
+    own = Program._of(program)
+    own.asked = asked
+    own.input_paths = _input_paths(own)
+    return own
+
+
+def _restored(file: bytes, classes: tuple[type, ...]) -> Program:
+    """The other end of `Program.__reduce__`."""
+    for cls in classes:
+        register_container(cls)
+    program = load(io.BytesIO(file))
+    assert isinstance(program, Program)
     return program
 
 
+def _guards_of(program: ExportedProgram) -> nn.Module | None:
+    """The module that checks the guards of a program, in torch's module of it."""
+    return ExportedProgram.module(program)._modules.get("_guards_fn")
+
+
+_ASKED = "dynamo_lite_asked.json"
+"""What is in a program's file beside what torch writes: `Program.asked`. torch.export.load does not read it."""
+
+
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
-    """`torch.export.save(program, f, **options)`, the same file. Sizes that are divided and multiplied many times over
-    (fifty and more divisions deep) take torch's own function long, or more stack than Python has."""
+    """`torch.export.save(program, f, **options)`, the same file but for one entry (`_ASKED`). Sizes that are divided
+    and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack than
+    Python has."""
+    asked = getattr(program, "asked", None)
+    if asked is not None:
+        options["extra_files"] = {**(options.get("extra_files") or {}), _ASKED: json.dumps(asked.to_json())}
     with shared_expressions():
         torch.export.save(program, f, **options)
 
@@ -125,7 +195,7 @@ def type_guards(inputs: FlatInputs, expected: Sequence[Any]) -> list[str]:
     for path, leaf, value in zip(inputs.key_paths, inputs.leaves, expected):
         name = "L" + pytree.keystr(path)
         if isinstance(leaf, torch.Tensor):
-            guards.append(f"str({name}.dtype) == '{leaf.dtype}'")
+            guards.append(f"{name}.dtype == {leaf.dtype}")  # fx.symbolic_trace takes it as an operation
             guards += class_guards(name, leaf)
         elif isinstance(value, torch.SymInt):
             guards.append(f"isinstance({name}, (int, torch.SymInt))")

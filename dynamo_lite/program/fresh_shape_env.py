@@ -20,8 +20,8 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.program._torch import FakeTensor, ShapeEnv
 from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import kernel_kind
 from dynamo_lite.torch_internals._torch_operators import OpOverload
-from symbolic_shapes.torch_node.query_kinds import kernel_kind
 
 _COPIED = (
     *("backed_var_to_val", "var_to_range", "var_to_range_sloc", "var_to_stack", "size_like", "unbacked_alloc_order"),

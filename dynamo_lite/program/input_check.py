@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, defaultdict, namedtuple
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -13,8 +13,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from dynamo_lite.errors import InputMismatch, StructureMismatch
 from dynamo_lite.program._torch import reorder_kwargs
-from dynamo_lite.program.errors import InputMismatch
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
@@ -27,7 +27,8 @@ class InputCheck:
     """`expected[i]` is what the i-th flat input was when the program was exported: a FakeTensor or a constant.
 
     `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
-    names are such that torch cannot write checks of its own.
+    names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
+    it was exported with, once the module was converted; None: any.
     """
 
     in_spec: pytree.TreeSpec
@@ -36,6 +37,7 @@ class InputCheck:
     sizes: SizeCheck | None = None
     is_checked_by_torch: bool = True
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
+    dtypes: Mapping[torch.dtype, torch.dtype] | None = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
@@ -80,12 +82,12 @@ class InputCheck:
         positional, keywords = self.in_spec.children()
         wanted = list(keywords.context or [])
         if len(args) != positional.num_children:
-            raise InputMismatch(
+            raise StructureMismatch(
                 f"The program takes {positional.num_children} positional arguments "
                 f"({', '.join(self.arg_names[: positional.num_children])}); {len(args)} were given."
             )
         if set(kwargs) != set(wanted):
-            raise InputMismatch(
+            raise StructureMismatch(
                 f"The program takes the keyword arguments {sorted(wanted)}; {sorted(kwargs)} were given."
             )
 
@@ -99,7 +101,7 @@ class InputCheck:
         found = [key for key in given if key in keys] if isinstance(given, dict) else []
         if len(found) == len(keys) and found != list(keys):
             what = "The keyword arguments" if path == (1,) else f"The keys of {self._name(path)}"
-            raise InputMismatch(
+            raise StructureMismatch(
                 f"{what} have to be in the order {', '.join(map(str, keys))}, which the program has looked at; "
                 f"given {', '.join(map(str, found))}."
             )
@@ -117,17 +119,19 @@ class InputCheck:
         if cls is namedtuple:
             cls = context
         if type(given) is not cls:
-            raise InputMismatch(f"Input {path}: expected a {cls.__qualname__}, given {_describe(given)}.")
+            raise StructureMismatch(f"Input {path}: expected a {cls.__qualname__}, given {_describe(given)}.")
         keyed, given_context = parts(given)
         given_parts = {pytree.keystr((key,)): child for key, child in keyed}
         names = _names_of(cls, spec, list(given_parts))
         if given_parts.keys() != set(names):
-            raise InputMismatch(
+            raise StructureMismatch(
                 f"Input {path}: expected a {cls.__qualname__} with {_listed(names)}, "
                 f"given one with {_listed([*given_parts])}."
             )
         if (is_foreign(cls) or not issubclass(cls, (dict, tuple, list))) and given_context != context:
-            raise InputMismatch(f"Input {path}: expected a {cls.__qualname__} {context!r}, given {given_context!r}.")
+            raise StructureMismatch(
+                f"Input {path}: expected a {cls.__qualname__} {context!r}, given {given_context!r}."
+            )
         for name, part in zip(names, spec.children()):
             self._compare(self._step(path, name), given_parts[name], part, expected)
 
@@ -158,13 +162,16 @@ class InputCheck:
             isinstance(size, torch.SymInt) or isinstance(got, torch.SymInt) or got == size
             for got, size in zip(given.shape, expected.shape)
         )
-        if not fits or given.dtype != expected.dtype:
+        if not fits or not self._admits(given.dtype, expected.dtype):
             hint = "" if fits else " Sizes are constants unless exported with dynamic_shapes."
             sizes = _wrong_sizes(path, given, expected)
             raise InputMismatch(f"Input {path}: expected {wanted}, given {_describe(given)}.{sizes}{hint}")
         other = wrapper_inputs.difference(given, expected)
         if other is not None:
             raise InputMismatch(f"Input {path}: expected a tensor {other}.")
+
+    def _admits(self, given: torch.dtype, expected: torch.dtype) -> bool:
+        return given == expected or self.dtypes is None or self.dtypes.get(expected) == given
 
 
 def _names_of(cls: Any, spec: pytree.TreeSpec, given: list[str]) -> list[str]:
@@ -210,7 +217,9 @@ def _describe(value: Any) -> str:
 
 
 def _breaks_text(constant: Any) -> bool:
-    """Whether torch, which puts a string into the text of a guard as it is, would write what is no Python."""
+    """Whether torch, which puts a number or a string into the text of a guard as it is, would write something else."""
+    if isinstance(constant, Enum) and isinstance(constant, (int, float, str)):
+        return True
     return isinstance(constant, str) and any(mark in constant for mark in "'\"\\\n\r")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from guards.values import is_atom, same_atom, same_set
+from dynamo_lite.guards.values import is_atom, same_atom, same_set
 
 _DEEP = 8
 _SEQUENCES = (list, tuple, collections.deque)

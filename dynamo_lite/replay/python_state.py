@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.export import ExportedProgram
 
+from dynamo_lite.guards.values import is_atom
 from dynamo_lite.nonstrict.opaque_state import told
 from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.program.effect_record import Verdict
@@ -26,7 +27,6 @@ from dynamo_lite.tracing.heap.journal import Change, Journal
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-from guards.values import is_atom
 
 _WIDTH = 80
 

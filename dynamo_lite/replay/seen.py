@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from dynamo_lite.errors import InputMismatch
 from dynamo_lite.replay.python_state import StateChange
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
@@ -51,4 +52,4 @@ def state_of(owner: Any) -> dict[str, torch.Tensor]:
 def is_rejection(error: BaseException) -> bool:
     """Whether the program raised because it was not exported for such arguments."""
     text = str(error)
-    return type(error).__name__ in ("InputMismatch",) or text.startswith(("Guard failed", "Runtime assertion failed"))
+    return isinstance(error, InputMismatch) or text.startswith(("Guard failed", "Runtime assertion failed"))

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.recorder import Recorder
-from dynamo_lite.errors import DynamoLiteError
+from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.effect_record import Effect, Verdict
-from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from torch import nn
@@ -11,8 +12,8 @@ from torch import nn
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.tracer import Tracer
-from symbolic_shapes.proofs.facts import Fact
 
 
 def _nothing(run: Any) -> None:
@@ -33,6 +34,7 @@ class RunRequest:
         earlier: the recording of the run before this one, from whose state this one starts.
         known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
             (tracing/effects/persisted_sizes.py).
+        interpreted: code that is interpreted although CPython might evaluate it (tracing/policy/native_modules.py).
         started: is called with each run before it begins.
     """
 
@@ -45,4 +47,5 @@ class RunRequest:
     memory: Memory = Memory.ALL
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None
+    interpreted: frozenset[CodeType] = frozenset()
     started: Callable[[Any], None] = _nothing

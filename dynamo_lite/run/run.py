@@ -10,7 +10,7 @@ from typing import Any
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
-from dynamo_lite.errors import DynamoLiteError, InvalidArguments
+from dynamo_lite.errors import DataDependent, DynamoLiteError, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
@@ -18,6 +18,8 @@ from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.run import end_passes
 from dynamo_lite.run.request import RunRequest
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
@@ -30,8 +32,6 @@ from dynamo_lite.tracing.strings import tensor_repr
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-from symbolic_shapes import Origin
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Run:
@@ -53,10 +53,13 @@ class Run:
         self.recorder.memory = request.memory
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
         self.tracer.drops = request.drops
+        if request.interpreted:
+            self.tracer.interpret(request.interpreted)
         self.recorder.context = context = TraceContext(self.tracer)
         if self.recorder.env is not None:
             self.recorder.env.where = self.tracer.origin
             self.recorder.env.unanswered = self.tracer.undecided
+            self.recorder.env.refuses_size = self.tracer.too_large
             self.recorder.env.deferring = context.check_deferred
             builtin_calls.attach(self.tracer, self.recorder.env)
         logs.attach(self)
@@ -182,7 +185,8 @@ class Run:
         """Cut the environment off the tracer: sizes in C++ keep it alive where no collector sees the cycle."""
         env = self.recorder.env
         if env is not None:
-            env.where, env.unanswered, env.specialized, env.deferring = _nowhere, None, None, None
+            env.where = _nowhere
+            env.unanswered = env.specialized = env.deferring = env.refuses_size = None
 
 
 def _nowhere() -> Origin:
@@ -190,8 +194,14 @@ def _nowhere() -> Origin:
 
 
 def traced(request: RunRequest) -> AbstractContextManager[Run]:
-    """A run that has been traced; the heap is as the run left it inside of the block, and as before after it."""
+    """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
+
+    It is made again where it took more from memory than was exact, and where a library function that ran natively
+    asked for the data of a tensor: this time with that function interpreted. Where C code in there does not take what
+    only run time knows, the first refusal stands.
+    """
     levels: list[Memory] = [*Memory]
+    refused: DataDependent | None = None
     run = _started(request)
     try:  # not in a generator: what the program raises may be a StopIteration
         while True:
@@ -205,7 +215,20 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                     raise
                 run.undo()
                 enough: list[Memory] = [level for level in lower if level is error.needs] or lower
-                run = _started(replace(request, memory=enough[0]))
+                request = replace(request, memory=enough[0])
+                run = _started(request)
+            except DataDependent as error:
+                more = error.native_code - request.interpreted
+                if not more or not request.tracer.sees_python:
+                    raise
+                refused = refused or error
+                run.undo()
+                request = replace(request, interpreted=request.interpreted | more)
+                run = _started(request)
+            except Exception as error:
+                if refused is None or isinstance(error, DynamoLiteError):
+                    raise
+                raise refused from None
     except BaseException:
         run.undo()
         raise

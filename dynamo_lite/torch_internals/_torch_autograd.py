@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.torch_versions import Symbol, Variant, current
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol, Variant, current
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

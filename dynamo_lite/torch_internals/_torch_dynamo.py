@@ -9,7 +9,7 @@ from torch._C._dynamo.eval_frame import set_eval_frame as set_eval_frame
 from torch._dynamo import exc as exc
 from torch._dynamo.types import ConvertFrameReturn as ConvertFrameReturn
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "interpret(fn, sentry=True)"
 """What does not work if one of these is missing."""

@@ -12,7 +12,7 @@ from torch._C import _DisableTorchDispatch, _set_throw_on_mutable_data_ptr, _set
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
 from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

@@ -13,7 +13,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor as is_functorch_wrap
 from torch._C._functorch import maybe_current_level as maybe_current_level
 from torch._C._functorch import unwrap_if_dead as unwrap_if_dead
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "programs with torch.func transforms; the import of the tracer"
 """What does not work if one of these is missing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch.fx._symbolic_trace import is_fx_symbolic_tracing as is_fx_symbolic_tracing
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "the import of the tracer"
 """What does not work if one of these is missing."""

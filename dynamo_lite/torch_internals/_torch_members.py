@@ -6,7 +6,7 @@ leading underscore that is in no table.
 
 from __future__ import annotations
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch._numpy as arrays
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "programs with numpy arrays; the import of the tracer"
 """What does not work if one of these is missing."""

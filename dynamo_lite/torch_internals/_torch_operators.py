@@ -9,7 +9,7 @@ from torch._higher_order_ops.flex_attention import create_fw_bw_graph as create_
 from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

@@ -9,7 +9,7 @@ from torch.fx._pytree import register_pytree_flatten_spec as register_pytree_fla
 from torch.utils import _pytree as pytree
 from torch.utils._pytree import keystr as keystr
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

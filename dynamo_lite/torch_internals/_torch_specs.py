@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 ATTACHED = "_dynamic_spec"
 """The attribute that `@dynamic_spec(...)` sets on a function."""

@@ -10,7 +10,7 @@ from torch._C import _set_deterministic_algorithms as _set_deterministic_algorit
 from torch._C import _set_grad_enabled as _set_grad_enabled
 from torch._C import _set_sdp_priority_order as _set_sdp_priority_order
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""

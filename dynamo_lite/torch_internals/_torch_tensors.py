@@ -12,7 +12,7 @@ from torch import _neg_view as _neg_view
 from torch import _tensor_str as _tensor_str
 from torch._C import TensorBase as TensorBase
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 _make_subclass = torch.Tensor._make_subclass
 _make_wrapper_subclass = torch.Tensor._make_wrapper_subclass

@@ -8,15 +8,16 @@ from typing import Any, NoReturn
 
 import torch
 
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, InternalError, UserFrame
+from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
-from dynamo_lite.tracing.policy.native_modules import in_library, libraries
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.tracing.notes import Notes
+from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
-from symbolic_shapes import Origin
 
 _TORCH = str(Path(torch.__file__).parent)
 
@@ -79,9 +80,9 @@ class Refusing(Observer):
         return in_library(str(name)) if known is None else known
 
     @property
-    def notes(self) -> dict[str, tuple[UserFrame, ...]]:
+    def notes(self) -> Notes:
         """What the report tells: text → where it first happened."""
-        return {text: frames_at(mark) for text, mark in self._notes.items()}
+        return Notes({text: frames_at(mark) for text, mark in self._notes.items()})
 
     # ---- refusing and noting
 
@@ -117,6 +118,8 @@ class Refusing(Observer):
         """Stop the trace. The first error counts, even if the program swallows what is raised here."""
         if self.broken is None:
             self.broken = error
+            if isinstance(error, DataDependent):
+                error.native_code = stateless_code_at_work()
         raise Abort(self.broken)
 
     def internal(self, error: Exception) -> DynamoLiteError:

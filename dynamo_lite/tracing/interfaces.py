@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from types import CodeType
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from symbolic_shapes import Origin
 
 Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
 """(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
@@ -78,6 +79,7 @@ class Trace(Protocol):
     call_serial: int
     calls: Any
     guards: list[str]
+    interpreted: frozenset[CodeType]
     made_dicts: set[int]
     modules: ModuleStack
     sees_python: bool

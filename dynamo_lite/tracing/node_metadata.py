@@ -94,13 +94,13 @@ class TraceContext:
     @contextmanager
     def natively(self) -> Iterator[None]:
         """Nothing in here is interpreted."""
-        doors = self._tracer.vm.doors
-        was, doors.open = doors.open, False
+        trampolines = self._tracer.vm.trampolines
+        was, trampolines.open = trampolines.open, False
         try:
             with DisableTorchFunction():
                 yield
         finally:
-            doors.open = was
+            trampolines.open = was
 
     def refuse(self, error: CaptureError) -> NoReturn:
         """What capture cannot record becomes a GraphBreak that the program cannot catch."""

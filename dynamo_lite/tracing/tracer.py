@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -18,9 +18,10 @@ import torch
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS, original_code
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.symbolic_shapes import DataDependentQuestion, UnknownValue
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing import read_plans
 from dynamo_lite.tracing.calls import annotations as annotated_calls
@@ -38,23 +39,29 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.interfaces import AnyState, Reader, State
-from dynamo_lite.tracing.policy import native_modules
+from dynamo_lite.tracing.policy import native_modules, native_reads
 from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
 from dynamo_lite.tracing.read_plans import ReadPlans
-from dynamo_lite.tracing.sizes import builtin_calls, data_dependent_errors, dict_keys, native_arguments, runtime_values
+from dynamo_lite.tracing.sizes import (
+    builtin_calls,
+    data_dependent_errors,
+    decisions_in_c,
+    dict_keys,
+    native_arguments,
+    runtime_values,
+    sequence_equality,
+)
 from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.error_messages import Raised
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.tensors import attributes, autograd_nodes
-from dynamo_lite.tracing.vocabulary import refusals
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-from symbolic_shapes import DataDependentQuestion, UnknownValue
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
 _NO_ARGUMENT = "tuple index out of range"
@@ -67,7 +74,8 @@ class Tracer(Refusing):
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
-    policy = native_modules
+    policy: Any = native_modules
+    interpreted: frozenset[CodeType] = frozenset()
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None, known_rules: dict[int, Any] | None = None) -> None:
         super().__init__()
@@ -137,6 +145,10 @@ class Tracer(Refusing):
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
         self.abort(self._undecided(error.question))
 
+    def too_large(self, error: Exception) -> NoReturn:
+        """Stop the trace: `error` says which size is an expression of too many operands."""
+        self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", self.where()))
+
     def _undecided(self, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
         id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
         return data_dependent_errors.explain(self, id, question)
@@ -150,10 +162,8 @@ class Tracer(Refusing):
         id = error.id
         if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
             id = "data-dependent-branch"
-        if id == "data-dependent-branch" and (instead := refusals.INSTEAD_OF_BUILTINS.get(self.torch_function)):
-            name = self.torch_function.__name__
-            what = f"{name}() decides by the data of a tensor, which is not known during export."
-            return DataDependent(id, what, instead, self.where())
+        if id == "data-dependent-branch" and (by := decisions_in_c.decision(self)) is not None:
+            return DataDependent(id, by.what, by.instead, self.where())
         if id in REFUSALS:
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
@@ -161,8 +171,14 @@ class Tracer(Refusing):
 
     # ---- the observer's methods
 
+    def interpret(self, codes: frozenset[CodeType]) -> None:
+        """Interpret functions with this code although they are trusted. Before the run begins."""
+        self.interpreted = codes
+        self.policy = (native_modules, codes)
+        self.vm.trampolines.follow(self.policy)
+
     def runs_natively(self, fn: FunctionType) -> bool:
-        return is_trusted(fn) and not asks_for_frames(fn)
+        return is_trusted(fn) and not asks_for_frames(fn) and original_code(fn.__code__) not in self.interpreted
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
@@ -281,7 +297,7 @@ class Tracer(Refusing):
             self.own(Raised).last = None  # it dies with the handler
             self._lifetimes.check_caught(error)
 
-    def enters_by_door(self, fn: FunctionType) -> bool:
+    def enters_by_trampoline(self, fn: FunctionType) -> bool:
         """Native code calls `fn`: is that a call of the program?
 
         Not so where trusted Python code uses the standard library, nor where what runs operators, or this tracer, uses
@@ -292,7 +308,7 @@ class Tracer(Refusing):
             return True
         package = str(fn.__globals__.get("__name__", "")).partition(".")[0]
         is_standard = package in sys.stdlib_module_names
-        caller: Any = sys._getframe(3)  # through the door and its trampoline
+        caller: Any = sys._getframe(3)  # through the trampoline and its trampoline
         while (is_standard or package == "torch") and caller is not None:
             name = str(caller.f_globals.get("__name__", ""))
             if name != trampolines.__name__:  # which calls what is asked about here, too
@@ -309,6 +325,9 @@ class Tracer(Refusing):
         """What an `assert` asks of data becomes an assertion of the program."""
         return runtime_values.assert_truth(self, value)
 
+    def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:
+        return sequence_equality.equal(left, right, wanted)
+
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""
         return deferred_str.plain(key) if type(key) is deferred_str.UnreadText else dict_keys.key(key)
@@ -319,6 +338,10 @@ class Tracer(Refusing):
             return deferred_str.plain(result)
         if type(result) in SYMBOLIC and fn.__name__ in native_arguments.CONVERSIONS:
             return native_arguments.converted(self, fn.__name__, result)
+        if type(result) in native_reads.CONTAINERS and (
+            fn.__name__ in native_reads.GIVES_ITEMS or decisions_in_c.compares(self)
+        ):
+            self.reads.look("parts", result, None)
         return result
 
     def on_formatted(self, text: str) -> str:
@@ -390,10 +413,10 @@ class Tracer(Refusing):
     @contextmanager
     def outside(self) -> Iterator[None]:
         """Run something natively that is not part of the program (an import): nothing is recorded or interpreted."""
-        doors = self.vm.doors
-        was_open, doors.open = doors.open, False
+        trampolines = self.vm.trampolines
+        was_open, trampolines.open = trampolines.open, False
         try:
             with modes_off():
                 yield
         finally:
-            doors.open = was_open
+            trampolines.open = was_open

@@ -10,9 +10,9 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named, Static
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.expressions.intervals import end_add, end_mul
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named, Static
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.expressions.intervals import end_add, end_mul
 
 HINTS: dict[str, type[Auto] | type[Dynamic]] = {"AUTO": Auto, "DYNAMIC": Dynamic}
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from symbolic_shapes.errors import ShapeError
-from symbolic_shapes.expressions.expr import INF, Extended
+from dynamo_lite.symbolic_shapes.errors import ShapeError
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended
 
 LARGEST = 2**63 - 2
 """The largest bound that a derived torch Dim may have (`sys.maxsize - 1`, torch/export/dynamic_shapes.py)."""

@@ -10,18 +10,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from symbolic_shapes.dims.dim_source import compose, read, write
-from symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named
-from symbolic_shapes.dims.symbols import DimTable, declare
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Symbol
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, and_, eq, eq_zero, le_zero, ne_zero
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
-from symbolic_shapes.size_guards.admissible_range import Reach, reach_of
-from symbolic_shapes.size_guards.guard_set import GuardSet
-from symbolic_shapes.size_guards.reformulations import as_hole, as_residue, is_bound, true_interval
+from dynamo_lite.symbolic_shapes.dims.dim_source import compose, read, write
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, InvalidSpec, Named
+from dynamo_lite.symbolic_shapes.dims.symbols import DimTable, declare
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import (
+    FALSE,
+    TRUE,
+    Bool,
+    Rel,
+    and_,
+    eq,
+    eq_zero,
+    le_zero,
+    ne_zero,
+)
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
+from dynamo_lite.symbolic_shapes.size_guards.admissible_range import Reach, reach_of
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import as_hole, as_residue, is_bound, true_interval
 
 ROUNDS = 4
 """How often a proposal that does not solve yet is refined by what is still violated."""

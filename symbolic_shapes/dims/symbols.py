@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from symbolic_shapes.dims import specs as dim_specs
-from symbolic_shapes.dims.specs import Auto, Constant, Derived, DimSpec, Dynamic, Hint, InvalidSpec, Named, Static
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.expr import Extended, Int, Node, Symbol, as_int, symbols_of
-from symbolic_shapes.expressions.printer import to_python
-from symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.dims import specs as dim_specs
+from dynamo_lite.symbolic_shapes.dims.specs import (
+    Auto,
+    Constant,
+    Derived,
+    DimSpec,
+    Dynamic,
+    Hint,
+    InvalidSpec,
+    Named,
+    Static,
+)
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import Extended, Int, Node, Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.printer import to_python
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 
 
 @dataclass(frozen=True)

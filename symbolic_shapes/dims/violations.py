@@ -6,22 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from symbolic_shapes.dims.specs import Auto, DimSpec, Dynamic, Named
-from symbolic_shapes.dims.suggestions import Suggestion, suggest
-from symbolic_shapes.dims.symbols import DimTable
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ShapeError
-from symbolic_shapes.expressions.expr import Extended, Int, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import has_unknown_float
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.relations import Bool, eq, ge
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.admissible_range import reach_of
-from symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
-from symbolic_shapes.size_guards.explain import explain_line
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
-from symbolic_shapes.size_guards.reformulations import as_residue
-from symbolic_shapes.size_guards.simplify import simplify
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, DimSpec, Dynamic, Named
+from dynamo_lite.symbolic_shapes.dims.suggestions import Suggestion, suggest
+from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import ShapeError
+from dynamo_lite.symbolic_shapes.expressions.expr import Extended, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.admissible_range import reach_of
+from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
+from dynamo_lite.symbolic_shapes.size_guards.explain import explain_line
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import as_residue
+from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 
 RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 """Of two dimensions that an equality relates, the one with the lower rank follows the other."""

@@ -1,3 +1,3 @@
 """Integer and float expressions and relations: canonical forms, bounds, evaluation, text, sympy."""
 
-from symbolic_shapes.expressions import operators as operators
+from dynamo_lite.symbolic_shapes.expressions import operators as operators

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, as_int, make_apply, make_int
-from symbolic_shapes.expressions.intervals import is_declared_nonzero
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, as_int, make_apply, make_int
+from dynamo_lite.symbolic_shapes.expressions.intervals import is_declared_nonzero
 
 
 # -- side conditions ----------------------------------------------------------------------------------------

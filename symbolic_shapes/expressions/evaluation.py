@@ -6,10 +6,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
-from symbolic_shapes.expressions.floats import FLOAT_OPERATORS, ROUNDERS, Float
-from symbolic_shapes.expressions.piecewise import FUNCTIONS
-from symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import FLOAT_OPERATORS, ROUNDERS, Float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import FUNCTIONS
+from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
 
@@ -28,16 +28,17 @@ INT_OPERATORS: dict[str, Callable[..., int]] = {
 }
 
 
-def evaluate(node: Node, values: Mapping[Any, Any]) -> Any:
+def evaluate(node: Node, values: Mapping[Any, Any], memo: dict[Node, Any] | None = None) -> Any:
     """The int, bool or float that `node` is when each symbol has its value in `values`.
 
     Keys are `Symbol`s (or `Float` symbols). Raises what Python raises (ZeroDivisionError, ...), ValueError for a
     negative integer power, KeyError for a symbol without value. `and`/`or`/ite evaluate only what they need.
+    memo: what was found of operators before, for the same values.
     """
     meaning = _MEANINGS.get(node.__class__)
     if meaning is None:
         raise TypeError(f"no meaning for {type(node).__name__}")
-    return meaning(node, values, {})
+    return meaning(node, values, {} if memo is None else memo)
 
 
 Values = Mapping[Any, Any]

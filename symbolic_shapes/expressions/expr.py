@@ -21,13 +21,21 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import WeakValueDictionary
 
-from symbolic_shapes.expressions.nodes import OPERATIONS, Bool, made_of, next_id
-from symbolic_shapes.expressions.nodes import Node as Node
+from dynamo_lite.symbolic_shapes.expressions.nodes import OPERATIONS, Bool, made_of, next_id
+from dynamo_lite.symbolic_shapes.expressions.nodes import Node as Node
 
 Extended = int | float
 """An integer, or -inf / inf. Never put into arithmetic with big integers: see `bounds`."""
 
 INF = math.inf
+
+
+MOST_PRODUCTS = 100_000
+"""Of monomials in one multiplication. Repeated squares of sums double the number of terms with each step."""
+
+
+class TooManyTerms(ArithmeticError):
+    """The product of two polynomials would have to multiply more than MOST_PRODUCTS monomials."""
 
 
 class Atom(Node):
@@ -308,6 +316,8 @@ def as_int(value: Int | int) -> Int:
 
 
 def _product(a: Int, b: Int) -> Int:
+    if len(a.terms) * len(b.terms) > MOST_PRODUCTS:
+        raise TooManyTerms(f"the product of a sum of {len(a.terms)} terms and one of {len(b.terms)}")
     terms: dict[Monomial, int] = {}
     const = a.const * b.const
     for poly, k in ((a, b.const), (b, a.const)):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from symbolic_shapes.expressions.evaluation import COMPARISONS
-from symbolic_shapes.expressions.expr import Int
-from symbolic_shapes.expressions.floats import EXACT, Float, as_float, constant_of, float_interval
-from symbolic_shapes.expressions.intervals import Interval, declared
-from symbolic_shapes.expressions.relations import FALSE, Bool, Opaque, as_bool, eq, le, opaque
+from dynamo_lite.symbolic_shapes.expressions.evaluation import COMPARISONS
+from dynamo_lite.symbolic_shapes.expressions.expr import Int
+from dynamo_lite.symbolic_shapes.expressions.floats import EXACT, Float, as_float, constant_of, float_interval
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, declared
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Opaque, as_bool, eq, le, opaque
 
 SIDE_CONDITIONS: dict[str, Callable[..., bool]] = {
     # float(p) <= c  <=>  p <= floor(c)   needs |c| < 2**53: then float(p) rounds on c's other side or not at all

@@ -14,8 +14,8 @@ from itertools import product
 from typing import Any
 from weakref import WeakValueDictionary
 
-from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, as_int, children
-from symbolic_shapes.expressions.nodes import OPERATIONS, made_of, next_id
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Node, as_int, children
+from dynamo_lite.symbolic_shapes.expressions.nodes import OPERATIONS, made_of, next_id
 
 FloatInterval = tuple[float, float]
 ANY_FLOAT: FloatInterval = (-INF, INF)

@@ -10,10 +10,10 @@ import operator
 from collections.abc import Callable
 from itertools import product
 
-from symbolic_shapes.expressions.expr import INF, Apply, Atom, Extended, Int
-from symbolic_shapes.expressions.floats import Float, float_interval, floor_of_float
-from symbolic_shapes.expressions.nodes import OPERATIONS
-from symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Apply, Atom, Extended, Int
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval, floor_of_float
+from dynamo_lite.symbolic_shapes.expressions.nodes import OPERATIONS
+from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
 
 Interval = tuple[Extended, Extended]
 Ranges = Callable[[Atom], Interval]

@@ -6,12 +6,12 @@ operation up in `OPERATIONS`.
 
 from __future__ import annotations
 
-from symbolic_shapes.expressions.division import floordiv
-from symbolic_shapes.expressions.float_relations import opaque_truth
-from symbolic_shapes.expressions.nodes import OPERATIONS, Bool
-from symbolic_shapes.expressions.piecewise import maximum, power
-from symbolic_shapes.expressions.printer import to_python
-from symbolic_shapes.expressions.relations import and_, as_bool, ge, gt, le, lt, not_, or_
+from dynamo_lite.symbolic_shapes.expressions.division import floordiv
+from dynamo_lite.symbolic_shapes.expressions.float_relations import opaque_truth
+from dynamo_lite.symbolic_shapes.expressions.nodes import OPERATIONS, Bool
+from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum, power
+from dynamo_lite.symbolic_shapes.expressions.printer import to_python
+from dynamo_lite.symbolic_shapes.expressions.relations import and_, as_bool, ge, gt, le, lt, not_, or_
 
 
 def _and(left: Bool, right: Bool | bool) -> Bool:

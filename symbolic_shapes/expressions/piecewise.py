@@ -6,10 +6,10 @@ import math
 import operator
 from collections.abc import Callable
 
-from symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, as_int, make_apply, make_int
-from symbolic_shapes.expressions.floats import EXACT, ROUNDERS, Float, as_float, constant_of
-from symbolic_shapes.expressions.intervals import declared
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, and_, as_bool, eq, not_
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, as_int, make_apply, make_int
+from dynamo_lite.symbolic_shapes.expressions.floats import EXACT, ROUNDERS, Float, as_float, constant_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import declared
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, and_, as_bool, eq, not_
 
 # A table, so that the tests can switch each condition off and see a wrong answer (mutation tests).
 SIDE_CONDITIONS: dict[str, Callable[..., bool]] = {

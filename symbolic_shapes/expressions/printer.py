@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, make_int
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.expressions.quotients import negated_max, take_out_mods, take_out_quotients
-from symbolic_shapes.expressions.relations import Bool, Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, make_int
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.quotients import negated_max, take_out_mods, take_out_quotients
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, Rel, Truth
 
 Names = Callable[[Node], str]
 """How to write a symbol (a `Symbol` or a `Float` symbol)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, Node, make_int
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, Node, make_int
 
 Mods = list[tuple[int, Int, Int]]
 

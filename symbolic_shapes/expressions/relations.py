@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Int, Node, as_int, make_int
-from symbolic_shapes.expressions.nodes import Bool as Bool
-from symbolic_shapes.expressions.nodes import made_of, next_id
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, as_int, make_int
+from dynamo_lite.symbolic_shapes.expressions.nodes import Bool as Bool
+from dynamo_lite.symbolic_shapes.expressions.nodes import made_of, next_id
 
 
 class Truth(Bool):

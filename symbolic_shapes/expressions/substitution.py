@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from symbolic_shapes.expressions.expr import ZERO, Apply, Atom, Int, Node, as_int, make_apply, total
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.floats import Float, apply_float, make_float
-from symbolic_shapes.expressions.piecewise import function, ite, maximum, power, round_float
-from symbolic_shapes.expressions.relations import (
+from dynamo_lite.symbolic_shapes.expressions.expr import ZERO, Apply, Atom, Int, Node, as_int, make_apply, total
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, make_float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import function, ite, maximum, power, round_float
+from dynamo_lite.symbolic_shapes.expressions.relations import (
     Bool,
     Junction,
     Opaque,

@@ -14,12 +14,12 @@ from typing import Any
 
 import sympy
 
-from symbolic_shapes.expressions.division import ceildiv
-from symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, as_int
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.floats import Float, apply_float, as_float, float_const, int_truediv
-from symbolic_shapes.expressions.intervals import declared
-from symbolic_shapes.expressions.piecewise import (
+from dynamo_lite.symbolic_shapes.expressions.division import ceildiv
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, as_int
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, as_float, float_const, int_truediv
+from dynamo_lite.symbolic_shapes.expressions.intervals import declared
+from dynamo_lite.symbolic_shapes.expressions.piecewise import (
     FUNCTIONS,
     function,
     ite,
@@ -29,9 +29,9 @@ from symbolic_shapes.expressions.piecewise import (
     power,
     round_float,
 )
-from symbolic_shapes.expressions.printer import comparison
-from symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_mods, take_out_quotients
-from symbolic_shapes.expressions.relations import (
+from dynamo_lite.symbolic_shapes.expressions.printer import comparison
+from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_mods, take_out_quotients
+from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     TRUE,
     Bool,
@@ -45,6 +45,7 @@ from symbolic_shapes.expressions.relations import (
     not_,
     or_,
 )
+from dynamo_lite.symbolic_shapes.expressions.sympy_terms import product, sum_of_terms
 
 SymbolMap = Callable[[Node], sympy.Basic]
 """`Symbol` or `Float` symbol -> the sympy symbol that stands for it."""
@@ -115,7 +116,7 @@ class ToSympy:
         parts += [self._quotient(q) * coef for coef, q in quotients]
         if rest.const or not parts:
             parts.append(sympy.Integer(rest.const))
-        return parts[0] if len(parts) == 1 else sympy.Add(*parts)
+        return parts[0] if len(parts) == 1 else sum_of_terms(parts)
 
     def _quotient(self, q: Quotient) -> Any:
         x, d = q.numerator, q.divisor
@@ -132,7 +133,7 @@ class ToSympy:
                 coef = -coef
             else:
                 factors.append(self(atom))
-        return sympy.Mul(sympy.Integer(coef), *factors) if coef != 1 else sympy.Mul(*factors)
+        return product(coef, factors)
 
     def _proposition(self, node: Node) -> Any:
         if isinstance(node, Truth):

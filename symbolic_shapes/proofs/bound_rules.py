@@ -6,12 +6,18 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Atom, Int, Symbol, as_int, total
-from symbolic_shapes.expressions.floats import float_symbols_of
-from symbolic_shapes.expressions.intervals import Interval, declared_atom, interval, of_apply, truth_interval
-from symbolic_shapes.expressions.relations import Bool, le_zero, not_
-from symbolic_shapes.proofs.inference import Claim, Premises, Rule, inequality, require
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol, as_int, total
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import (
+    Interval,
+    declared_atom,
+    interval,
+    of_apply,
+    truth_interval,
+)
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, le_zero, not_
+from dynamo_lite.symbolic_shapes.proofs.inference import Claim, Premises, Rule, inequality, require
 
 ENUMERATION_LIMIT = 512
 """The most assignments that the rule "enumerate" evaluates."""

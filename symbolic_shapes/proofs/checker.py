@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symbolic_shapes.expressions.relations import FALSE, Bool
-from symbolic_shapes.proofs import bound_rules, congruence_rules, linear_rules, logic_rules, operator_rules
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.inference import BadCertificate, Claim, Rule
-from symbolic_shapes.proofs.logic_rules import DISCHARGING
-from symbolic_shapes.proofs.proof import Step, walk
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool
+from dynamo_lite.symbolic_shapes.proofs import bound_rules, congruence_rules, linear_rules, logic_rules, operator_rules
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.inference import BadCertificate, Claim, Rule
+from dynamo_lite.symbolic_shapes.proofs.logic_rules import DISCHARGING
+from dynamo_lite.symbolic_shapes.proofs.proof import Step, walk
 
 __all__ = ["RULES", "BadCertificate", "Certificate", "Checker", "verify"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Atom
-from symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero, ne_zero
-from symbolic_shapes.proofs.congruences import Residue, residue
-from symbolic_shapes.proofs.inference import BadCertificate, Claim, Premises, Rule, inequality, require
-from symbolic_shapes.proofs.proof import Congruent
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero, ne_zero
+from dynamo_lite.symbolic_shapes.proofs.congruences import Residue, residue
+from dynamo_lite.symbolic_shapes.proofs.inference import BadCertificate, Claim, Premises, Rule, inequality, require
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
 
 
 def _congruent(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from symbolic_shapes.expressions.expr import Atom, Int
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int
 
 Residue = tuple[int, int]
 NOTHING: Residue = (1, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Int, as_int
-from symbolic_shapes.expressions.relations import FALSE, Bool, Rel
-from symbolic_shapes.proofs.proof import Congruent
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Rel
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
 
 Claim = Bool | Congruent
 Premises = Sequence[Any]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Symbol, total
-from symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Rel, eq_zero, le_zero, ne_zero, or_
-from symbolic_shapes.proofs.inference import Claim, Premises, Rule, inequality, require
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, total
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Rel, eq_zero, le_zero, ne_zero, or_
+from dynamo_lite.symbolic_shapes.proofs.inference import Claim, Premises, Rule, inequality, require
 
 
 def _fact(checker: Any, premises: Premises, data: tuple[Any, ...]) -> Claim:

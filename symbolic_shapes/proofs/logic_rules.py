@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Atom, Int
-from symbolic_shapes.expressions.relations import (
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int
+from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     TRUE,
     Bool,
@@ -19,8 +19,8 @@ from symbolic_shapes.expressions.relations import (
     not_,
     or_,
 )
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.inference import Claim, Premises, Rule, require
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.inference import Claim, Premises, Rule, require
 
 
 def mapping_from(equations: Premises, atoms: Sequence[Atom], images: Sequence[Int]) -> dict[Atom, Int]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from symbolic_shapes.expressions.division import take_out
-from symbolic_shapes.expressions.expr import Apply, Int, as_int
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.expressions.piecewise import exact_rounding as _exact_rounding
-from symbolic_shapes.expressions.piecewise import maximum
-from symbolic_shapes.expressions.relations import FALSE, Bool, and_, eq_zero, le_zero, ne_zero, not_, or_
-from symbolic_shapes.proofs.inference import Premises, Rule, require
-from symbolic_shapes.proofs.proof import Congruent
+from dynamo_lite.symbolic_shapes.expressions.division import take_out
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding as _exact_rounding
+from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, and_, eq_zero, le_zero, ne_zero, not_, or_
+from dynamo_lite.symbolic_shapes.proofs.inference import Premises, Rule, require
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
 
 
 def _parts(atom: Apply, op: str) -> tuple[Any, ...]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from symbolic_shapes.expressions.expr import Int
-from symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.expressions.expr import Int
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 
 class Step:

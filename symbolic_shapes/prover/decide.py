@@ -16,17 +16,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from symbolic_shapes.expressions.expr import Symbol, symbols_of
-from symbolic_shapes.expressions.floats import float_symbols_of
-from symbolic_shapes.expressions.relations import Bool, Opaque, Truth, not_
-from symbolic_shapes.proofs.bound_rules import ENUMERATION_LIMIT, all_hold
-from symbolic_shapes.proofs.checker import Certificate
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.proof import Step, facts_used
-from symbolic_shapes.prover.knowledge import Knowledge
-from symbolic_shapes.prover.models import Models
-from symbolic_shapes.prover.refutation import prove
-from symbolic_shapes.prover.samples import seen_truths
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Opaque, Truth, not_
+from dynamo_lite.symbolic_shapes.proofs.bound_rules import ENUMERATION_LIMIT, all_hold
+from dynamo_lite.symbolic_shapes.proofs.checker import Certificate
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.proof import Step, facts_used
+from dynamo_lite.symbolic_shapes.prover.knowledge import Knowledge
+from dynamo_lite.symbolic_shapes.prover.models import Models
+from dynamo_lite.symbolic_shapes.prover.refutation import prove
+from dynamo_lite.symbolic_shapes.prover.samples import seen_truths
 
 PROVED: Final = True
 REFUTED: Final = False
@@ -86,7 +86,7 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
             step = Step("rewrite", (*steps, step), (goal, tuple(atoms), tuple(images)))
         return Answer(truth, rung, relation, step)
     if use_z3:
-        from symbolic_shapes.prover.z3_backend import ask
+        from dynamo_lite.symbolic_shapes.prover.z3_backend import ask
 
         truth_z3 = ask(known.facts, relation)
         if truth_z3 is not None:

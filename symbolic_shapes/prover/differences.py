@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.expressions.expr import Atom, Int
-from symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
 
 if TYPE_CHECKING:
-    from symbolic_shapes.prover.knowledge import Knowledge
+    from dynamo_lite.symbolic_shapes.prover.knowledge import Knowledge
 
 POPS = 200
 """How many nodes one query may visit."""

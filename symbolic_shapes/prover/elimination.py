@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from symbolic_shapes.expressions.expr import Int, Monomial, make_int
-from symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero
-from symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Monomial, make_int
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
 
 MAX_ROWS = 60
 MAX_COMBINATIONS = 200

@@ -13,13 +13,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from symbolic_shapes.expressions.expr import Apply, Atom, Int, Symbol, make_int, split, symbols_of
-from symbolic_shapes.expressions.intervals import BIT_LIMIT, interval
-from symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, eq_zero, le_zero, ne_zero, or_
-from symbolic_shapes.proofs.congruences import NOTHING, meet
-from symbolic_shapes.proofs.facts import Fact, Origin
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.prover.tables import NEAR, Bound, Known, Tables, all_atoms, atoms_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Symbol, make_int, split, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import BIT_LIMIT, interval
+from dynamo_lite.symbolic_shapes.expressions.relations import (
+    FALSE,
+    Bool,
+    Junction,
+    Opaque,
+    Rel,
+    eq_zero,
+    le_zero,
+    ne_zero,
+    or_,
+)
+from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, meet
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.prover.tables import NEAR, Bound, Known, Tables, all_atoms, atoms_of
 
 PROPAGATION_BUDGET = 20
 """How many bounds one assertion may tighten elsewhere: keeps a session linear, and x < y < x from counting for ever."""
@@ -202,19 +212,19 @@ class Knowledge(Tables):
         self._register(form)
         if value in self.excluded.get(form, ()):
             raise Clash(Step("clash", (step, self.excluded[form][value])))
-        self._learn_residues(p, step)
+        self._record_residues(p, step)
         self._solve(p, step)
         self._set_upper(form, value, Step("linear", (step,), ((1,), 0)), budget)
         self._set_lower(form, value, Step("linear", (step,), ((-1,), 0)), budget)
 
-    def _learn_residues(self, p: Int, step: Step) -> None:
+    def _record_residues(self, p: Int, step: Step) -> None:
         """From p == 0, modulo each coefficient m: the terms that m does not divide are ≡ 0."""
         for m in {abs(c) for c in p.terms.values() if abs(c) > 1}:
             terms = {mono: c for mono, c in p.terms.items() if c % m}
             if terms and len(terms) < len(p.terms):
-                self._learn_residue(make_int(terms, p.const), m, step)
+                self._record_residue(make_int(terms, p.const), m, step)
 
-    def _learn_residue(self, q: Int, m: int, step: Step) -> None:
+    def _record_residue(self, q: Int, m: int, step: Step) -> None:
         """q ≡ 0 (mod m), `step` shows an equation that says so."""
         form, sign = split(q)
         (mono, coef), *others = form.terms.items()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from symbolic_shapes.expressions.expr import Atom, Int
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.proofs.congruences import Residue
-from symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.proofs.congruences import Residue
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
 
 
 class Bound(NamedTuple):

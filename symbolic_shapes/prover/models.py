@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import INF, Atom, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import Float, float_symbols_of
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 if TYPE_CHECKING:
-    from symbolic_shapes.prover.knowledge import Knowledge
+    from dynamo_lite.symbolic_shapes.prover.knowledge import Knowledge
 
 MAX_SYMBOLS = 8
 """Questions about more symbols are left to the search."""

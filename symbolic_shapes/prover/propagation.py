@@ -5,10 +5,10 @@ Each function returns a step that shows what it claims, or None. Expressions are
 
 from __future__ import annotations
 
-from symbolic_shapes.expressions.expr import Apply, Extended, Int, Symbol, split
-from symbolic_shapes.expressions.intervals import Interval, interval, truth_interval
-from symbolic_shapes.expressions.quotients import take_out_mods
-from symbolic_shapes.expressions.relations import (
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Extended, Int, Symbol, split
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, interval, truth_interval
+from dynamo_lite.symbolic_shapes.expressions.quotients import take_out_mods
+from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     TRUE,
     Bool,
@@ -21,10 +21,10 @@ from symbolic_shapes.expressions.relations import (
     ne_zero,
     not_,
 )
-from symbolic_shapes.proofs.bound_rules import shifted_constant
-from symbolic_shapes.proofs.operator_rules import division_bounds
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.prover.known import KnownFacts
+from dynamo_lite.symbolic_shapes.proofs.bound_rules import shifted_constant
+from dynamo_lite.symbolic_shapes.proofs.operator_rules import division_bounds
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.prover.known import KnownFacts
 
 Shown = tuple[bool, Step]
 _REL = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}

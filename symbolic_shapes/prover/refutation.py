@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, make_int
-from symbolic_shapes.expressions.intervals import of_monomial
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Junction, Rel, Truth, le_zero, not_, or_
-from symbolic_shapes.proofs import operator_rules
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.prover.differences import prove_by_chain
-from symbolic_shapes.prover.elimination import Found, Row, refute_rows, row_of
-from symbolic_shapes.prover.knowledge import Clash
-from symbolic_shapes.prover.propagation import prove_le
-from symbolic_shapes.prover.tables import Bound
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, make_int
+from dynamo_lite.symbolic_shapes.expressions.intervals import of_monomial
+from dynamo_lite.symbolic_shapes.expressions.relations import (
+    FALSE,
+    TRUE,
+    Bool,
+    Junction,
+    Rel,
+    Truth,
+    le_zero,
+    not_,
+    or_,
+)
+from dynamo_lite.symbolic_shapes.proofs import operator_rules
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.prover.differences import prove_by_chain
+from dynamo_lite.symbolic_shapes.prover.elimination import Found, Row, refute_rows, row_of
+from dynamo_lite.symbolic_shapes.prover.knowledge import Clash
+from dynamo_lite.symbolic_shapes.prover.propagation import prove_le
+from dynamo_lite.symbolic_shapes.prover.tables import Bound
 
 if TYPE_CHECKING:
-    from symbolic_shapes.prover.knowledge import Knowledge
+    from dynamo_lite.symbolic_shapes.prover.knowledge import Knowledge
 
 MAX_FORMS = 16
 """How many known forms a refutation looks at, those nearest to the question first."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symbolic_shapes.expressions.division import take_out
-from symbolic_shapes.expressions.expr import Apply, Atom, Int, Symbol, as_int
-from symbolic_shapes.expressions.piecewise import maximum
-from symbolic_shapes.expressions.relations import Bool, le_zero, ne_zero
-from symbolic_shapes.expressions.substitution import substitute, top_atoms
-from symbolic_shapes.proofs import operator_rules
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.prover.known import KnownFacts
+from dynamo_lite.symbolic_shapes.expressions.division import take_out
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Symbol, as_int
+from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, le_zero, ne_zero
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute, top_atoms
+from dynamo_lite.symbolic_shapes.proofs import operator_rules
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.prover.known import KnownFacts
 
 Image = tuple[Int, Step | None]
 """What an atom equals, and the step that shows  atom - image == 0  (None: it is itself)."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, symbols_of
-from symbolic_shapes.expressions.relations import Bool, Rel
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 
 if TYPE_CHECKING:
-    from symbolic_shapes.prover.knowledge import Knowledge
+    from dynamo_lite.symbolic_shapes.prover.knowledge import Knowledge
 
 MAX_SYMBOLS = 12
 MAX_FACTS = 24

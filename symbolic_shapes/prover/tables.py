@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from symbolic_shapes.expressions.expr import Apply, Atom, Extended, Int, Symbol, split, symbols_of
-from symbolic_shapes.expressions.intervals import Interval, declared_atom, interval, of_apply
-from symbolic_shapes.expressions.relations import Bool, Rel
-from symbolic_shapes.proofs.congruences import NOTHING, Residue, residue
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.prover.known import Bound as Bound
-from symbolic_shapes.prover.known import Known as Known
-from symbolic_shapes.prover.propagation import direct
-from symbolic_shapes.prover.rewriter import Rewriter
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Extended, Int, Symbol, split, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, declared_atom, interval, of_apply
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
+from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, Residue, residue
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.prover.known import Bound as Bound
+from dynamo_lite.symbolic_shapes.prover.known import Known as Known
+from dynamo_lite.symbolic_shapes.prover.propagation import direct
+from dynamo_lite.symbolic_shapes.prover.rewriter import Rewriter
 
 NEAR = 16
 """How many forms of one atom are looked at."""

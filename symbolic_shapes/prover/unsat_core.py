@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from symbolic_shapes.expressions.relations import Bool, and_
-from symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
-from symbolic_shapes.proofs.proof import Step, facts_used
-from symbolic_shapes.prover.decide import REFUTED, decide
-from symbolic_shapes.prover.knowledge import Clash, Knowledge
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, and_
+from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
+from dynamo_lite.symbolic_shapes.proofs.proof import Step, facts_used
+from dynamo_lite.symbolic_shapes.prover.decide import REFUTED, decide
+from dynamo_lite.symbolic_shapes.prover.knowledge import Clash, Knowledge
 
 MANY = 12
 """Of more facts than this a proof names those that it rests on, as they are."""

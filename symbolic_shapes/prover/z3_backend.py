@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, symbols_of
-from symbolic_shapes.expressions.relations import Bool, Junction, Rel, Truth, not_
-from symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, Truth, not_
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 RLIMIT = 400_000
 """z3's resource units per question; about a tenth of a second, the same everywhere."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symbolic_shapes.expressions.expr import Extended, Int
-from symbolic_shapes.expressions.relations import Bool, eq, ge, le
-from symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.expressions.expr import Extended, Int
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge, le
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, children, symbols_of
-from symbolic_shapes.expressions.piecewise import FUNCTIONS
-from symbolic_shapes.expressions.printer import to_python
-from symbolic_shapes.expressions.relations import Rel
-from symbolic_shapes.size_guards.guard import Guard, Guards
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Node, Symbol, children, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.piecewise import FUNCTIONS
+from dynamo_lite.symbolic_shapes.expressions.printer import to_python
+from dynamo_lite.symbolic_shapes.expressions.relations import Rel
+from dynamo_lite.symbolic_shapes.size_guards.guard import Guard, Guards
 
 Names = Callable[[Any], str]
 DIVIDING = frozenset({"floordiv", "div", "int_truediv", "pow"})

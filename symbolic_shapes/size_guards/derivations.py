@@ -1,7 +1,8 @@
 """Derivations between sets of relations: why each simplified guard follows from the collected ones, and back.
 
-A `Ledger` starts from base relations (what may be used) and records, for each relation that was derived, the rule and
-its premises. `check` re-does every rule on the way from a relation to the base; it never searches.
+A `DerivationTable` starts from base relations (what may be used) and records, for each relation that was
+derived, the rule and its premises. `check` re-does every rule on the way from a relation to the base; it never
+searches.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, as_int, children, symbols_of
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Junction, Rel, eq, le_zero
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs import checker
-from symbolic_shapes.proofs.checker import BadCertificate
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol, as_int, children, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Junction, Rel, eq, le_zero
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs import checker
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
 
 RESIDUE_LIMIT = 256
 """The largest modulus that a case split over residues goes through."""
@@ -25,14 +26,14 @@ RESIDUE_LIMIT = 256
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """`rule` names an entry of RULES, `data` its parameters; the premises are relations of the same ledger."""
+    """`rule` names an entry of RULES, `data` its parameters; the premises are relations of the same table."""
 
     rule: str
     premises: tuple[Bool, ...] = ()
     data: tuple[Any, ...] = ()
 
 
-class Ledger:
+class DerivationTable:
     """What follows from `base`, and how."""
 
     def __init__(self, base: Iterable[Bool]) -> None:

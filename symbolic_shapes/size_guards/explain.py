@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Node
-from symbolic_shapes.expressions.printer import default_name, to_python
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.codegen import GuardLine
-from symbolic_shapes.size_guards.guard import Guard, Guards
+from dynamo_lite.symbolic_shapes.expressions.expr import Node
+from dynamo_lite.symbolic_shapes.expressions.printer import default_name, to_python
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine
+from dynamo_lite.symbolic_shapes.size_guards.guard import Guard, Guards
 
 RULES_IN_WORDS = {
     "rewrite": "with the equal sizes put in",

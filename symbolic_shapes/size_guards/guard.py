@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from symbolic_shapes.expressions.expr import Atom, Int, Symbol, symbols_of
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.quotients import take_out_mods
-from symbolic_shapes.expressions.relations import Bool, Rel
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.derivations import Ledger
-from symbolic_shapes.size_guards.reformulations import is_bound
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.quotients import take_out_mods
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.derivations import DerivationTable
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import is_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Guards(Protocol):
     @property
     def images(self) -> Mapping[Atom, Int]: ...
     @property
-    def forward(self) -> Ledger: ...
+    def forward(self) -> DerivationTable: ...
 
     def about(self, symbol: Symbol) -> Sequence[Guard]: ...
     def own_range(self, symbol: Symbol) -> Interval: ...

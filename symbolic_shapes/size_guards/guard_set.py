@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.expr import Atom, Int, Symbol, as_int, symbols_of
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.relations import TRUE, Bool, eq
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.bound_rules import ranges_from
-from symbolic_shapes.proofs.checker import BadCertificate
-from symbolic_shapes.proofs.congruences import NOTHING, Residue
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.derivations import Ledger, declared_ends, environment_of
-from symbolic_shapes.size_guards.explain import explain
-from symbolic_shapes.size_guards.guard import Guard as Guard
-from symbolic_shapes.size_guards.guard import is_divisibility as is_divisibility
-from symbolic_shapes.size_guards.reformulations import truth_at
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, eq
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.bound_rules import ranges_from
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
+from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, Residue
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.derivations import DerivationTable, declared_ends, environment_of
+from dynamo_lite.symbolic_shapes.size_guards.explain import explain
+from dynamo_lite.symbolic_shapes.size_guards.guard import Guard as Guard
+from dynamo_lite.symbolic_shapes.size_guards.guard import is_divisibility as is_divisibility
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class GuardSet:
     symbols: tuple[Symbol, ...]
     guards: tuple[Guard, ...]
     images: Mapping[Atom, Int]
-    forward: Ledger
-    backward: Ledger
+    forward: DerivationTable
+    backward: DerivationTable
 
     # -- reading it -------------------------------------------------------------------------------------------
     @property
@@ -206,7 +206,7 @@ class GuardSet:
             raise BadCertificate("the facts rest on something that is not a guard")
 
     def _equivalent_by_z3(self) -> bool | None:
-        from symbolic_shapes.prover.z3_backend import NotInZ3, entails
+        from dynamo_lite.symbolic_shapes.prover.z3_backend import NotInZ3, entails
 
         # Back from the guards the replaced symbols are substituted: their declared ranges are not to be assumed.
         axioms = [f.relation for f in self.facts if f.kind == "axiom"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Apply, Extended, Int, Symbol, as_int, symbols_of
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Junction, Rel, eq, eq_zero, ge, le
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.size_guards.derivations import RESIDUE_LIMIT, period, residue_classes, under_a_max
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Extended, Int, Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Junction, Rel, eq, eq_zero, ge, le
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.size_guards.derivations import RESIDUE_LIMIT, period, residue_classes, under_a_max
 
 Proposer = Callable[[Bool, Mapping[Symbol, int]], list[Bool] | None]
 PROBE_LIMIT = 1 << 20

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Symbol, symbols_of
-from symbolic_shapes.expressions.printer import default_name, to_python
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.codegen import divides
-from symbolic_shapes.size_guards.derivations import environment_of
-from symbolic_shapes.size_guards.simplify import complexity
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.printer import default_name, to_python
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.codegen import divides
+from dynamo_lite.symbolic_shapes.size_guards.derivations import environment_of
+from dynamo_lite.symbolic_shapes.size_guards.simplify import complexity
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Every step is proposed by a heuristic and taken only when it is derived in both directions: forward (the new relation
 follows from the old ones) and backward (the old one follows from the new ones). So the result is equivalent whatever
-the heuristics do, and the two ledgers hold the reasons. The order of the facts does not matter: work goes by a
+the heuristics do, and the two tables hold the reasons. The order of the facts does not matter: work goes by a
 canonical order of the relations.
 """
 
@@ -12,16 +12,23 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expressions.expr import Atom, Extended, Int, Symbol, symbols_of
-from symbolic_shapes.expressions.quotients import written_size
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq, eq_zero, le_zero
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.derivations import Derivation, Ledger, declared_ends, derive, derive_in, is_weaker
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
-from symbolic_shapes.size_guards.reformulations import (
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Extended, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq, eq_zero, le_zero
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.derivations import (
+    Derivation,
+    DerivationTable,
+    declared_ends,
+    derive,
+    derive_in,
+    is_weaker,
+)
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import (
     as_residue,
     first_admitted,
     is_bound,
@@ -56,8 +63,8 @@ class Simplifier:
         about = {*symbols, *(s for f in facts for s in symbols_of(f.relation))}
         self.symbols = sorted(about, key=lambda s: s.id)
         self.example = {s: s.hint for s in self.symbols if s.hint is not None}
-        self.forward = Ledger([TRUE, *self.axioms, *collected])
-        self.backward = Ledger([TRUE, *self.axioms])
+        self.forward = DerivationTable([TRUE, *self.axioms, *collected])
+        self.backward = DerivationTable([TRUE, *self.axioms])
         self.active: dict[Bool, None] = dict.fromkeys(sorted(collected, key=complexity))
         self.images: dict[Atom, Int] = {}
         self.equalities: dict[Symbol, Bool] = {}

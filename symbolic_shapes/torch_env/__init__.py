@@ -1,1 +1,1 @@
-"""torch's ShapeEnv protocol over symbolic_shapes.ShapeEnv."""
+"""torch's ShapeEnv protocol over dynamo_lite.symbolic_shapes.ShapeEnv."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Symbol, symbols_of
-from symbolic_shapes.expressions.relations import Bool, Junction, Rel
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.torch_env.shared_history import Past, Untranslatable, keep
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past, Untranslatable, keep
 
 
 class Memo:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.torch_node._torch import OpOverload
+from dynamo_lite.symbolic_shapes.torch_node._torch import OpOverload
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 

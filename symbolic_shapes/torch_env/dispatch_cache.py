@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import torch
 
-from symbolic_shapes.torch_env import view_kernel
-from symbolic_shapes.torch_env.corrections import CORRECTIONS
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_node._torch import (
+from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env.corrections import CORRECTIONS
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node._torch import (
     FakeTensor,
     FakeTensorMode,
     OpOverload,
@@ -35,7 +35,7 @@ from symbolic_shapes.torch_node._torch import (
     resize_storage_bytes_,
     share_storage_,
 )
-from symbolic_shapes.torch_node._torch_state import _get_default_device
+from dynamo_lite.symbolic_shapes.torch_node._torch_state import _get_default_device
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 Tag = torch.Tag
@@ -59,13 +59,13 @@ class Output(NamedTuple):
     """How to make one result: a meta tensor to copy, and where its memory comes from.
 
     `alias` is the position of the argument (among the tensor arguments) that it shares memory with, or None: memory of
-    its own, of `nbytes`; `twin` is the position of an earlier result that it shares that with.
+    its own, of `nbytes`; `shares_with` is the position of an earlier result that it shares that with.
     """
 
     meta: torch.Tensor
     device: torch.device
     alias: int | None
-    twin: int | None
+    shares_with: int | None
     nbytes: Any
 
 
@@ -264,8 +264,8 @@ class SymbolicCache:
                 result = output.meta.data
                 if output.alias is not None:
                     share_storage_(result, tensors[output.alias])
-                elif output.twin is not None:
-                    share_storage_(result, results[output.twin])
+                elif output.shares_with is not None:
+                    share_storage_(result, results[output.shares_with])
                 else:
                     memory = torch.empty(0, dtype=torch.uint8, device="meta")
                     resize_storage_bytes_(memory, output.nbytes)

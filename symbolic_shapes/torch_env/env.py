@@ -1,4 +1,4 @@
-"""TorchShapeEnv: the face that torch expects of a shape environment, over `symbolic_shapes.ShapeEnv`.
+"""TorchShapeEnv: the face that torch expects of a shape environment, over `dynamo_lite.symbolic_shapes.ShapeEnv`.
 
 FakeTensorMode, meta kernels, decompositions and higher-order operators talk to it as to torch's own ShapeEnv
 (torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. What it answers comes from
@@ -26,17 +26,17 @@ from typing import Any
 import sympy
 import torch
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.errors import DataDependentQuestion, UnknownValue
-from symbolic_shapes.expressions.expr import Int, Symbol
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.expressions.relations import Bool, eq, not_
-from symbolic_shapes.proofs.facts import Origin
-from symbolic_shapes.torch_env.recording import Learning, float_equals
-from symbolic_shapes.torch_env.shared_history import Past
-from symbolic_shapes.torch_node._torch import GuardOnDataDependentSymNode, ShapeEnvSettings
-from symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, Asking
-from symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_env.recording import Learning, float_equals
+from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past
+from dynamo_lite.symbolic_shapes.torch_node._torch import GuardOnDataDependentSymNode, ShapeEnvSettings
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, Asking
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))
 
@@ -68,6 +68,8 @@ class TorchShapeEnv(Learning):
         where: gives the program's line for new facts and symbols.
         unanswered: called with the `DataDependentError` of a question that the program itself asked; what it raises
             the program cannot catch. The questions of kernels, which may catch it, raise it as it is.
+        refuses_size: called with the error of an operation whose result is too large to be written down; what it
+            raises the program cannot catch.
         specialized: called with an expression and its value in the example, where the program takes the value.
         past: answers of environments with the same history (shared_history.py).
         values_taken: how often a number was taken of a symbolic expression.
@@ -91,6 +93,7 @@ class TorchShapeEnv(Learning):
         super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
         Asking.__init__(self)
         self.unanswered: Callable[[DataDependentError], Any] | None = None
+        self.refuses_size: Callable[[Exception], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
         self.derived_sizes: dict[Any, Int] = {}
         self.values_taken = 0
@@ -99,6 +102,10 @@ class TorchShapeEnv(Learning):
 
     def __deepcopy__(self, memo: Any) -> TorchShapeEnv:
         return self  # as torch's: FakeTensorMode and metadata refer to one environment
+
+    def too_large(self, error: Exception) -> None:
+        if self.refuses_size is not None:
+            self.refuses_size(error)
 
     # -- hints ----------------------------------------------------------------------------------------------------
     def guarding_hint_or_throw(self, expr: Any) -> Any:

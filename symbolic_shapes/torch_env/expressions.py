@@ -7,18 +7,18 @@ from typing import Any, cast
 
 import torch
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
-from symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
-from symbolic_shapes.expressions.relations import as_bool
-from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
-from symbolic_shapes.proofs.facts import Origin
-from symbolic_shapes.torch_env.answer_cache import Memo
-from symbolic_shapes.torch_node._torch import ShapeEnvSettings
-from symbolic_shapes.torch_node.interfaces import Environment
-from symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
-from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import as_bool
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
+from dynamo_lite.symbolic_shapes.torch_node._torch import ShapeEnvSettings
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 
 class Expressions:
@@ -91,8 +91,11 @@ class Expressions:
     def create_symboolnode(self, sym: Any) -> Any:
         return self.wrap(self.from_sympy(sym))
 
-    def hint_of(self, node: Any) -> Any:
-        """The Python value of an expression in the example; None if run time knows it only."""
+    def hint_of(self, node: Any, memo: dict[Any, Any] | None = None) -> Any:
+        """The Python value of an expression in the example; None if run time knows it only.
+
+        memo: what was found of operators before, by a caller during whose work no symbol gets another value.
+        """
         if any(symbol.hint is None for symbol in float_symbols_of(node)):
             return None
         values: dict[Any, Any] = {s: s.hint for s in float_symbols_of(node)}
@@ -100,4 +103,4 @@ class Expressions:
             node = self.core.simplify(node)
             if any(s.hint is None for s in symbols_of(node)):
                 return None
-        return evaluate(node, values | {s: s.hint for s in symbols_of(node)})
+        return evaluate(node, values | {s: s.hint for s in symbols_of(node)}, memo)

@@ -14,12 +14,12 @@ from typing import Any
 import sympy
 import torch
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, as_int
-from symbolic_shapes.expressions.floats import Float, float_symbol
-from symbolic_shapes.proofs.facts import Origin
-from symbolic_shapes.torch_env.expressions import Expressions
-from symbolic_shapes.torch_node._torch import (
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, as_int
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbol
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
+from dynamo_lite.symbolic_shapes.torch_node._torch import (
     DimDynamic,
     FakeTensor,
     FakeTensorMode,
@@ -238,7 +238,7 @@ def _constrained(constraint: Any) -> tuple[Extended, Extended]:
 def _dim_source(source: Any, kind: str, index: int | None) -> Any:
     if source is None:
         return None
-    from symbolic_shapes.torch_node._torch_dynamo import TensorProperty, TensorPropertySource
+    from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo import TensorProperty, TensorPropertySource
 
     return TensorPropertySource(source, TensorProperty[kind], index)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import sympy
 
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.expressions.floats import Float, float_interval
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.torch_env.inputs import Inputs
-from symbolic_shapes.torch_env.unbacked import Unbacked
-from symbolic_shapes.torch_env.views import BackedValues, Ranges, Replacements, runtime_asserts
-from symbolic_shapes.torch_node._torch import RuntimeAssert, ShapeGuard, SLoc, ValueRanges
-from symbolic_shapes.torch_node.ranges import int_ranges
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Inputs
+from dynamo_lite.symbolic_shapes.torch_env.unbacked import Unbacked
+from dynamo_lite.symbolic_shapes.torch_env.views import BackedValues, Ranges, Replacements, runtime_asserts
+from dynamo_lite.symbolic_shapes.torch_node._torch import RuntimeAssert, ShapeGuard, SLoc, ValueRanges
+from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 
 
 class Reading(Inputs, Unbacked):

@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expressions.expr import Int, Symbol
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.floats import Float, float_const
-from symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
-from symbolic_shapes.proofs.facts import Fact, Origin
-from symbolic_shapes.prover.unsat_core import smallest
-from symbolic_shapes.torch_env.queries import Reading
-from symbolic_shapes.torch_node._torch import _ShapeEnvGuardError, int_oo
-from symbolic_shapes.torch_node.query_kinds import PROGRAM, Asking
-from symbolic_shapes.torch_node.ranges import int_end, range_relations
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
+from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
+from dynamo_lite.symbolic_shapes.torch_env.queries import Reading
+from dynamo_lite.symbolic_shapes.torch_node._torch import _ShapeEnvGuardError, int_oo
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import PROGRAM, Asking
+from dynamo_lite.symbolic_shapes.torch_node.ranges import int_end, range_relations
 
 
 class Learning(Reading, Asking):
@@ -100,9 +100,9 @@ class Learning(Reading, Asking):
 
     def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
         if not self._suppressed:
-            self._learn(relation, (origin or self.asked_at)(), kind)
+            self._add_fact(relation, (origin or self.asked_at)(), kind)
 
-    def _learn(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
+    def _add_fact(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
         if self._fail_on_new or self.frozen:
             raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
         fact = None

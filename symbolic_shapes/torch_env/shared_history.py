@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.expressions.expr import Atom, Int, Node, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import float_symbols_of
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Node, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
 _LIMIT = 50_000
 """Results and states that are kept; all are dropped beyond it."""

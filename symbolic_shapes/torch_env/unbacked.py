@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.expr import Symbol
-from symbolic_shapes.expressions.floats import float_symbol
-from symbolic_shapes.expressions.relations import eq
-from symbolic_shapes.proofs.facts import Origin
-from symbolic_shapes.torch_env.expressions import Expressions
-from symbolic_shapes.torch_node._torch import ShapeEnvSettings
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
+from dynamo_lite.symbolic_shapes.torch_node._torch import ShapeEnvSettings
 
 
 class Unbacked(Expressions):

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.expressions.expr import ONE, ZERO, Int, as_int
-from symbolic_shapes.expressions.relations import eq, ne
-from symbolic_shapes.torch_node._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
-from symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.expressions.expr import ONE, ZERO, Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, ne
+from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
 Layout = tuple[list[Int], list[Int]]
 """(sizes, strides); the offset stays."""

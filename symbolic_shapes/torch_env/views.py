@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy
 
-from symbolic_shapes.expressions.expr import Symbol, symbols_of
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.torch_node._torch import RuntimeAssert
-from symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.torch_node._torch import RuntimeAssert
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
 
 class _View(Mapping[Any, Any]):

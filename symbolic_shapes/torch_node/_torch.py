@@ -35,7 +35,7 @@ from torch.utils._sympy import functions as heads
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 TorchSymNode: Any = sym_node.SymNode
 """As Any: our nodes differ from torch's in what they hold, not in what they answer."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch._dynamo.source import TensorProperty as TensorProperty
 from torch._dynamo.source import TensorPropertySource as TensorPropertySource
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every dynamic shape"
 """What does not work if one of these is missing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch._C import _get_default_device as _get_default_device
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every dynamic shape"
 """What does not work if one of these is missing."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from symbolic_shapes.expressions.expr import Int, as_int
-from symbolic_shapes.expressions.piecewise import function, maximum
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, and_, eq, ge, ne, or_
-from symbolic_shapes.torch_node.sympy_functions import NON_OVERLAPPING
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.piecewise import function, maximum
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, and_, eq, ge, ne, or_
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import NON_OVERLAPPING
 
 
 def contiguous(sizes: list[Int], strides: list[Int], order: Iterable[int]) -> Bool:

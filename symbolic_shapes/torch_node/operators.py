@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.floats import Float, apply_float, as_float, int_truediv
-from symbolic_shapes.expressions.piecewise import (
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, as_float, int_truediv
+from dynamo_lite.symbolic_shapes.expressions.piecewise import (
     bool_to_int,
     function,
     maximum,
@@ -17,7 +17,7 @@ from symbolic_shapes.expressions.piecewise import (
     shift_left,
     shift_right,
 )
-from symbolic_shapes.expressions.relations import Bool, and_, eq, not_, or_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, and_, eq, not_, or_
 
 Meaning = Callable[..., Any]
 

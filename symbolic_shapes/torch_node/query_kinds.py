@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.torch_node._torch import OpOverload
+from dynamo_lite.symbolic_shapes.torch_node._torch import OpOverload
 
 PROGRAM, EXACT, ORDINARY, LAYOUT_ONLY, CHOICE = range(5)
 KERNELS = {

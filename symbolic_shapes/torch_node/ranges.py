@@ -6,9 +6,9 @@ from typing import Any
 
 import sympy
 
-from symbolic_shapes.expressions.expr import INF, Extended, Int
-from symbolic_shapes.expressions.relations import Bool, ge, le
-from symbolic_shapes.torch_node._torch import ValueRanges, int_oo
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, ge, le
+from dynamo_lite.symbolic_shapes.torch_node._torch import ValueRanges, int_oo
 
 
 def int_end(value: Any) -> Extended:

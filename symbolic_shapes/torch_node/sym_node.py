@@ -13,20 +13,20 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
-from symbolic_shapes.expressions.floats import Float, apply_float, as_float
-from symbolic_shapes.expressions.piecewise import bool_to_int, ite, ite_bool, round_float, round_int
-from symbolic_shapes.expressions.relations import Bool, eq, ge
-from symbolic_shapes.torch_node import layout as torch_layout
-from symbolic_shapes.torch_node._torch import (
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, TooManyTerms, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, as_float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import bool_to_int, ite, ite_bool, round_float, round_int
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
+from dynamo_lite.symbolic_shapes.torch_node import layout as torch_layout
+from dynamo_lite.symbolic_shapes.torch_node._torch import (
     METHOD_TO_OPERATOR,
     TorchSymNode,
     handle_sym_dispatch,
     make_fx_mode,
     sym_node,
 )
-from symbolic_shapes.torch_node.interfaces import Environment
-from symbolic_shapes.torch_node.operators import BINARY, DIVISIONS, SHIFTS, UNARY, Meaning
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.torch_node.operators import BINARY, DIVISIONS, SHIFTS, UNARY, Meaning
 
 PYTYPES: dict[type, type] = {Int: int, Float: float}
 """Sort of ours -> Python type; every `Bool` is a bool."""
@@ -287,7 +287,12 @@ def _binary(name: str, meaning: Meaning) -> Callable[[SymNode, SymNode], SymNode
         found = self._memo.get(key)
         if found is None:
             layout = logical and (self.layout or other.layout)
-            found = self._memo[key] = self.shape_env.node(meaning(self.core, other.core), layout=layout)
+            try:
+                core = meaning(self.core, other.core)
+            except TooManyTerms as error:
+                self.shape_env.too_large(error)
+                raise
+            found = self._memo[key] = self.shape_env.node(core, layout=layout)
         return found
 
     return method

@@ -14,11 +14,18 @@ from typing import Any
 
 import sympy
 
-from symbolic_shapes.expressions.expr import Int, Node, Symbol
-from symbolic_shapes.expressions.floats import FLOAT_OPERATORS, Float, apply_float, as_float, int_truediv
-from symbolic_shapes.expressions.piecewise import function, maximum, minimum, register_function, round_float, round_int
-from symbolic_shapes.expressions.sympy_bridge import PLAIN
-from symbolic_shapes.torch_node._torch import _eval_is_non_overlapping_and_dense_flat, heads
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import FLOAT_OPERATORS, Float, apply_float, as_float, int_truediv
+from dynamo_lite.symbolic_shapes.expressions.piecewise import (
+    function,
+    maximum,
+    minimum,
+    register_function,
+    round_float,
+    round_int,
+)
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import PLAIN
+from dynamo_lite.symbolic_shapes.torch_node._torch import _eval_is_non_overlapping_and_dense_flat, heads
 
 NON_OVERLAPPING = "IsNonOverlappingAndDenseIndicator"
 """1 if a tensor with these sizes and strides (the first and second half of the arguments) has each element once and

@@ -6,15 +6,15 @@
 No file here imports torch.
 """
 
-from symbolic_shapes.torch_versions.supported import NEWEST as NEWEST
-from symbolic_shapes.torch_versions.supported import OLDEST as OLDEST
-from symbolic_shapes.torch_versions.supported import TorchVersionWarning as TorchVersionWarning
-from symbolic_shapes.torch_versions.supported import check as check
-from symbolic_shapes.torch_versions.supported import installed as installed
-from symbolic_shapes.torch_versions.tables import Symbol as Symbol
-from symbolic_shapes.torch_versions.tables import Variant as Variant
-from symbolic_shapes.torch_versions.tables import applies as applies
-from symbolic_shapes.torch_versions.tables import current as current
+from dynamo_lite.symbolic_shapes.torch_versions.supported import NEWEST as NEWEST
+from dynamo_lite.symbolic_shapes.torch_versions.supported import OLDEST as OLDEST
+from dynamo_lite.symbolic_shapes.torch_versions.supported import TorchVersionWarning as TorchVersionWarning
+from dynamo_lite.symbolic_shapes.torch_versions.supported import check as check
+from dynamo_lite.symbolic_shapes.torch_versions.supported import installed as installed
+from dynamo_lite.symbolic_shapes.torch_versions.tables import Symbol as Symbol
+from dynamo_lite.symbolic_shapes.torch_versions.tables import Variant as Variant
+from dynamo_lite.symbolic_shapes.torch_versions.tables import applies as applies
+from dynamo_lite.symbolic_shapes.torch_versions.tables import current as current
 
 __all__ = [
     "NEWEST",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from symbolic_shapes.torch_versions.supported import Version, installed
+from dynamo_lite.symbolic_shapes.torch_versions.supported import Version, installed
 
 
 class Symbol(NamedTuple):

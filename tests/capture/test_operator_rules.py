@@ -132,3 +132,31 @@ def test_a_wrong_rule_is_found_in_shadow(monkeypatch: pytest.MonkeyPatch) -> Non
     static_cache.forget()
     with pytest.raises(InternalError, match=r"the rule for aten\.relu\.default"):
         dynamo_lite.export(torch.nn.ReLU(), (torch.ones(3),))
+
+
+class Norm(torch.nn.Module):
+    """As language models have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(8))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.to(torch.float32)
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return self.weight * x.add_(1).relu_()
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_first_export_writes_what_a_second_one_does(dynamic: bool) -> None:
+    module, shapes = Norm(), ({0: torch.export.Dim.AUTO},) if dynamic else None
+    static_cache.forget()
+    rows = [
+        [
+            (node.name, str(node.meta.get("source_fn_stack")), node.meta.get("torch_fn"), str(node.meta.get("val")))
+            for node in dynamo_lite.export(module, (torch.randn(3, 8),), dynamic_shapes=shapes).graph.nodes
+        ]
+        for _ in range(2)
+    ]
+    assert rows[0] == rows[1]
+    assert all(stack != "None" for name, stack, *_ in rows[0] if name.startswith("mean"))

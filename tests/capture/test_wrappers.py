@@ -170,7 +170,7 @@ def test_a_wrapper_made_of_parameters_follows_them() -> None:
         run.load_state_dict(copy.deepcopy(module).state_dict())
 
 
-def test_one_that_learns_by_itself_is_refused() -> None:
+def test_one_that_sets_requires_grad_is_refused() -> None:
     with pytest.raises(dynamo_lite.errors.DynamoLiteError, match="tensor-subclass"):
         dynamo_lite.export(Program(lambda m, x: TwoTensor(x, x, requires_grad=True) * 2), (torch.randn(3),))
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
-from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.errors import GraphBreak, InvalidArguments
 from dynamo_lite.interpreter.observer import Observer
 from tests.control_flow.programs import PROGRAMS
 from tests.control_flow.programs.table import POS
@@ -28,8 +28,9 @@ def test_each_branch_has_a_note_with_its_line() -> None:
     notes = dynamo_lite.trace(Branches(), (POS,), control_flow="capture").notes
     first = Branches.forward.__code__.co_firstlineno
     texts = [text for text in notes if "on data" in text]
-    assert [f"line {first + 1} is captured" in texts[0], f"line {first + 3} is captured" in texts[1]] == [True, True]
-    assert "torch.cond with 1 results (1 tensor)" in texts[0] and "while_loop with 2 carried values" in texts[1]
+    assert f"line {first + 1} `if x.sum() > 0:` is" in texts[0] and f"line {first + 3} `while " in texts[1]
+    assert "torch.cond with 1 results (x: tensor)" in texts[0]
+    assert "while_loop with 2 carried values (x: tensor)" in texts[1]
 
 
 def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +105,52 @@ def test_equals_the_program_with_torch_cond_by_hand() -> None:
         assert all(torch.equal(ours.module()(*call), ep.module()(*call)) for call in program.inputs)
         names = [[str(node.target) for node in p.graph.nodes if node.op == "call_function"] for p in (ours, ep)]
         assert "cond" in names[1] and len(names[0]) <= len(names[1]) + 1
+
+
+class Marked(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if dynamo_lite.branch(x.sum() > 0):
+            x = x.sin()
+        while not dynamo_lite.branch(x.sum() > 10):
+            x = x + 1
+        return x
+
+
+def test_a_marked_branch_is_captured_where_others_are_refused() -> None:
+    ep = dynamo_lite.export(Marked(), (POS,))
+    for sign in (1, -1):
+        assert torch.allclose(ep.module()(sign * POS), Marked()(sign * POS))
+    assert dynamo_lite.branch(POS) is POS
+
+
+class MarkedOnce(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if dynamo_lite.branch(x.sum() > 0):
+            x = x.sin()
+        if x.max() > 0:
+            x = x + 1
+        return x
+
+
+def test_what_is_not_marked_is_refused() -> None:
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(MarkedOnce(), (POS,))
+    assert caught.value.id == "data-dependent-branch" and "x.max() > 0" in str(caught.value)
+
+
+class OnOneSide(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            y = "left"
+        else:
+            y = x.cos()
+        z = x + 1 if x.max() > 3 else x
+        return z, y
+
+
+def test_a_refusal_names_the_values_and_the_lines() -> None:
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(OnOneSide(), (POS,), control_flow="capture")
+    text, first = str(caught.value), OnOneSide.forward.__code__.co_firstlineno
+    assert "'left' on one side, a tensor float32[3, 2] on the other" in text
+    assert f"line {first + 1}: one side goes on at line {first + 2}, the other at line {first + 4}" in text

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tests.control_flow.random_programs import outcome
+from tests.control_flow.random_programs import SIZES, outcome
+
+FOUND = (100_080, 100_164, 100_225)
+"""Seeds that were wrong, failed, or did not end."""
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [*range(10), *range(SIZES, SIZES + 5), *FOUND])
 def test_is_never_wrong(seed: int) -> None:
     result, why = outcome(seed)
     assert result in ("equal", "refused", "raises"), why
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(1000, 2000, 50))
+@pytest.mark.parametrize("first", [*range(1000, 2000, 50), *range(SIZES, SIZES + 1000, 50)])
 def test_many_are_never_wrong(first: int) -> None:
     found = {seed: outcome(seed) for seed in range(first, first + 50)}
     assert {seed: row for seed, row in found.items() if row[0] in ("wrong", "failed")} == {}
-    assert sum(result == "equal" for result, _ in found.values()) > 10
+    assert sum(result == "equal" for result, _ in found.values()) > 4

@@ -1,6 +1,6 @@
 """Collectives on two real ranks (gloo): each rank's program, and the saved one in another process, equal eager.
 
-Processes are dear: two pairs do everything, and each test looks at the results of all programs.
+Processes are expensive: two pairs do everything, and each test looks at the results of all programs.
 """
 
 from __future__ import annotations

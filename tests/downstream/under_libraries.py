@@ -100,3 +100,41 @@ def test_transformers_exporter_for_generation(exports: list[Any]) -> None:
     inputs = {"input_ids": tokens(2, 5), "attention_mask": torch.ones(2, 5, dtype=torch.long)}
     exported = DynamoExporter().export_for_generation(llama(), inputs, config=DynamoConfig(dynamic=False))
     assert len(exports) == 2 and {"prefill", "decode"} <= set(exported.components)
+
+
+def test_draft_export() -> None:
+    """torch's draft of a program is made by dynamo-lite too."""
+    model, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.randn(3, 4)
+    program = torch.export.draft_export(model, (x,))
+    assert torch.allclose(program.module()(x), model(x))
+
+
+def test_decode_step_with_a_registered_cache() -> None:
+    model = llama()
+    prompt = tokens(1, 4)
+
+    class Step(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, token: torch.Tensor, cache: Any) -> Any:
+            out = self.model(token, past_key_values=cache, use_cache=True)
+            return out.logits, out.past_key_values
+
+    def cache_of() -> Any:
+        return model(prompt, use_cache=True).past_key_values
+
+    length = Dim("length", min=2, max=30)
+    shapes = {"token": None, "cache": [[{2: length}] * 2, [{2: length}] * 2]}
+    with torch.no_grad():
+        try:
+            program = torch.export.export(Step(), (tokens(1, 1), cache_of()), dynamic_shapes=shapes, strict=False)
+        except dynamo_lite.InvalidArguments:  # the cache is not registered by transformers in this order of tests
+            shapes["cache"] = {"layers": [{"keys": {2: length}, "values": {2: length}}] * 2}
+            program = torch.export.export(Step(), (tokens(1, 1), cache_of()), dynamic_shapes=shapes, strict=False)
+        token, cache, same = tokens(1, 1), cache_of(), cache_of()
+        step = program.run_decompositions().module()
+        for _ in range(3):
+            (got, cache), (want, same) = step(token, cache), Step()(token, same)
+            assert torch.allclose(got, want, atol=1e-4)

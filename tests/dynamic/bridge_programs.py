@@ -109,7 +109,7 @@ class Scalars(nn.Module):
 
 
 def cases() -> dict[str, Callable[[], Case]]:
-    """By name; each call builds it anew."""
+    """By name; each call builds it again."""
     n = Dim("n", min=1, max=64)
     return {
         "attention": lambda: _case(Attention, {"x": {0: AUTO, 1: AUTO}}, (2, 5, 8), (3, 9, 8), (1, 4, 8)),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, distributions
+from torch.nn import functional
 
 
 class Negative(ValueError):
@@ -86,6 +87,42 @@ def of_torch(x: Tensor) -> Tensor:
     return distributions.Normal(x, x).log_prob(x) + distributions.Gamma(x, x).entropy()
 
 
+def in_a_library_function(x: Tensor) -> Tensor:
+    """The function runs natively until it asks for data."""
+    return functional.gaussian_nll_loss(x, x + 1, x) + functional.gaussian_nll_loss(x, x, x.square(), reduction="none")
+
+
+def equal(x: Tensor) -> Tensor:
+    assert torch.equal(x, x.abs()), "signs"
+    return x.sqrt()
+
+
+def all_close(x: Tensor) -> Tensor:
+    if not torch.allclose(x, x.abs(), atol=0.5):
+        raise ValueError("signs")
+    return x.sqrt()
+
+
+def sizes_asserted(x: Tensor) -> Tensor:
+    y, z = x[x > 0], x[x < 10]
+    assert y.shape == z.shape, "sizes"
+    return y + z
+
+
+def sizes_raised(x: Tensor) -> Tensor:
+    y, z = x[x > 0], x[x < 10]
+    if [*y.shape] != [*z.shape]:
+        raise ValueError(f"sizes {y.shape} and {z.shape}")
+    return y + z
+
+
+def caught_from_a_library_function(x: Tensor) -> Tensor:
+    try:
+        return functional.gaussian_nll_loss(x, x + 1, x)
+    except ValueError:
+        return x.sum()
+
+
 def caught(x: Tensor) -> Tensor:
     try:
         if (x < 0).any():
@@ -152,10 +189,11 @@ def raises_either_way(x: Tensor) -> Tensor:
 
 RAISE: list[Callable[[Tensor], Tensor]] = [
     message, class_alone, several_conditions, in_regions, in_a_loop_and_a_callee,
-    in_a_comprehension, a_number, asserted, of_torch
+    in_a_comprehension, a_number, asserted, of_torch, in_a_library_function, equal, all_close,
+    sizes_asserted, sizes_raised
 ]  # fmt: skip
 
 BRANCH = [
     caught, caught_by_the_region, caught_around_the_region, caught_by_the_caller, suppressed, caught_assertion,
-    asked_for_an_attribute, raises_either_way
+    asked_for_an_attribute, raises_either_way, caught_from_a_library_function
 ]  # fmt: skip

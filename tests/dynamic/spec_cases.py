@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, declare_inputs, read_call
 from dynamo_lite.program.trees.inputs import flatten_inputs
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Pair(NamedTuple):

@@ -39,7 +39,7 @@ def program(case: Case) -> ExportedProgram:
 
 
 def agrees(case: Case, make: Callable[[], Any]) -> None:
-    """`make` gives the callable anew for each call: a program keeps its buffers."""
+    """`make` gives the callable again for each call: a program keeps its buffers."""
     for call in case.calls:
         Oracle(case.module).agrees(make(), call)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dynamo_lite import dynamic_dim
 from dynamo_lite.errors import InvalidArguments
-from symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
 from tests.dynamic.spec_cases import declared, sizes, tensor
 
 

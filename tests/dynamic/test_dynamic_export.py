@@ -15,8 +15,7 @@ from torch.export.dynamic_shapes import _IntWrapper
 
 import dynamo_lite
 from dynamo_lite import constrain_as_size, constrain_as_value, dynamic_dim
-from dynamo_lite.errors import ConstraintViolation
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import ConstraintViolation, InputMismatch
 from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes
 from tests.dynamic.spec_cases import Batch, Cache, Pair
 

@@ -9,7 +9,7 @@ import torch
 from torch.export import Dim
 
 import dynamo_lite
-from dynamo_lite.program.errors import UnsupportedValue
+from dynamo_lite.errors import UnsupportedValue
 
 
 class Part:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.export import Dim, ExportedProgram
 
 import dynamo_lite
-from symbolic_shapes.torch_env import shared_history
+from dynamo_lite.symbolic_shapes.torch_env import shared_history
 from tests.dynamic.generated_sizes import judge
 from tests.dynamic.test_shape_rules import PROGRAMS
 

@@ -15,8 +15,8 @@ from torch import fx
 import dynamo_lite
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.program.shapes.runtime_asserts import insert_runtime_asserts
-from symbolic_shapes import Origin, ge, le
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes import Origin, ge, le
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from tests.dynamic.bridge_programs import AUTO
 
 ASSERT = torch.ops.aten._assert_scalar.default

@@ -11,7 +11,7 @@ from torch import nn
 
 import dynamo_lite
 from dynamo_lite.errors import DataDependent, InvalidArguments
-from symbolic_shapes.torch_versions import installed
+from dynamo_lite.symbolic_shapes.torch_versions import installed
 
 pytestmark = pytest.mark.skipif(installed() < (2, 14), reason="torch.fx.experimental.dynamic_spec is new in 2.14")
 spec: Any = pytest.importorskip("torch.fx.experimental.dynamic_spec") if installed() >= (2, 14) else None

@@ -1,4 +1,4 @@
-"""Texts of sizes: as messages that nobody reads they leave the size dynamic; where they matter they fix it."""
+"""Texts of sizes: as messages that is not read they leave the size dynamic; where they matter they fix it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 import dynamo_lite
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import InputMismatch
 from tests.models.compare import difference
 
 EXAMPLE, SIZES = 4, (3, 4, 5, 10, 11)

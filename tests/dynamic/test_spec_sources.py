@@ -12,8 +12,8 @@ from torch.export import AdditionalInputs, Dim, ShapesCollection
 from torch.export import dynamic_shapes as torchs
 
 from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes, read_call, settle
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.torch_env.inputs import Fresh
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh
 from tests.dynamic.spec_cases import Cache, declared, sizes, tensor
 
 

@@ -16,9 +16,9 @@ from torch.export import dynamic_shapes as torchs
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes
-from symbolic_shapes import Int
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.torch_env.inputs import TensorPolicy
+from dynamo_lite.symbolic_shapes import Int
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
 from tests.dynamic.spec_cases import Batch, Cache, Pair, declared, sizes, tensor
 
 

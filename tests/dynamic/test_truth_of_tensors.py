@@ -7,8 +7,7 @@ import torch
 from torch.export import Dim
 
 import dynamo_lite
-from dynamo_lite.errors import DataDependent
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import DataDependent, InputMismatch
 
 
 def guarded(x: torch.Tensor) -> torch.Tensor:

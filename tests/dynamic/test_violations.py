@@ -13,12 +13,11 @@ from torch.export import Dim, dims
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.errors import ConstraintViolation
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import ConstraintViolation, InputMismatch
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs
-from symbolic_shapes import evaluate
-from symbolic_shapes.dims.specs import Derived, Named
-from symbolic_shapes.size_guards import codegen
+from dynamo_lite.symbolic_shapes import evaluate
+from dynamo_lite.symbolic_shapes.dims.specs import Derived, Named
+from dynamo_lite.symbolic_shapes.size_guards import codegen
 from tests.dynamic.generated_specs import cases
 from tests.dynamic.spec_cases import declared
 from tests.dynamic.violation_programs import CASES, Case
@@ -194,6 +193,6 @@ def broken_promises(program: Any, inputs: DeclaredInputs, args: tuple[Any, ...])
     if any(arg.shape[0] < 2 for arg in args):
         return []
     call = {"L": dict(zip("xy", args)), **codegen.namespace()}
-    failing = [guard for guard in program._guards_code if not eval(guard, call)]
+    failing = [guard for guard in program._guards_code if not eval(guard, {"torch": torch, **call})]
     alone = [({*re.findall(r"L\['(.)'\]", guard)}, guard) for guard in failing]
     return [guard for names, guard in alone for i, name in enumerate("xy") if i in named and names == {name}]

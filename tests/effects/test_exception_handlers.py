@@ -116,6 +116,34 @@ def as_another() -> None:
         raise ValueError from error
 
 
+def as_another_of_its_class() -> None:
+    try:
+        boom()
+    except RuntimeError as error:
+        raise RuntimeError("boom") from error
+
+
+def as_another_of_its_class_that_is_caught() -> None:
+    try:
+        as_another_of_its_class()
+    except RuntimeError:
+        pass
+
+
+def other() -> str:
+    raise KeyError("other")
+
+
+def as_another_whose_message_raises() -> None:
+    try:
+        try:
+            boom()
+        except RuntimeError:
+            raise RuntimeError(other()) from None
+    except KeyError:
+        pass
+
+
 def sometimes_again() -> None:
     try:
         boom()
@@ -405,7 +433,7 @@ def in_a_comprehension_caught() -> None:
 
 GENERATORS = (generator, delegating, catching_generator)
 PROGRAMS = [value for value in list(vars().values()) if type(value) is FunctionType and value.__module__ == __name__
-            and value not in (boom, goes_on, *GENERATORS) and not hasattr(value, "__wrapped__")]  # fmt: skip
+            and value not in (boom, goes_on, other, *GENERATORS) and not hasattr(value, "__wrapped__")]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 import dynamo_lite
 from dynamo_lite.capture import Recorder
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
@@ -133,7 +133,7 @@ def test_nothing_of_a_trace_is_left(name: str, dynamic: bool) -> None:
     assert found == []
     assert (COUNT, SEEN, MEMO, module.items, module.table, len(module.queue)) == (0, [], {}, [], {}, 0)
     assert Everything.kept is None and CONTEXT.__traceback__ is None and CONTEXT.__context__ is None
-    assert not any(is_door(fn.__code__) for fn in reachable(module) if isinstance(fn, types.FunctionType))
+    assert not any(is_trampoline(fn.__code__) for fn in reachable(module) if isinstance(fn, types.FunctionType))
 
 
 def test_a_trace_object_would_be_found() -> None:

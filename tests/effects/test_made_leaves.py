@@ -96,7 +96,7 @@ REFUSED: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("dynamic_shapes", [None, {"x": {0: Dim.AUTO}}], ids=["static", "dynamic"])
 @pytest.mark.parametrize(("body", "x"), SAME.values(), ids=SAME)
-def test_results_learn_as_in_eager(body: Callable[..., Any], x: torch.Tensor, dynamic_shapes: Any) -> None:
+def test_results_require_grad_as_in_eager(body: Callable[..., Any], x: torch.Tensor, dynamic_shapes: Any) -> None:
     model = Model(body)
     program = dynamo_lite.export(model, (copy.deepcopy(x),), dynamic_shapes=dynamic_shapes)
     want, got = model(copy.deepcopy(x)), program.module()(copy.deepcopy(x))
@@ -110,7 +110,7 @@ def test_results_learn_as_in_eager(body: Callable[..., Any], x: torch.Tensor, dy
 
 
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
-def test_a_result_that_the_program_itself_made_to_learn_is_refused(body: Callable[..., Any]) -> None:
+def test_a_result_that_the_program_itself_set_to_require_grad_is_refused(body: Callable[..., Any]) -> None:
     model = Model(body)
     assert any(t.requires_grad for t in pytree.tree_leaves(model(PLAIN)))
     with pytest.raises(GraphBreak) as caught:

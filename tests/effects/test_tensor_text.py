@@ -1,4 +1,4 @@
-"""f-strings of tensors: fine as a message that nobody reads, refused wherever their text would matter."""
+"""f-strings of tensors: fine as a message that is not read, refused wherever their text would matter."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_classes_with_state_are_interpreted(package: str) -> None:
     assert wrong == []
 
 
-def test_known_doors() -> None:
+def test_known_trampolines() -> None:
     """Functions that keep state or call the program are interpreted, plain ones are not."""
     interpreted = [
         *(np.vectorize.__call__, np.ndenumerate.__next__, np.poly1d.__setitem__, np.ma.MaskedArray.__setitem__),

@@ -9,7 +9,7 @@ A probe is a function that builds a fresh program and its example arguments; a d
 `@raises`              eager raises on the example, and export raises the same exception
 =====================  =========================================================================================
 
-A builder returns `(program, args)`, `(program, args, kwargs)` or a `Case`. It is called anew for each run, so it also
+A builder returns `(program, args)`, `(program, args, kwargs)` or a `Case`. It is called again for each run, so it also
 sets the module-level globals that its program changes.
 """
 

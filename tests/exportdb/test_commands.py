@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from dynamo_lite.exportdb import catalogue, site
+from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.commands import app
 
 
@@ -59,7 +63,7 @@ def test_search_finds_all_words_and_puts_names_first() -> None:
 
 def test_check_says_what_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 of 2 cases hold" in _run("check", "python_state", "class_method")
-    monkeypatch.setattr(catalogue.load("python_state").file, "ERROR", "global-state")
+    monkeypatch.setattr(Case, "error", "global-state")
     assert "refused with python-state, not global-state" in _run("check", "python_state", code=1)
 
 
@@ -82,3 +86,22 @@ def test_the_site_shows_source_error_rewrite_and_graph(tmp_path: Path, monkeypat
             ) in catalogue.names()
         if case.error:
             assert f"[{case.error}]" in text and "^^^" in text
+
+
+def test_list_and_search_import_no_case() -> None:
+    """A case may import what is not installed (numpy): it is found all the same."""
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from dynamo_lite.exportdb.commands import app\n"
+        "app(['search', 'numpy', 'maximum'], prog_name='exportdb')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("numpy_function\tnumpy-function"), done.stderr[-2000:]
+
+
+def test_json() -> None:
+    rows = json.loads(_run("search", "branch", "torch.where", "--json"))
+    assert rows[0].keys() == {"name", "error", "tags", "title"} and json.loads(_run("list", "--json"))
+    assert json.loads(_run("search", "no-such-word-anywhere", "--json", code=1)) == []
+    assert "class Module" in json.loads(_run("show", "data-dependent-branch", "--json"))["code"]
+    assert json.loads(_run("check", "class_method", "--json")) == {"cases": 1, "wrong": {}}

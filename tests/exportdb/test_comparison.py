@@ -91,7 +91,10 @@ WRONG = [
 def test_check_objects(name: str, attribute: str, value: object, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = catalogue.load(name)
     assert check(case) == []
-    monkeypatch.setattr(case.file, attribute, value)
+    if attribute == "ERROR":  # read from the file's text
+        monkeypatch.setattr(cases.Case, "error", property(lambda self: value))
+    else:
+        monkeypatch.setattr(case.file, attribute, value)
     assert words in "\n".join(check(case))
 
 
@@ -110,7 +113,7 @@ def test_check_objects_to_other_results_and_other_state(monkeypatch: pytest.Monk
     assert "differs from eager" in "\n".join(check(case))
     same = iter([type("Times", (Plain,), {"forward": lambda self, x: x * 1})(), Counts()])
     monkeypatch.setattr(cases.Case, "module", lambda self: next(same))
-    assert check(case) == []  # a buffer that eager does not have is nobody's business
+    assert check(case) == []  # a buffer that eager does not have does not matter
     swapped = iter([Counts(), type("Frozen", (Counts,), {"forward": lambda self, x: x + self.n * 0})()])
     monkeypatch.setattr(cases.Case, "module", lambda self: next(swapped))
     assert "the buffer n differs" in "\n".join(check(case))

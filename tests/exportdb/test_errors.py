@@ -15,9 +15,9 @@ from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, Guar
 
 import dynamo_lite
 from dynamo_lite import errors
+from dynamo_lite.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.checking import error_of
-from dynamo_lite.program.errors import InputMismatch, UnsupportedValue
 from dynamo_lite.torch_errors import COUNTERPARTS, link
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 

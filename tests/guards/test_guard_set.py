@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guards import Guard, GuardSet, Source, child, root
+from dynamo_lite.guards import Guard, GuardSet, Source, child, root
 
 
 class Holder:

@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guards import Guard, GuardSet, facts_of, root
-from guards.tensors import difference
+from dynamo_lite.guards import Guard, GuardSet, facts_of, root
+from dynamo_lite.guards.tensors import difference
 
 MAKERS: dict[str, Any] = {
     "plain": lambda: torch.zeros(2, 3),

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guards.values import describe, is_atom, same_atom, same_items, same_keys, same_set
+from dynamo_lite.guards.values import describe, is_atom, same_atom, same_items, same_keys, same_set
 
 SIMPLE: Any = st.one_of(
     st.none(),

@@ -19,7 +19,7 @@ from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import InputMismatch
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -187,7 +187,7 @@ class Pair(NamedTuple):
 
 
 class Regions(nn.Module):
-    """no_grad, autocast and cond whose results nobody uses, and a module that forward makes."""
+    """no_grad, autocast and cond whose results are not used, and a module that forward makes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 import dynamo_lite
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.dispatch_modes import OperatorMode
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import InputMismatch
 
 from .programs import registered_containers as programs
 

@@ -20,7 +20,7 @@ def outcome(run: Callable[[], Any]) -> tuple[str, Any]:
 
 
 def native_frames(run: Callable[[], Any], filename: str) -> tuple[tuple[str, Any], list[str]]:
-    """The outcome of `run()`, and the functions of the file whose frames CPython evaluated (doors and stubs aside)."""
+    """The outcome of `run()`, and the functions of the file whose own frames CPython evaluated."""
     seen: dict[CodeType, None] = {}
 
     def profile(frame: FrameType, event: str, arg: Any) -> None:

@@ -16,7 +16,14 @@ from bytecode import ConcreteBytecode
 
 from dynamo_lite.interpreter.code.decode import exception_table, info_of, instructions
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
-from dynamo_lite.interpreter.code.normal_form import DROPPED, known_opcodes, normal_opcodes
+from dynamo_lite.interpreter.code.normal_form import (
+    DROPPED,
+    HAS_TARGET,
+    Raw,
+    expand,
+    known_opcodes,
+    normal_opcodes,
+)
 
 
 def code_objects(*modules: types.ModuleType) -> Iterator[types.CodeType]:
@@ -101,9 +108,27 @@ def test_a_code_object_is_decoded_once_and_not_kept_alive() -> None:
     assert gone() is None
 
 
-def test_an_unknown_opcode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynamo_lite.interpreter.code.normal_form import Raw, expand
+def test_the_flat_loop_gives_what_expand_says_of_each_instruction() -> None:
+    for code in CODES:
+        normal = [(offset, *operation) for offset, raw in instructions(code) for operation in expand(raw, code)]
+        index_of = {offset: index for index, (offset, *_) in reversed([*enumerate(normal)])}
+        info = info_of(code)
+        assert len(info.ops) == len(normal)
+        for (handler, found), (_, name, expected) in zip(info.ops, normal):
+            if name == "SEND":
+                assert info.ops[found[0]] is info.ops[_landing(code, index_of, expected[0])]
+                found, expected = found[1], expected[1]
+            elif name in HAS_TARGET:
+                expected = _landing(code, index_of, expected)
+            assert (handler, found) == (HANDLERS[name], expected)
 
+
+def _landing(code: types.CodeType, index_of: dict[int, int], offset: int) -> int:
+    """The first operation at or behind an offset."""
+    return next(index_of[at] for at in range(offset, len(code.co_code)) if at in index_of)
+
+
+def test_an_unknown_opcode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotImplementedError, match="FLY_TO_MOON"):
         expand(Raw("FLY_TO_MOON", 0, 0, False), compile("0", "", "eval"))
 

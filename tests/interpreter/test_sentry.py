@@ -48,7 +48,9 @@ def test_what_ran_before_by_itself_is_seen() -> None:
     next(started)
     watched: Any = interpret(next, started, sentry=True)
     assert watched.value == 2
-    assert [frame.name.split(".")[-1] for frame in watched.native_frames] == ["numbers"]
+    # Of this file: the collector may run a callback of another test's in between.
+    frames = [frame for frame in watched.native_frames if frame.filename == __file__]
+    assert [frame.name.split(".")[-1] for frame in frames] == ["numbers"]
 
 
 @pytest.mark.skipif(HAS_TORCH, reason="torch is there")

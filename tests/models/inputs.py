@@ -1,4 +1,4 @@
-"""Example inputs from a seed: shapes and dtypes fixed, values drawn anew for every seed."""
+"""Example inputs from a seed: shapes and dtypes fixed, values drawn again for every seed."""
 
 from __future__ import annotations
 

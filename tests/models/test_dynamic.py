@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import dynamo_lite
-from dynamo_lite.program.errors import InputMismatch
+from dynamo_lite.errors import InputMismatch
 from tests.models.compare import disagreement
 from tests.models.dynamic import Axis, batch_axis, dynamic_shapes, length_axis, resized
 from tests.models.registry import CORE, Case, Model, load

@@ -12,7 +12,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite.errors import ConstraintViolation, GraphBreak
-from symbolic_shapes.torch_versions import Variant, current
+from dynamo_lite.symbolic_shapes.torch_versions import Variant, current
 
 _REFUSES_RESIZE = Variant(GraphBreak, until=(2, 14)), Variant(ConstraintViolation, since=(2, 14))
 """resize_ of a symbolic size has a meta kernel since torch 2.14."""

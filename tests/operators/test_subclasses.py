@@ -12,8 +12,7 @@ from torch.export import Dim
 from torch.nn.attention.bias import causal_lower_right
 
 import dynamo_lite
-from dynamo_lite.errors import GraphBreak, InvalidArguments
-from dynamo_lite.program.errors import UnsupportedValue
+from dynamo_lite.errors import GraphBreak, InvalidArguments, UnsupportedValue
 
 
 class Empty(torch.Tensor):

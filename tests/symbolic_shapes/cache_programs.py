@@ -11,10 +11,10 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.nn import functional as F
 
-from symbolic_shapes.torch_env import shared_history
-from symbolic_shapes.torch_env.dispatch_cache import SymbolicCache, fake_mode
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_env import shared_history
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import SymbolicCache, fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 aten = torch.ops.aten
 Operator = Callable[[torch.Tensor, torch.Tensor], Any]
@@ -44,7 +44,7 @@ OPERATORS: tuple[Operator, ...] = (
     lambda a, b: a.max(0), lambda a, b: a.topk(2, 0), lambda a, b: a.sort(0), lambda a, b: torch.var_mean(a, 0),
     lambda a, b: a.cumsum(0), lambda a, b: aten.view_copy(a, [-1]), lambda a, b: F.avg_pool1d(a.unsqueeze(0), 2),
     lambda a, b: F.conv1d(a.unsqueeze(0), b.unsqueeze(0)), lambda a, b: F.interpolate(a.unsqueeze(0), scale_factor=2),
-    # made anew, and from random numbers
+    # made again, and from random numbers
     lambda a, b: a.new_zeros(a.shape[0] * 2), lambda a, b: torch.empty_like(a), lambda a, b: torch.arange(a.shape[0]),
     lambda a, b: torch.zeros_like(a, dtype=torch.float16), lambda a, b: torch.full((a.shape[0],), a.shape[-1]),
     lambda a, b: torch.linspace(0, 1, a.shape[0]), lambda a, b: torch.rand_like(a),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Bool,
     Int,
     Symbol,
@@ -24,12 +24,12 @@ from symbolic_shapes import (
     round_float,
     to_float,
 )
-from symbolic_shapes.expressions.expr import Apply, Atom, as_int
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero, ne_zero, not_
-from symbolic_shapes.expressions.substitution import AT_ZERO, substitute
-from symbolic_shapes.proofs.operator_rules import exact_rounding, max_cases
-from symbolic_shapes.proofs.proof import Congruent
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, as_int
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Rel, eq_zero, le_zero, ne_zero, not_
+from dynamo_lite.symbolic_shapes.expressions.substitution import AT_ZERO, substitute
+from dynamo_lite.symbolic_shapes.proofs.operator_rules import exact_rounding, max_cases
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
 
 Attempt = tuple[list[Any], tuple[Any, ...]]
 """(premises, data) of a rule."""

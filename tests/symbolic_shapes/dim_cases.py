@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from symbolic_shapes import Origin, ShapeEnv
-from symbolic_shapes.dims.symbols import InputDim, declare
-from symbolic_shapes.dims.violations import Solution, solve
-from symbolic_shapes.expressions.relations import TRUE, Bool
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv
+from dynamo_lite.symbolic_shapes.dims.symbols import InputDim, declare
+from dynamo_lite.symbolic_shapes.dims.violations import Solution, solve
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool
 
 Questions = Callable[..., Sequence[Bool]]
 

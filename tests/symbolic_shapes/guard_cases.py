@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from symbolic_shapes import Origin, ShapeEnv, Symbol
-from symbolic_shapes.expressions.relations import TRUE
-from symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv, Symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from tests.symbolic_shapes.oracle import Term, our_node, python_table, python_value
 
 NAMES = ("a", "b", "c")

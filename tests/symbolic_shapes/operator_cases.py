@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from symbolic_shapes import Int, Symbol, evaluate
-from symbolic_shapes.expressions.expr import INF, Node
+from dynamo_lite.symbolic_shapes import Int, Symbol, evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Node
 
 SMALL = range(-4, 5)
 PAIRS = list(product(SMALL, repeat=2))

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import symbolic_shapes as ours
-from symbolic_shapes.expressions import evaluation
-from symbolic_shapes.expressions.floats import apply_float
+import dynamo_lite.symbolic_shapes as ours
+from dynamo_lite.symbolic_shapes.expressions import evaluation
+from dynamo_lite.symbolic_shapes.expressions.floats import apply_float
 
 Term = Any
 

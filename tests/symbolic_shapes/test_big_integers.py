@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import ContradictoryFacts, Origin, ShapeEnv, as_bool
-from symbolic_shapes.proofs.checker import verify
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, Origin, ShapeEnv, as_bool
+from dynamo_lite.symbolic_shapes.proofs.checker import verify
 from tests.symbolic_shapes.oracle import COMPARE, Term, our_node, python_table, python_value
 
 HERE = Origin("user line", "model.py", 1)

@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Symbol,
     as_int,
     ceildiv,
@@ -25,9 +25,9 @@ from symbolic_shapes import (
     round_int,
     to_python,
 )
-from symbolic_shapes.expressions.intervals import declared
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.intervals import declared
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
 from tests.symbolic_shapes.oracle import (
     AT_ZERO,
     COMPARE,

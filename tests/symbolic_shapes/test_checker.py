@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Bool, Origin, Symbol, and_, or_
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Junction, not_
-from symbolic_shapes.proofs.checker import BadCertificate, Certificate, Checker, verify
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.logic_rules import DISCHARGING
-from symbolic_shapes.proofs.proof import Step, walk
+from dynamo_lite.symbolic_shapes import Bool, Origin, Symbol, and_, or_
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Junction, not_
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate, Checker, verify
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.logic_rules import DISCHARGING
+from dynamo_lite.symbolic_shapes.proofs.proof import Step, walk
 from tests.symbolic_shapes.checker_cases import Draw
 from tests.symbolic_shapes.test_checker_rules import REFUSALS, counterexample
 

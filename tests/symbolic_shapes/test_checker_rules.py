@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Symbol, evaluate
-from symbolic_shapes.expressions import evaluation
-from symbolic_shapes.expressions.expr import symbols_of
-from symbolic_shapes.proofs.checker import RULES, BadCertificate, Checker
-from symbolic_shapes.proofs.proof import Congruent
+from dynamo_lite.symbolic_shapes import Symbol, evaluate
+from dynamo_lite.symbolic_shapes.expressions import evaluation
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.proofs.checker import RULES, BadCertificate, Checker
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent
 from tests.symbolic_shapes.checker_cases import ATTEMPTS, Draw
 from tests.symbolic_shapes.oracle import floordiv_at
 

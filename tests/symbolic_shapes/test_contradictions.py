@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Bool,
     ContradictoryFacts,
     Fact,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from symbolic_shapes import Origin, ShapeEnv, eq, ne
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv, eq, ne
 
 HERE = Origin("user line", "model.py", 1)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Answer,
     Bool,
     ContradictoryFacts,
@@ -29,7 +29,7 @@ from symbolic_shapes import (
     round_int,
     to_float,
 )
-from symbolic_shapes.proofs.checker import verify
+from dynamo_lite.symbolic_shapes.proofs.checker import verify
 
 HERE = Origin("user line", "model.py", 1)
 

@@ -12,14 +12,21 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Bool, Int, Origin, ShapeEnv, Symbol, and_, eq, evaluate, le, maximum, or_
-from symbolic_shapes.expressions.expr import as_int, symbols_of
-from symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.checker import BadCertificate, Certificate
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.proof import Step
-from symbolic_shapes.size_guards.derivations import RULES, Derivation, Ledger, declared_end, derive, period
+from dynamo_lite.symbolic_shapes import Bool, Int, Origin, ShapeEnv, Symbol, and_, eq, evaluate, le, maximum, or_
+from dynamo_lite.symbolic_shapes.expressions.expr import as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.proof import Step
+from dynamo_lite.symbolic_shapes.size_guards.derivations import (
+    RULES,
+    Derivation,
+    DerivationTable,
+    declared_end,
+    derive,
+    period,
+)
 from tests.symbolic_shapes.checker_cases import SYMBOLS, Draw
 from tests.symbolic_shapes.test_checker_rules import REFUSALS
 
@@ -194,25 +201,25 @@ def test_what_is_found_is_accepted() -> None:
     assert found.keys() >= {"conjunct", "under a max", "weaker", "decided"}, found
 
 
-# -- the ledger ----------------------------------------------------------------------------------------------------
-def ledger() -> tuple[Ledger, list[Bool]]:
+# -- the table ----------------------------------------------------------------------------------------------------
+def table() -> tuple[DerivationTable, list[Bool]]:
     """x <= 1 (given) gives x <= 2 gives x <= 3."""
     x = Symbol("x").as_int()
     chain = [x <= 1, x <= 2, x <= 3]
-    made = Ledger(chain[:1])
+    made = DerivationTable(chain[:1])
     for premise, goal in pairwise(chain):
         made.add(goal, Derivation("weaker", (premise,)))
     return made, chain
 
 
 def test_a_derivation_rests_on_its_base() -> None:
-    made, chain = ledger()
+    made, chain = table()
     made.check(chain[2])
     assert [r for r, _ in made.trace(chain[2])] == chain and made.leaves(chain[2]) == chain[:1]
 
 
 def test_a_gap_a_circle_and_an_unknown_rule_are_refused() -> None:
-    made, chain = ledger()
+    made, chain = table()
     made.steps[chain[1]] = Derivation("weaker", (chain[2],))
     with pytest.raises(BadCertificate, match="rests on itself"):
         made.check(chain[2])
@@ -228,7 +235,7 @@ def test_a_gap_a_circle_and_an_unknown_rule_are_refused() -> None:
 
 
 def test_the_first_derivation_stays_and_what_is_given_needs_none() -> None:
-    made, chain = ledger()
+    made, chain = table()
     before = made.steps[chain[2]]
     made.add(chain[2], Derivation("because"))
     made.add(chain[0], Derivation("because"))
@@ -238,7 +245,7 @@ def test_the_first_derivation_stays_and_what_is_given_needs_none() -> None:
 def test_what_two_derivations_share_is_no_circle() -> None:
     x = Symbol("x").as_int()
     base, left, right = x <= 1, x <= 2, x <= 3
-    made = Ledger([base])
+    made = DerivationTable([base])
     made.add(left, Derivation("weaker", (base,)))
     made.add(right, Derivation("weaker", (left,)))
     made.add(x <= 5, Derivation("weaker", (left,)))
@@ -248,7 +255,7 @@ def test_what_two_derivations_share_is_no_circle() -> None:
 
 
 def test_a_derivation_that_makes_no_sense_is_refused() -> None:
-    made, chain = ledger()
+    made, chain = table()
     for step in (Derivation("weaker"), Derivation("declared", (), (chain[0], "lo")), Derivation("residues"),
                  Derivation("rewrite", (chain[0],), ((1,),)), Derivation("decided", (), (chain[0],)),
                  Derivation("conjunct"), Derivation("under a max")):

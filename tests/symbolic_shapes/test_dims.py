@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import ShapeEnv, eq, ge, le, ne
-from symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named, Static, as_spec
-from symbolic_shapes.dims.symbols import InputDim, InvalidDims, declare
-from symbolic_shapes.dims.violations import ConstraintsViolated
-from symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes import ShapeEnv, eq, ge, le, ne
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named, Static, as_spec
+from dynamo_lite.symbolic_shapes.dims.symbols import InputDim, InvalidDims, declare
+from dynamo_lite.symbolic_shapes.dims.violations import ConstraintsViolated
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
 from tests.symbolic_shapes.dim_cases import Questions, input_dims, trace
 
 B, C = Named("b"), Named("c")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     DataDependentQuestion,
     Origin,
     ShapeEnv,
@@ -20,7 +20,7 @@ from symbolic_shapes import (
     ne,
     round_float,
 )
-from symbolic_shapes.errors import StaleSnapshot
+from dynamo_lite.symbolic_shapes.errors import StaleSnapshot
 
 
 def test_a_question_that_no_fact_settles_is_asked_of_the_hint_and_becomes_a_guard() -> None:

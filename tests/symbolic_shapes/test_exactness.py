@@ -16,11 +16,22 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import Bool, ContradictoryFacts, Int, ShapeEnv, Symbol, as_int, evaluate, or_, power, to_python
-from symbolic_shapes.expressions.intervals import declared, declared_atom, truth_interval
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
-from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
+from dynamo_lite.symbolic_shapes import (
+    Bool,
+    ContradictoryFacts,
+    Int,
+    ShapeEnv,
+    Symbol,
+    as_int,
+    evaluate,
+    or_,
+    power,
+    to_python,
+)
+from dynamo_lite.symbolic_shapes.expressions.intervals import declared, declared_atom, truth_interval
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 from tests.symbolic_shapes.oracle import COMPARE, Term, our_node, python_table, python_value
 
 RAISED = (ArithmeticError, ValueError)

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from symbolic_shapes import ContradictoryFacts, Origin, ShapeEnv, as_bool
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, Origin, ShapeEnv, as_bool
 from tests.symbolic_shapes.oracle import COMPARE, Term, our_node
 from tests.symbolic_shapes.test_proofs import _random_relation, truths
 

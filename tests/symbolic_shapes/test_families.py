@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from symbolic_shapes import ContradictoryFacts, ShapeEnv, as_bool
-from symbolic_shapes.proofs.checker import verify
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, ShapeEnv, as_bool
+from dynamo_lite.symbolic_shapes.proofs.checker import verify
 from tests.symbolic_shapes.oracle import our_node
 
 pytest.importorskip("z3")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     FALSE,
     TRUE,
     Bool,
@@ -31,9 +31,9 @@ from symbolic_shapes import (
     round_float,
     to_float,
 )
-from symbolic_shapes.expressions.expr import Node
-from symbolic_shapes.expressions.float_relations import never_nan, opaque_truth
-from symbolic_shapes.expressions.floats import (
+from dynamo_lite.symbolic_shapes.expressions.expr import Node
+from dynamo_lite.symbolic_shapes.expressions.float_relations import never_nan, opaque_truth
+from dynamo_lite.symbolic_shapes.expressions.floats import (
     ANY_FLOAT,
     EXACT,
     FLOAT_OPERATORS,
@@ -47,9 +47,9 @@ from symbolic_shapes.expressions.floats import (
     has_unknown_float,
     register_float_operator,
 )
-from symbolic_shapes.expressions.intervals import Interval, interval
-from symbolic_shapes.expressions.piecewise import exact_rounding
-from symbolic_shapes.expressions.relations import Opaque
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, interval
+from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding
+from dynamo_lite.symbolic_shapes.expressions.relations import Opaque
 from tests.symbolic_shapes.operator_cases import PAIRS, check, symbols
 
 INF = math.inf

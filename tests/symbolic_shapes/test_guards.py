@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from symbolic_shapes import Origin, ShapeEnv, eq, ge, le
-from symbolic_shapes.expressions.expr import Symbol
-from symbolic_shapes.expressions.relations import TRUE
-from symbolic_shapes.proofs.checker import BadCertificate
-from symbolic_shapes.size_guards.derivations import Derivation, Ledger
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
-from symbolic_shapes.size_guards.simplify import simplify
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv, eq, ge, le
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
+from dynamo_lite.symbolic_shapes.size_guards.derivations import Derivation, DerivationTable
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 
 
 def traced() -> GuardSet:
@@ -75,7 +75,7 @@ def test_z3_finds_what_a_missing_guard_lets_through() -> None:
     pytest.importorskip("z3")
     guards = traced()
     kept = tuple(g for g in guards.guards if g.kind != "divisibility")
-    base = Ledger([TRUE, *(g.relation for g in kept)])
+    base = DerivationTable([TRUE, *(g.relation for g in kept)])
     for fact in guards.facts:
         base.base[fact.relation] = None
     forged = GuardSet(guards.facts, guards.symbols, kept, guards.images, guards.forward, base)
@@ -104,15 +104,15 @@ def test_the_checker_rejects_a_wrong_step(goal: object, step: Derivation) -> Non
     if step.rule == "conjunct":
         step = Derivation("conjunct", (ge(Y, 3) & ge(Y, X),))
         premises = list(step.premises)
-    ledger = Ledger(premises)
-    ledger.steps[goal] = step  # type: ignore[index]
+    table = DerivationTable(premises)
+    table.steps[goal] = step  # type: ignore[index]
     with pytest.raises(BadCertificate):
-        ledger.check(goal)  # type: ignore[arg-type]
+        table.check(goal)  # type: ignore[arg-type]
 
 
 def test_a_replaced_symbols_declared_range_may_not_be_used() -> None:
-    ledger = Ledger([])
-    ledger.add(ge(X, 0), Derivation("declared", (), (A, "lo")))
-    ledger.check(ge(X, 0))
+    table = DerivationTable([])
+    table.add(ge(X, 0), Derivation("declared", (), (A, "lo")))
+    table.check(ge(X, 0))
     with pytest.raises(BadCertificate):
-        ledger.check(ge(X, 0), frozenset({A}))
+        table.check(ge(X, 0), frozenset({A}))

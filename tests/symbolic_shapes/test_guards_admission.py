@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from symbolic_shapes import Origin, ShapeEnv, as_int
-from symbolic_shapes.dims.specs import Constant, Derived, DimSpec, Hint, Named, Static
-from symbolic_shapes.dims.symbols import declare
-from symbolic_shapes.dims.violations import solve
-from symbolic_shapes.expressions.relations import TRUE
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv, as_int
+from dynamo_lite.symbolic_shapes.dims.specs import Constant, Derived, DimSpec, Hint, Named, Static
+from dynamo_lite.symbolic_shapes.dims.symbols import declare
+from dynamo_lite.symbolic_shapes.dims.violations import solve
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE
 from tests.symbolic_shapes.dim_cases import Questions, input_dims, trace
 from tests.symbolic_shapes.guard_cases import cases
 from tests.symbolic_shapes.test_guards_codegen import admitted

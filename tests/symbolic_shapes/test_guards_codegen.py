@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 
-from symbolic_shapes import Origin, ShapeEnv, eq, ge, ne
-from symbolic_shapes.size_guards.codegen import guards_as_code, namespace
-from symbolic_shapes.size_guards.simplify import simplify
+from dynamo_lite.symbolic_shapes import Origin, ShapeEnv, eq, ge, ne
+from dynamo_lite.symbolic_shapes.size_guards.codegen import guards_as_code, namespace
+from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 from tests.symbolic_shapes.guard_cases import Case, at, cases
 from tests.symbolic_shapes.test_simplify import QUIET
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, ne
-from symbolic_shapes.dims.specs import Auto, DimSpec, Named
-from symbolic_shapes.dims.symbols import DimTable, InputDim, declare
-from symbolic_shapes.dims.violations import solve
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.codegen import guards_as_code
-from symbolic_shapes.size_guards.runtime_asserts import schedule
-from symbolic_shapes.size_guards.simplify import simplify
+from dynamo_lite.symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, ne
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, DimSpec, Named
+from dynamo_lite.symbolic_shapes.dims.symbols import DimTable, InputDim, declare
+from dynamo_lite.symbolic_shapes.dims.violations import solve
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.codegen import guards_as_code
+from dynamo_lite.symbolic_shapes.size_guards.runtime_asserts import schedule
+from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 
 SLACK = 1.35
 """What near linear is: 4 times as many guards take at most 4 * SLACK times as many calls."""
@@ -151,7 +151,7 @@ def test_scheduling_is_near_linear(session: Callable[[int], Guards]) -> None:
 @pytest.mark.parametrize("session", [two_sizes, a_chain_of_equations, all_the_same, a_chain_of_inequalities,
                                      specialised_sizes], ids=lambda s: s.__name__)
 def test_collecting_is_near_linear(session: Callable[[int], Guards]) -> None:
-    """Asking, before anything is simplified: models of the facts are kept up, not made anew."""
+    """Asking, before anything is simplified: models of the facts are kept up, not made again."""
     def cost(n: int) -> int:
         env, guards = ShapeEnv(), session(n)
         relations = guards.relations([env.backed(hint, lo=0) for hint in guards.hints])

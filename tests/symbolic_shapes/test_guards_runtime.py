@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, evaluate, ne, symbols_of
-from symbolic_shapes.size_guards.runtime_asserts import schedule
+from dynamo_lite.symbolic_shapes import Int, Origin, ShapeEnv, Symbol, eq, evaluate, ne, symbols_of
+from dynamo_lite.symbolic_shapes.size_guards.runtime_asserts import schedule
 from tests.symbolic_shapes.guard_cases import NAMES, Case, at, cases
 from tests.symbolic_shapes.test_simplify import QUIET
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Int, as_int
-from symbolic_shapes.expressions.expr import Symbol
-from symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
-from symbolic_shapes.proofs.checker import BadCertificate
-from symbolic_shapes.size_guards.derivations import RULES, Derivation, Ledger
-from symbolic_shapes.size_guards.guard_set import Guard, GuardSet
-from symbolic_shapes.size_guards.reformulations import truth_at
+from dynamo_lite.symbolic_shapes import Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
+from dynamo_lite.symbolic_shapes.size_guards.derivations import RULES, Derivation, DerivationTable
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 from tests.symbolic_shapes.test_simplify import TABLE, simplified
 
 MAKERS = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
@@ -45,9 +45,9 @@ def meaning(relations: tuple[Bool, ...], symbols: tuple[Symbol, ...]) -> list[bo
     return [all(truth_at(relation, point) for relation in relations) for point in points]
 
 
-def copied(ledger: Ledger) -> Ledger:
-    new = Ledger(ledger.base)
-    new.steps = dict(ledger.steps)
+def copied(table: DerivationTable) -> DerivationTable:
+    new = DerivationTable(table.base)
+    new.steps = dict(table.steps)
     return new
 
 
@@ -80,17 +80,17 @@ def test_a_changed_step_is_noticed_or_right(name: str) -> None:
     guards = simplified(*hints, facts=facts)
     seen = not (guards.forward.steps or guards.backward.steps)
     for side in ("forward", "backward"):
-        ledger: Ledger = getattr(guards, side)
-        for goal, step in ledger.steps.items():
+        table: DerivationTable = getattr(guards, side)
+        for goal, step in table.steps.items():
             for new in other_steps(goal, step, guards):
-                forged = copied(ledger)
+                forged = copied(table)
                 forged.steps[goal] = new
                 if noticed(changed(guards, **{side: forged})):
                     seen = True
                 else:
                     premises, conclusion = (meaning(r, guards.symbols) for r in (new.premises, (goal,)))
                     assert all(map(operator.le, premises, conclusion)), (str(goal), new)
-            gap = copied(ledger)
+            gap = copied(table)
             del gap.steps[goal]
             noticed(changed(guards, **{side: gap}))
     assert seen

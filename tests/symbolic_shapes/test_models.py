@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from symbolic_shapes import ShapeEnv, eq, ge, ne
-from symbolic_shapes.expressions.relations import Truth
-from symbolic_shapes.proofs.checker import verify
-from symbolic_shapes.prover.decide import decide
-from symbolic_shapes.prover.models import Models
+from dynamo_lite.symbolic_shapes import ShapeEnv, eq, ge, ne
+from dynamo_lite.symbolic_shapes.expressions.relations import Truth
+from dynamo_lite.symbolic_shapes.proofs.checker import verify
+from dynamo_lite.symbolic_shapes.prover.decide import decide
+from dynamo_lite.symbolic_shapes.prover.models import Models
 from tests.symbolic_shapes.guard_cases import NAMES, PYTHON, RELATIONS, Case, cases
 from tests.symbolic_shapes.oracle import Term, our_node, python_value
 
@@ -67,7 +67,7 @@ def test_nothing_is_shown_of_what_only_run_time_knows() -> None:
     assert not models.shows(u > 3, True) and not models.shows(a > u, True)
     env.assume(u <= a)
     env.assume(u >= 5)
-    assert not models.shows(a <= 5, True)  # another size would need another value of u: nobody knows whether it fits
+    assert not models.shows(a <= 5, True)  # another size would need another value of u: it is not known whether it fits
     assert env.decide(a >= 5).verdict is True
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     FALSE,
     TRUE,
     Bool,
@@ -41,11 +41,17 @@ from symbolic_shapes import (
     round_int,
     to_float,
 )
-from symbolic_shapes.expressions.expr import Apply, Node
-from symbolic_shapes.expressions.floats import apply_float
-from symbolic_shapes.expressions.piecewise import MOST_FACTORS, function, register_function, shift_left, shift_right
-from symbolic_shapes.expressions.relations import Junction, Rel
-from symbolic_shapes.expressions.substitution import AT_ZERO, build, build_float, substitute, top_atoms
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Node
+from dynamo_lite.symbolic_shapes.expressions.floats import apply_float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import (
+    MOST_FACTORS,
+    function,
+    register_function,
+    shift_left,
+    shift_right,
+)
+from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Rel
+from dynamo_lite.symbolic_shapes.expressions.substitution import AT_ZERO, build, build_float, substitute, top_atoms
 from tests.symbolic_shapes.operator_cases import PAIRS, SMALL, check, symbols
 
 TRIPLES = list(product((-3, -1, 0, 1, 2), repeat=3))

@@ -9,8 +9,19 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import FALSE, TRUE, Symbol, as_int, evaluate, float_const, le, maximum, to_float
-from symbolic_shapes.expressions.expr import INF, ONE, ZERO, Int, children, make_int, merge, split, symbols_of, total
+from dynamo_lite.symbolic_shapes import FALSE, TRUE, Symbol, as_int, evaluate, float_const, le, maximum, to_float
+from dynamo_lite.symbolic_shapes.expressions.expr import (
+    INF,
+    ONE,
+    ZERO,
+    Int,
+    children,
+    make_int,
+    merge,
+    split,
+    symbols_of,
+    total,
+)
 from tests.symbolic_shapes.operator_cases import PAIRS, SMALL, check, symbols
 
 OPERATORS = (operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod)

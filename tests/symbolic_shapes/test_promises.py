@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import as_int, symbols_of
-from symbolic_shapes.dims.specs import Auto, Derived, DimSpec, Dynamic, Named
-from symbolic_shapes.dims.violations import FEW, Solution
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.expressions.relations import TRUE
+from dynamo_lite.symbolic_shapes import as_int, symbols_of
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Derived, DimSpec, Dynamic, Named
+from dynamo_lite.symbolic_shapes.dims.violations import FEW, Solution
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE
 from tests.symbolic_shapes.dim_cases import Questions, trace
 from tests.symbolic_shapes.test_suggestions import KINDS
 

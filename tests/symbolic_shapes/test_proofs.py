@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeEnv, as_bool, eq
-from symbolic_shapes.proofs.checker import BadCertificate, Certificate, verify
-from symbolic_shapes.proofs.congruences import add, meet, mul
-from symbolic_shapes.proofs.proof import Step, walk
-from symbolic_shapes.prover.z3_backend import NotInZ3, entails
+from dynamo_lite.symbolic_shapes import Bool, ContradictoryFacts, Origin, ShapeEnv, as_bool, eq
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate, verify
+from dynamo_lite.symbolic_shapes.proofs.congruences import add, meet, mul
+from dynamo_lite.symbolic_shapes.proofs.proof import Step, walk
+from dynamo_lite.symbolic_shapes.prover.z3_backend import NotInZ3, entails
 from tests.symbolic_shapes.oracle import AT_ZERO, COMPARE, Term, assignments, our_node, python_table, python_value
 
 HERE = Origin("user line", "model.py", 1)
@@ -114,7 +114,7 @@ def test_the_order_of_simple_facts_changes_no_verdict() -> None:
 @given(FACTS, relations(1), relations(1))
 @example([], ("<", "x", ("//", "x", "x")), ("and", ("<", "x", "y"), ("==", 5, ("*", "x", "x"))))
 def test_adding_a_fact_never_loses_a_proof(facts: list[Term], more: Term, goal: Term) -> None:
-    """The environment keeps what it has proved. Asked anew, it finds it again but for budgets, which products and
+    """The environment keeps what it has proved. Asked again, it finds it again but for budgets, which products and
     quotients may use up (about one proof in a thousand)."""
     try:
         env, symbols = environment(facts)

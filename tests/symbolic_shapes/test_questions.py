@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Bool,
     ContradictoryFacts,
     DataDependentQuestion,
@@ -26,7 +26,7 @@ from symbolic_shapes import (
     float_symbol,
     not_,
 )
-from symbolic_shapes.errors import StaleSnapshot
+from dynamo_lite.symbolic_shapes.errors import StaleSnapshot
 from tests.symbolic_shapes.oracle import COMPARE, Term, our_node
 
 HERE = Origin("user line", "model.py", 7, "if u > v:")

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from symbolic_shapes.environment import ShapeEnv
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Int, Symbol
-from symbolic_shapes.expressions.floats import (
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import (
     ANY_FLOAT,
     ROUNDERS,
     Float,
@@ -18,7 +18,7 @@ from symbolic_shapes.expressions.floats import (
     float_interval,
     to_float,
 )
-from symbolic_shapes.expressions.piecewise import exact_rounding
+from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding
 
 CONSTANTS = [0.5, 0.75, 0.25, 1.5, 2.0, 3.0, 0.3, 0.1, -0.5, -0.75, 1e-3, 2.0**-20, 1e10, -3.0, 7.0, 2.0**52, 2.0**53]
 EDGES = [0, 1, 2, 3, 5, 7, 8, 9, 101, 2**31, *(2**k + d for k in (50, 51, 52, 53, 60) for d in (-1, 0, 1))]
@@ -49,7 +49,7 @@ def test_the_image_is_pythons_value_in_its_bounds(c: float) -> None:
 def test_a_share_of_a_size_is_at_most_a_multiple_of_it(c: float) -> None:
     env = ShapeEnv()
     n = env.backed(7, lo=0, hi=4096)
-    from symbolic_shapes.expressions.piecewise import round_float
+    from dynamo_lite.symbolic_shapes.expressions.piecewise import round_float
 
     part = round_float("trunc", to_float(n) * float_const(c))
     assert env.decide(part <= n * 2).verdict is True

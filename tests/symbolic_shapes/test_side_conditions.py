@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Symbol, compare_floats, evaluate, round_float, to_float
-from symbolic_shapes.expressions import division, float_relations, piecewise
+from dynamo_lite.symbolic_shapes import Symbol, compare_floats, evaluate, round_float, to_float
+from dynamo_lite.symbolic_shapes.expressions import division, float_relations, piecewise
 from tests.symbolic_shapes.oracle import Mismatch, assignments, check_value_preserved
 
 TABLES: dict[str, dict[str, Callable[..., bool]]] = {

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import ContradictoryFacts, Int, Origin, ShapeEnv, eq, ge, le, maximum, ne
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.derivations import Ledger
-from symbolic_shapes.size_guards.guard_set import GuardSet
-from symbolic_shapes.size_guards.simplify import simplify
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, Int, Origin, ShapeEnv, eq, ge, le, maximum, ne
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.derivations import DerivationTable
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 from tests.symbolic_shapes.guard_cases import NAMES, Case, at, cases
 
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -154,8 +154,8 @@ def test_ranges_contain_what_is_admitted(case: Case) -> None:
 def test_thousands_of_facts_cost_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derivations recorded per fact (a count, not a time) do not grow with the number of facts."""
     counted = []
-    add = Ledger.add
-    monkeypatch.setattr(Ledger, "add", lambda *args: (counted.append(1), add(*args))[1])
+    add = DerivationTable.add
+    monkeypatch.setattr(DerivationTable, "add", lambda *args: (counted.append(1), add(*args))[1])
 
     def facts(a: Int, b: Int) -> list[Bool]:
         return [r for k in range(n)

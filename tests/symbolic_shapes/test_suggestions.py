@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symbolic_shapes import as_int, eq, ge, ne
-from symbolic_shapes.dims import suggestions
-from symbolic_shapes.dims.dim_source import compose, read, write
-from symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named
-from symbolic_shapes.dims.suggestions import respecified
-from symbolic_shapes.dims.violations import Solution, solve
-from symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes import as_int, eq, ge, ne
+from dynamo_lite.symbolic_shapes.dims import suggestions
+from dynamo_lite.symbolic_shapes.dims.dim_source import compose, read, write
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Constant, Derived, Dynamic, InvalidSpec, Named
+from dynamo_lite.symbolic_shapes.dims.suggestions import respecified
+from dynamo_lite.symbolic_shapes.dims.violations import Solution, solve
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
 from tests.symbolic_shapes.dim_cases import Questions, trace
 from tests.symbolic_shapes.test_simplify import QUIET
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from symbolic_shapes import Bool, ContradictoryFacts, Int, Origin, ShapeEnv, Symbol, as_bool, evaluate
-from symbolic_shapes.expressions.expr import symbols_of
-from symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero, ne_zero, not_
-from symbolic_shapes.proofs.checker import RULES, BadCertificate, Certificate, Checker, verify
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.proofs.logic_rules import DISCHARGING
-from symbolic_shapes.proofs.proof import Congruent, Step, walk
+from dynamo_lite.symbolic_shapes import Bool, ContradictoryFacts, Int, Origin, ShapeEnv, Symbol, as_bool, evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Rel, eq_zero, le_zero, ne_zero, not_
+from dynamo_lite.symbolic_shapes.proofs.checker import RULES, BadCertificate, Certificate, Checker, verify
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.logic_rules import DISCHARGING
+from dynamo_lite.symbolic_shapes.proofs.proof import Congruent, Step, walk
 from tests.symbolic_shapes.oracle import our_node
 from tests.symbolic_shapes.test_decide import CASES
 from tests.symbolic_shapes.test_proofs import _random_relation

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from itertools import product
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Symbol,
     as_int,
     eq,
@@ -19,13 +19,13 @@ from symbolic_shapes import (
     round_float,
     to_float,
 )
-from symbolic_shapes.expressions.expr import Apply
-from symbolic_shapes.expressions.float_relations import compare
-from symbolic_shapes.expressions.intervals import Interval, declared, interval, of_apply, truth_interval
-from symbolic_shapes.expressions.piecewise import function
-from symbolic_shapes.expressions.relations import not_
-from symbolic_shapes.expressions.substitution import AT_ZERO
-from symbolic_shapes.proofs.congruences import NOTHING, Residue, add, meet, mul, normal, residue
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply
+from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, declared, interval, of_apply, truth_interval
+from dynamo_lite.symbolic_shapes.expressions.piecewise import function
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
+from dynamo_lite.symbolic_shapes.expressions.substitution import AT_ZERO
+from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, Residue, add, meet, mul, normal, residue
 from tests.symbolic_shapes.oracle import Term, check_value_preserved
 
 WINDOW = range(-40, 41)

@@ -16,10 +16,10 @@ from torch.fx.experimental.symbolic_shapes import (
     ShapeEnv as TorchsOwn,
 )
 
-from symbolic_shapes import ContradictoryFacts, DataDependentQuestion, Origin, UnknownValue, ge
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes import ContradictoryFacts, DataDependentQuestion, Origin, UnknownValue, ge
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from symbolic_shapes.torch_env.dispatch_cache import Bypass, SymbolicCache, fake_mode, install, refusal
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
-from symbolic_shapes.torch_node.query_kinds import KERNELS
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, SymbolicCache, fake_mode, install, refusal
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import KERNELS
 from tests.symbolic_shapes import cache_programs
 
 aten = torch.ops.aten

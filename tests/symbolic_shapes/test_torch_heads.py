@@ -10,7 +10,7 @@ from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
-from symbolic_shapes import (
+from dynamo_lite.symbolic_shapes import (
     Symbol,
     as_int,
     ceildiv,
@@ -24,11 +24,11 @@ from symbolic_shapes import (
     power,
     to_float,
 )
-from symbolic_shapes.expressions.expr import Int
-from symbolic_shapes.expressions.floats import apply_float
-from symbolic_shapes.expressions.piecewise import function, round_float
-from symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
-from symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
+from dynamo_lite.symbolic_shapes.expressions.expr import Int
+from dynamo_lite.symbolic_shapes.expressions.floats import apply_float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import function, round_float
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 
 def bridge() -> tuple[TorchSymbols, ToSympy, FromSympy]:

@@ -26,10 +26,10 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicC
 from torch.utils import _pytree as pytree
 
 from benchmarks.op_db_symbolic import describe, same
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import symbols_of
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 N = -1
 """A size that the second example has larger."""

@@ -11,9 +11,9 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, TensorPolicy, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, TensorPolicy, create_symbolic_tensor
 
 
 @pytest.fixture

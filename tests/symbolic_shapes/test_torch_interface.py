@@ -13,12 +13,12 @@ from torch.fx.experimental import symbolic_shapes as theirs
 from torch.fx.experimental.sym_node import SymNode as TorchSymNode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from symbolic_shapes.expressions.relations import eq
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
-from symbolic_shapes.torch_node.sym_node import SymNode
-from symbolic_shapes.torch_versions import Variant, applies
+from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.symbolic_shapes.torch_versions import Variant, applies
 
 TORCH = Path(torch.__file__).parent
 OF_AN_ENVIRONMENT = re.compile(r"\bshape_env\)?\.([A-Za-z_]\w*)|(?:get|has)attr\([\w.]*shape_env, *\"(\w+)\"")
@@ -52,10 +52,10 @@ ABSENT = {
 }  # fmt: skip
 """Method or attribute of torch's ShapeEnv that torch uses from other files -> why ours has none."""
 ABSENT_BY_VERSION = (
-    Variant(("_spec_symbol_to_compile_symbol", "_shape_spec_pending_assumptions", "evaluate_symexpr"), until=(2, 15)),
-    Variant(
-        ("_transfer_foreign_expr_as_unbacked", "_symop_cache", "_set_unbacked_var_to_hint_override"), since=(2, 15)
-    ),
+    Variant(("_spec_symbol_to_compile_symbol", "_shape_spec_pending_assumptions"), until=(2, 14)),
+    Variant(("evaluate_symexpr",), until=(2, 15)),
+    Variant(("_transfer_foreign_expr_as_unbacked", "_set_unbacked_var_to_hint_override"), since=(2, 14)),
+    Variant(("_symop_cache",), since=(2, 15)),
 )
 """Those of them that torch has in some versions only."""
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.sym_node import SymNode as TorchSymNode
 
-from symbolic_shapes import Int, Origin, ShapeEnv
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
-from symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.symbolic_shapes import Int, Origin, ShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 INHERITED_ON_PURPOSE = {"nested_int_coeff"}
 
@@ -195,7 +195,7 @@ def test_make_fx_traces_arithmetic_on_sizes() -> None:
 
 def test_arithmetic_is_not_traced_by_a_mode_without_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
     # dynamo_lite's capture has the type of make_fx's mode, as torch demands at the PreDispatch key, and no tracer.
-    from symbolic_shapes.torch_node import _torch
+    from dynamo_lite.symbolic_shapes.torch_node import _torch
 
     state = SimpleNamespace(get=lambda index: SimpleNamespace())
     monkeypatch.setattr(_torch, "mode_stack_state_for_pre_dispatch", lambda: state)

@@ -18,9 +18,9 @@ import torch
 from torch._dynamo.source import ConstantSource
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
-from symbolic_shapes.expressions.floats import float_symbol
-from symbolic_shapes.expressions.relations import eq
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbol
+from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 Number = int | float | bool
 Make = Callable[[Number], Any]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from torch._dispatch.python import enable_python_dispatcher
 from torch.overrides import TorchFunctionMode
 
-from symbolic_shapes import evaluate
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes import evaluate
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh, create_symbolic_tensor
 
 Tensor = torch.Tensor
 STEPS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

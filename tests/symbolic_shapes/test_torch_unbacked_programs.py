@@ -13,8 +13,8 @@ from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicC
 from torch.nn import functional as F
 from torch.utils import _pytree as pytree
 
-from symbolic_shapes.torch_env.dispatch_cache import fake_mode
-from symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import fake_mode
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
 
 
 def number(x: torch.Tensor, at: int = 0, lo: int = 0, hi: int = 6) -> Any:

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from symbolic_shapes.torch_versions import installed
+from dynamo_lite.symbolic_shapes.torch_versions import installed
 
 FOLDER = Path(__file__).parent / "saved"
 

@@ -11,8 +11,8 @@ import dynamo_lite.__main__ as command
 from dynamo_lite.doctor import contracts, manifest, report
 from dynamo_lite.doctor.resolve import MISSING, describe, resolve
 from dynamo_lite.doctor.tables import entries
-from symbolic_shapes.torch_versions import Variant, applies, installed
-from symbolic_shapes.torch_versions.supported import CHECKED, NEWEST, OLDEST, parse
+from dynamo_lite.symbolic_shapes.torch_versions import Variant, applies, installed
+from dynamo_lite.symbolic_shapes.torch_versions.supported import CHECKED, NEWEST, OLDEST, parse
 
 
 def test_the_installed_torch_is_as_its_manifest_says() -> None:

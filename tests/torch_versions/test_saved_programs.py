@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from symbolic_shapes.torch_versions.supported import CHECKED, parse
+from dynamo_lite.symbolic_shapes.torch_versions.supported import CHECKED, parse
 from tests.torch_versions.saved_programs import FOLDER, PROGRAMS, folder
 
 VERSIONS = [parse(version) for version in CHECKED]

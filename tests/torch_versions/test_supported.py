@@ -11,8 +11,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from symbolic_shapes.torch_versions import NEWEST, OLDEST, TorchVersionWarning, Variant, applies, check, current
-from symbolic_shapes.torch_versions.supported import CHECKED, parse
+from dynamo_lite.symbolic_shapes.torch_versions import (
+    NEWEST,
+    OLDEST,
+    TorchVersionWarning,
+    Variant,
+    applies,
+    check,
+    current,
+)
+from dynamo_lite.symbolic_shapes.torch_versions.supported import CHECKED, parse
 
 ROOT = Path(__file__).parents[2]
 

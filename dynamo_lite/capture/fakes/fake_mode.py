@@ -11,9 +11,9 @@ from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.symbolic_shapes.torch_env import dispatch_cache
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_dispatch import _get_dispatch_mode, _TorchDispatchModeKey
-from symbolic_shapes.torch_env import dispatch_cache
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 def symbolic_mode() -> FakeTensorMode:

@@ -7,21 +7,28 @@ is nearly always a plain strided tensor that owns its memory; for those the size
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import nn
 
-from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, _extract_tensor_metadata, fast_detach
+from dynamo_lite.capture._torch import (
+    FakeTensor,
+    FakeTensorMode,
+    TensorMetadata,
+    _extract_tensor_metadata,
+    fast_detach,
+    in_kernel_invocation_manager,
+)
 from dynamo_lite.capture.fakes import wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
 from dynamo_lite.torch_internals._torch_fake import make_fake
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 def storage_key(tensor: torch.Tensor) -> int:
@@ -110,12 +117,14 @@ class StandIns:
             if isinstance(self._mode.shape_env, TorchShapeEnv):
                 self._mode.shape_env.note_sizes(tensor.shape)
             with self._no_guards():
-                known = self._snapshots[key] = fast_detach(self._mode, tensor), _extract_tensor_metadata(tensor)
+                known = self._snapshots[key] = _detached(tensor), metadata_of(tensor)
         return known
 
     def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
         """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
         with self._no_guards():
+            if type(tensor) is FakeTensor and tensor.layout is torch.strided:
+                return _detached(tensor, tensor.requires_grad), metadata_of(tensor)
             val = self._detached(tensor) if isinstance(tensor, FakeTensor) else self._wrapper_snapshot(tensor)
             val.requires_grad_(tensor.requires_grad)
             return val, _extract_tensor_metadata(tensor)
@@ -132,6 +141,47 @@ class StandIns:
         """What the snapshots ask about sizes is no question of the program."""
         env = self._mode.shape_env
         return nullcontext() if env is None else env.suppress_guards()
+
+
+def _detached(tensor: FakeTensor, requires_grad: bool = False) -> FakeTensor:
+    """As fast_detach, without torch's constructor of FakeTensors."""
+    with _DisablePythonDispatcher(), in_kernel_invocation_manager(tensor.fake_mode):
+        meta = _DETACH(tensor)
+    return make_fake(tensor.fake_mode, meta, tensor.fake_device, requires_grad)
+
+
+_DETACH = torch.ops.aten.detach.default
+
+
+def metadata_of(tensor: FakeTensor) -> TensorMetadata:
+    """What torch keeps of a strided tensor in node.meta["tensor_meta"].
+
+    torch asks for three memory formats, symbol by symbol; a tensor whose strides are the products of its sizes has the
+    first.
+    """
+    shape, stride = tensor.shape, tensor.stride()
+    if tensor.is_quantized or not _is_contiguous(shape, stride):
+        return _extract_tensor_metadata(tensor)
+    return TensorMetadata(shape, tensor.dtype, tensor.requires_grad, stride, torch.contiguous_format, False, {})
+
+
+def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
+    """Whether the strides are the products of the sizes, whatever those are."""
+    step: Any = 1
+    for size, found in zip(reversed(shape), reversed(stride)):
+        found, size = _core(found), _core(size)
+        if found is None or size is None or (found is not step and (type(found) is not int or found != step)):
+            return False
+        step = step * size
+    return True
+
+
+def _core(value: Any) -> Any:
+    """A size as a number or an expression of ours; None for a symbol of torch's own."""
+    if type(value) is int:
+        return value
+    core = getattr(value.node, "core", None)
+    return core if core is None or core.terms else core.const
 
 
 def _hashable(value: Any) -> Any:

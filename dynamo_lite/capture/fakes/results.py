@@ -5,7 +5,7 @@ A recipe is what the operator returned before (static_cache.py), or what a rule 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -18,6 +18,7 @@ from dynamo_lite.torch_internals._torch_fake import make_fake
 class Like(NamedTuple):
     """The metadata of one tensor that an operator returned.
 
+    Sizes are numbers; those that a rule gives for symbolic arguments are `operator_rules.sizes.Size`s.
     `source` is the number of the tensor argument whose memory it is a view of, `whole` says that it is that argument
     itself; None: it has memory of its own.
     """
@@ -39,26 +40,31 @@ class Result(NamedTuple):
     tensors: tuple[Like, ...]
 
 
-def recipe_of(args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> Result | None:
-    """The recipe for what an operator has returned; None unless all memory is its own or an argument's."""
+def recipe_of(
+    args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Callable[[Any], Any] | None = None
+) -> Result | None:
+    """The recipe for what an operator has returned; None unless all memory is its own or an argument's.
+
+    read: what stands for a symbolic size; None where there are none.
+    """
     kind = type(out) if isinstance(out, (tuple, list)) else None
     tensors = [out] if kind is None else [*out]
-    if kind not in (None, tuple, list) or not all(_is_plain(t) for t in tensors):
+    if kind not in (None, tuple, list) or not all(_is_plain(t, read is not None) for t in tensors):
         return None
     given = tensors_among([*args, *kwargs.values()])
-    likes = [_like(t, given) for t in tensors]
+    likes = [_like(t, given, read or int) for t in tensors]
     own = [_storage(t) for t, like in zip(tensors, likes) if like is not None and like.source is None]
     if None in likes or len(set(own)) < len(own):
         return None
     return Result(kind, tuple(like for like in likes if like is not None))
 
 
-def _is_plain(tensor: Any) -> bool:
+def _is_plain(tensor: Any, may_be_symbolic: bool) -> bool:
     return (
         type(tensor) is FakeTensor
         and tensor.layout is torch.strided
         and tensor.constant is None
-        and not tensor._has_symbolic_sizes_strides  # a size or an offset from run time
+        and (may_be_symbolic or not tensor._has_symbolic_sizes_strides)  # a size or an offset from run time
         and not (tensor.is_conj() or tensor.is_neg() or tensor.is_quantized or tensor.is_inference())
     )
 
@@ -77,7 +83,7 @@ def tensors_among(values: Sequence[Any]) -> list[torch.Tensor]:
     return found
 
 
-def _like(tensor: FakeTensor, given: list[torch.Tensor]) -> Like | None:
+def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], Any]) -> Like | None:
     """The recipe for `tensor`; None if there is none."""
     storage = _storage(tensor)
     sharing = [n for n, t in enumerate(given) if _storage(t) == storage]
@@ -89,15 +95,22 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor]) -> Like | None:
     elif not whole and (given[source].dtype != tensor.dtype or len({id(given[n]) for n in sharing}) > 1):
         return None
     return Like(
-        shape=tuple(tensor.shape),
-        stride=tensor.stride(),
-        offset=int(tensor.storage_offset()),
+        shape=tuple(map(read, tensor.shape)),
+        stride=tuple(map(read, tensor.stride())),
+        offset=read(tensor.storage_offset()),
         dtype=tensor.dtype,
         device=tensor.fake_device,
         requires_grad=tensor.requires_grad,
         source=source,
         whole=bool(whole),
     )
+
+
+def shown(tensor: Any) -> Any:
+    """What the program may see of a tensor without looking at its data, to compare: sizes by their nodes."""
+    numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
+    nodes = [number if type(number) is int else number.node for number in numbers]
+    return (nodes, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_leaf)
 
 
 def made(result: Result, mode: FakeTensorMode, given: list[torch.Tensor]) -> Any:

@@ -60,7 +60,12 @@ def is_suitable(func: OpOverload) -> bool:
     suitable = _suitable.get(func)
     if suitable is None:
         suitable = _suitable[func] = _is_function_of_metadata(func)
-    return suitable and not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"))
+    return suitable and is_without_autocast()
+
+
+def is_without_autocast() -> bool:
+    """Whether operators get the arguments that the program gives them."""
+    return not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"))
 
 
 def _is_function_of_metadata(func: OpOverload) -> bool:

@@ -9,26 +9,29 @@ operator is one entry, composite ones too, with what autograd knows of the resul
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload, in_kernel_invocation_manager
 from dynamo_lite.capture.fakes import static_cache
-from dynamo_lite.capture.fakes.results import with_history
+from dynamo_lite.capture.fakes.results import Result, tensors_among, with_history
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, Entry, Output, SymbolicCache
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.shared_history import State, Untranslatable, keep
+from dynamo_lite.symbolic_shapes.torch_node._torch import resize_storage_bytes_, share_storage_
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
-from symbolic_shapes.expressions.expr import Int
-from symbolic_shapes.expressions.relations import Bool
-from symbolic_shapes.torch_env.dispatch_cache import Bypass, Entry, Output, SymbolicCache
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.shared_history import State, Untranslatable, keep
-from symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.torch_internals._torch_fake import make_fake
 
 
 class Layout(NamedTuple):
-    """A tensor that an operator returned: numbers, or expressions over a state's symbols. `alias`, `twin` and `nbytes`
-    as in fake_cache.Output."""
+    """A tensor that an operator returned: numbers, or expressions over a state's symbols. `alias`, `shares_with` and
+    `nbytes` as in dispatch_cache.Output."""
 
     shape: tuple[int | Int, ...]
     stride: tuple[int | Int, ...]
@@ -36,7 +39,7 @@ class Layout(NamedTuple):
     dtype: torch.dtype
     device: torch.device
     alias: int | None
-    twin: int | None
+    shares_with: int | None
     nbytes: int | Int
 
 
@@ -125,8 +128,7 @@ class SymbolicMemory:
             with self._env.inside_operator(func):
                 self._past.learn(remembered.facts)
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
-        results = self._cache.replay(entry, tensors)
-        made = [results] if entry.container is None else [*results]
+        made = self._replay(entry, tensors)
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
             made[index] = with_history(made[index], requires_grad, tensors, source, len(made) > 1)
@@ -149,12 +151,45 @@ class SymbolicMemory:
             return
         outputs = out if isinstance(out, (tuple, list)) else (out,)
         own = [o for o in entry.outputs if o.alias is None]
-        if any(o.twin is not None for o in own) or any(t.requires_grad and t.is_leaf for t in outputs):
+        if any(o.shares_with is not None for o in own) or any(t.requires_grad and t.is_leaf for t in outputs):
             return
         requires_grad_of = tuple(t.requires_grad for t in outputs)
         self._known[key] = (entry, requires_grad_of)
         # Whoever hears of numbers that are taken (`specialized`) hears it of a run only.
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
+            self._keep(call, entry, requires_grad_of)
+
+    def _replay(self, entry: Entry, tensors: Sequence[FakeTensor]) -> list[Any]:
+        """As SymbolicCache.replay, without torch's constructor of FakeTensors."""
+        results: list[FakeTensor] = []
+        with in_kernel_invocation_manager(self._mode):
+            for output in entry.outputs:
+                meta = output.meta.data
+                if output.alias is not None:
+                    share_storage_(meta, tensors[output.alias])
+                elif output.shares_with is not None:
+                    share_storage_(meta, results[output.shares_with])
+                else:
+                    memory = torch.empty(0, dtype=torch.uint8, device="meta")
+                    resize_storage_bytes_(memory, output.nbytes)
+                    share_storage_(meta, memory)
+                results.append(make_fake(self._mode, meta, output.device))
+        return results
+
+    def say(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
+        """Keep what a rule says of the call (`Like`s with `Size`s): the next `recall` gives it."""
+        given, env = tensors_among([*args, *kwargs.values()]), self._env
+        position = {id(tensor): number for number, tensor in enumerate(_tensors([*args, *kwargs.values()]))}
+        outputs = []
+        for like in said.tensors:
+            shape, stride, (offset,) = (tuple(map(_core, part)) for part in (like.shape, like.stride, (like.offset,)))
+            meta = self._laid_out((shape, stride, offset, like.dtype), env.wrap)
+            alias = None if like.source is None else position[id(given[like.source])]
+            nbytes = env.wrap(prod(shape, start=as_int(like.dtype.itemsize))) if alias is None else 0
+            outputs.append(Output(meta, like.device, alias, None, nbytes))
+        entry, requires_grad_of = Entry(tuple(outputs), said.kind), tuple(like.requires_grad for like in said.tensors)
+        self._known[call.key] = (entry, requires_grad_of)
+        if call.state is not None and call.shared is not None:
             self._keep(call, entry, requires_grad_of)
 
     # -- across recordings ----------------------------------------------------------------------------------------
@@ -171,26 +206,36 @@ class SymbolicMemory:
     def _layout(self, output: Output) -> Layout:
         number, meta = self._past.shared_number, output.meta
         return Layout(tuple(map(number, meta.shape)), tuple(map(number, meta.stride())),
-                             number(meta.storage_offset()), meta.dtype, output.device, output.alias, output.twin,
+                             number(meta.storage_offset()), meta.dtype, output.device, output.alias, output.shares_with,
                              number(output.nbytes))  # fmt: skip
 
     def _entry(self, remembered: Remembered) -> Entry:
         """What a call gave in an environment with the same past, with this one's sizes."""
         number = self._past.our_number
-        outputs = [Output(self._meta(o), o.device, o.alias, o.twin, number(o.nbytes)) for o in remembered.outputs]
+        outputs = [
+            Output(self._meta(o), o.device, o.alias, o.shares_with, number(o.nbytes)) for o in remembered.outputs
+        ]
         return Entry(tuple(outputs), remembered.container)
 
     def _meta(self, layout: Layout) -> torch.Tensor:
         """A meta tensor with this layout, and without memory that anyone uses."""
-        key = (layout.shape, layout.stride, layout.offset, layout.dtype)
+        return self._laid_out((layout.shape, layout.stride, layout.offset, layout.dtype), self._past.our_number)
+
+    def _laid_out(self, layout: tuple[Any, Any, Any, torch.dtype], number: Callable[[Any], Any]) -> torch.Tensor:
+        """The same for (shape, stride, offset, dtype), in expressions of which `number` makes sizes."""
+        key = (number, layout)
         found = self._metas.get(key)
         if found is None:
-            number = self._past.our_number
+            shape, stride, offset, dtype = layout
             with in_kernel_invocation_manager(self._mode), self._env.suppress_guards():
-                nothing = torch.empty(0, dtype=layout.dtype, device="meta")
-                shape, stride = [*map(number, layout.shape)], [*map(number, layout.stride)]
-                found = self._metas[key] = nothing.as_strided(shape, stride, number(layout.offset)).detach()
+                nothing = torch.empty(0, dtype=dtype, device="meta")
+                found = nothing.as_strided([*map(number, shape)], [*map(number, stride)], number(offset)).detach()
+            self._metas[key] = found
         return found
+
+
+def _core(size: Any) -> Int:
+    return size.node if hasattr(size, "node") else as_int(size)
 
 
 def _tensors(values: Sequence[Any]) -> list[FakeTensor]:

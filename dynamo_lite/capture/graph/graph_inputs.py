@@ -30,8 +30,8 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
-from symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -318,9 +318,9 @@ class Outside(GraphWriter):
         if self.levels:
             return self.levels.capture(tensor)
         if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
-            twin = self.nodes.twin(tensor)
-            if twin is not None:  # autograd's own copy of a result that it saved for the backward
-                self.nodes[tensor] = twin
+            copied = self.nodes.node_of_copy(tensor)
+            if copied is not None:  # autograd's own copy of a result that it saved for the backward
+                self.nodes[tensor] = copied
                 return tensor
         carried = self._carried.get(id(tensor))
         if carried is None and self.earlier is not None and tensor in self.earlier.recorder.nodes:

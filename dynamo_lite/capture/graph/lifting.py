@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from dynamo_lite.capture._torch import FakeTensor, _disable_current_modes
 from dynamo_lite.capture.graph.names import unusable_fqn
+from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
 
@@ -83,15 +84,6 @@ def copied(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.detach().clone(memory_format=torch.preserve_format).requires_grad_(tensor.requires_grad)
 
 
-def non_persistent_buffers(root: nn.Module) -> set[str]:
-    """The names of the buffers that `state_dict()` leaves out."""
-    names: set[str] = set()
-    for prefix, module in root.named_modules(remove_duplicate=False):
-        dot = f"{prefix}." if prefix else ""
-        names.update(dot + name for name in module._non_persistent_buffers_set)
-    return names
-
-
 def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
     """Each registered tensor once, parameters before buffers, as torch.export orders the placeholders.
 
@@ -99,13 +91,17 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
     """
     if root is None:
         return
-    _check_names(root)
-    for fqn, parameter in root.named_parameters():
+    tree = ModuleTree(root)
+    buffers = tree.buffers
+    _check_names([*tree.parameters, *buffers])
+    seen: set[int] = set()
+    for fqn, parameter in tree.parameters:
         if is_lazy(parameter):
             raise InvalidArguments(f"the parameter {fqn} has no shape yet: call the (lazy) module once before export")
-        yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
-    transient = non_persistent_buffers(root)
-    buffers = list(root.named_buffers(remove_duplicate=False))
+        if id(parameter) not in seen:
+            seen.add(id(parameter))
+            yield StateEntry(LiftedKind.PARAMETER, fqn, parameter, None)
+    transient = tree.transient
     # What is loaded into the state has to reach the operators: of several names, the first persistent one.
     names = {id(buffer): fqn for fqn, buffer in reversed(buffers)}
     names |= {id(buffer): fqn for fqn, buffer in reversed(buffers) if fqn not in transient}
@@ -114,9 +110,8 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
             yield StateEntry(LiftedKind.BUFFER, fqn, buffer, fqn not in transient)
 
 
-def _check_names(root: nn.Module) -> None:
+def _check_names(named: Iterable[tuple[str, torch.Tensor]]) -> None:
     """Raises InvalidArguments for a name that the module of an exported program cannot have."""
-    named = [*root.named_parameters(remove_duplicate=False), *root.named_buffers(remove_duplicate=False)]
     for fqn, _ in named:
         why = unusable_fqn(fqn)
         if why is not None:
@@ -126,9 +121,7 @@ def _check_names(root: nn.Module) -> None:
 def constant_attributes(root: nn.Module | None) -> dict[int, str]:
     """`{id(tensor): FQN}` of the tensors that are plain attributes of the modules (not registered)."""
     found: dict[int, str] = {}
-    if root is None:
-        return found
-    for prefix, module in root.named_modules():
+    for prefix, module in ModuleTree(root).first_modules:
         dot = f"{prefix}." if prefix else ""
         for name, value in vars(module).items():
             if isinstance(value, torch.Tensor):

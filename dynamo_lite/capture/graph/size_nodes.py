@@ -16,14 +16,14 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.errors import CaptureError
-from symbolic_shapes.expressions.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import Float, apply_float, constant_of, to_float
-from symbolic_shapes.expressions.piecewise import exact_rounding, maximum, minimum, power
-from symbolic_shapes.expressions.piecewise import function as apply
-from symbolic_shapes.expressions.printer import comparison
-from symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_quotients
-from symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, not_
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, constant_of, to_float
+from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding, maximum, minimum, power
+from dynamo_lite.symbolic_shapes.expressions.piecewise import function as apply
+from dynamo_lite.symbolic_shapes.expressions.printer import comparison
+from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_quotients
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, not_
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
 """(function, arguments, meta value) → a new node."""
@@ -73,6 +73,10 @@ _NOT_SAVED = ("floor", "ceil", "round")
 
 NUMBERS_ONLY = frozenset({"log2", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan"})
 """Operators that torch's verifier admits no function for (torch/_export/verifier.py): the number is taken."""
+
+
+MOST_TERMS = 2_000
+"""Of one sum: each of its partial sums is an expression of a node."""
 
 
 class SizeNodes:
@@ -158,6 +162,9 @@ class SizeNodes:
         return self._make(function, args, self._env.wrap(core))
 
     def _polynomial(self, core: Int) -> Operand:
+        if len(core.terms) > MOST_TERMS:
+            what = f"the size is a sum of {len(core.terms)} terms, too many to be operations of a graph"
+            raise CaptureError("unbound-size", what, "compute it on tensors", {"size": "a sum"})
         rest, quotients = take_out_quotients(core)
         parts = [_term(mono, coef) for mono, coef in rest.sorted_terms()]
         return self._sum([*parts, *quotients], rest.const)

@@ -22,9 +22,9 @@ from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.interfaces import Recording
+from dynamo_lite.symbolic_shapes.expressions.expr import Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
-from symbolic_shapes.expressions.expr import Node, Symbol
-from symbolic_shapes.expressions.floats import Float
 
 _FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
 """What of the recorder belongs to one level."""

@@ -44,7 +44,7 @@ class TensorMap:
         entry = self._entries.get(id(tensor))
         return None if entry is None else entry[1]
 
-    def twin(self, tensor: torch.Tensor) -> fx.Node | None:
+    def node_of_copy(self, tensor: torch.Tensor) -> fx.Node | None:
         """The node of a tensor that is another name for the same memory, in the same layout."""
         if tensor.layout is not torch.strided:
             return None

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture._torch import CallMethodKey, ConvertIntKey, DivideByKey
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes.expressions.expr import Int, Symbol
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.expressions.relations import eq
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 _BLOCKED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 

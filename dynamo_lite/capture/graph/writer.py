@@ -19,9 +19,9 @@ from dynamo_lite.capture.graph.names import rename_placeholder
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_node.sym_node import SymNode
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch._C._distributed_c10d import ProcessGroup, ReduceOp, Work
 from torch.distributed import _functional_collectives as _registers_fake_kernels  # noqa: F401
 
-from symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 DISABLES = "every export and trace of a torch that is built with torch.distributed"
 """What does not work if one of these is missing."""

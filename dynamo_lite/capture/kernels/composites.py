@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.kernels import shape_rules
-from symbolic_shapes.torch_env import view_kernel
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 MISS = object()
 """Run the operator as it is."""

@@ -15,8 +15,8 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_node.layout import QUESTIONS
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 
 aten = torch.ops.aten
 

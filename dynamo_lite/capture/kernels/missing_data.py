@@ -16,7 +16,7 @@ from dynamo_lite.capture._torch import (
     UnsupportedOperatorException,
 )
 from dynamo_lite.capture.errors import CaptureError
-from symbolic_shapes.torch_env.env import DataDependentError
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError
 
 _KEEP_AS_TENSOR = "keep the value as a tensor (a 0-d tensor works with most operators)"
 _STATIC_SHAPE = (

@@ -18,9 +18,9 @@ import torch
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.fakes.results import with_history
-from symbolic_shapes.expressions.relations import eq, ge, or_
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.view_kernel import contiguous_strides
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, ge, or_
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.view_kernel import contiguous_strides
 
 aten = torch.ops.aten
 

@@ -13,6 +13,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import is_settled, like
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, new
+from dynamo_lite.capture.operator_rules.sizes import has
 from dynamo_lite.torch_internals._torch_dispatch import _C
 
 aten = torch.ops.aten
@@ -24,7 +25,7 @@ def attention(
 ) -> Outs:  # fmt: skip
     """On (batch, heads, length, width), where the flash kernel for CPUs does it: laid out as the query."""
     given = (query, key, value)
-    if enable_gqa or dropout_p != 0.0 or any(t.dim != 4 or t.stride[3] != 1 or 0 in t.shape for t in given):
+    if enable_gqa or dropout_p != 0.0 or any(t.dim != 4 or t.stride[3] != 1 or has(t.shape, 0) for t in given):
         return None
     if not alike(given) or query.device.type != "cpu" or not _C._get_flash_sdp_enabled():
         return None

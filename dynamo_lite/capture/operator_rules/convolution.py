@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, alike, is_new_layout, new
+from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
 
@@ -73,7 +74,9 @@ def transposed(
 def _fits(space: int, input: Operand, weight: Operand, bias: Operand | None, channels: tuple[int, ...]) -> bool:
     if not alike((input, weight, bias)) or input.dim != space + 2 or weight.dim != space + 2:
         return False
-    if 0 in input.shape or 0 in weight.shape or (bias is not None and bias.shape != channels):
+    if has(input.shape[:1], 0) or 0 in input.shape[1:] or 0 in weight.shape:
+        return False
+    if bias is not None and bias.shape != channels:
         return False
     return is_new_layout(input) and is_new_layout(weight)
 
@@ -156,7 +159,8 @@ def _is_image(space: int, operand: Operand) -> bool:
     """A contiguous tensor of floats with something in it, with or without a batch."""
     if operand.dim not in (space + 1, space + 2) or not operand.dtype.is_floating_point:
         return False
-    return 0 not in operand.shape and is_new_layout(operand)
+    batch = operand.dim - space - 1
+    return not has(operand.shape[:batch], 0) and 0 not in operand.shape[batch:] and is_new_layout(operand)
 
 
 RULES: dict[Any, Callable[..., Outs]] = {

@@ -10,6 +10,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules import layouts
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new
+from dynamo_lite.capture.operator_rules.sizes import Size
 
 aten = torch.ops.aten
 
@@ -50,6 +51,10 @@ def arange_start(start: Any, end: Any, **options: Any) -> Outs:
 
 def arange_step(start: Any, end: Any, step: Any = 1, **options: Any) -> Outs:
     dtype = options.get("dtype") or _dtype_of((start, end, step))
+    if type(end) is Size:
+        begins = type(start) is int and type(step) is int and (start, step) == (0, 1) and end >= 0
+        count: Any = end
+        return new((count,), dtype, False) if begins and dtype is torch.int64 and _is_ordinary(options) else None
     if dtype is None or step == 0 or (end - start) * step < 0 or not _is_ordinary(options):
         return None
     if any(type(value) is not int and dtype is torch.int64 for value in (start, end, step)):
@@ -65,7 +70,7 @@ def _ceil(start: float, end: float, step: float) -> int | None:
 
 def _dtype_of(numbers: Sequence[Any]) -> torch.dtype | None:
     kinds = {type(number) for number in numbers}
-    if kinds == {int}:
+    if kinds <= {int, Size} and kinds:
         return torch.int64
     if kinds == {bool}:
         return torch.bool

@@ -9,6 +9,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import broadcast, like
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new, wrapped
+from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
 _INDEX_TYPES = (torch.int64, torch.int32)
@@ -51,7 +52,7 @@ def index(self: Operand, indices: Sequence[Operand | None]) -> Outs:
     given = [i for i in indices if i is not None]
     if not given or indices[: len(given)] != given or len(given) > self.dim or not self.is_contiguous:
         return None
-    if any(i.dtype not in _INDEX_TYPES or not i.is_contiguous or 0 in i.shape for i in given) or 0 in self.shape:
+    if any(i.dtype not in _INDEX_TYPES or not i.is_contiguous or has(i.shape, 0) for i in given) or has(self.shape, 0):
         return None
     sizes = broadcast([i.shape for i in given])
     return None if sizes is None else new((*sizes, *self.shape[len(given) :]), self.dtype)

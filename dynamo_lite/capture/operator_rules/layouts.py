@@ -17,6 +17,7 @@ from dynamo_lite.capture.operator_rules.operands import (
     new_strided,
     strides_in_order,
 )
+from dynamo_lite.capture.operator_rules.sizes import has, same
 
 
 def is_settled(operand: Operand) -> bool:
@@ -55,8 +56,8 @@ def broadcast(shapes: Sequence[Sizes]) -> tuple[int, ...] | None:
     sizes = [1] * count
     for shape in shapes:
         for index, size in enumerate(shape, count - len(shape)):
-            if size != 1:
-                if sizes[index] not in (1, size):
+            if not has((size,), 1):
+                if not has((sizes[index],), 1) and sizes[index] != size:
                     return None
                 sizes[index] = size
     return tuple(sizes)
@@ -67,13 +68,13 @@ def elementwise(operands: Sequence[Operand]) -> tuple[tuple[int, ...], tuple[int
     shape = broadcast([operand.shape for operand in operands])
     if shape is None:
         return None
-    if all(operand.stride == contiguous_strides(operand.shape) for operand in operands):
-        return (shape, contiguous_strides(shape)) if any(operand.shape == shape for operand in operands) else None
+    if all(same(operand.stride, contiguous_strides(operand.shape)) for operand in operands):
+        return (shape, contiguous_strides(shape)) if any(same(o.shape, shape) for o in operands) else None
     first = operands[0]
-    if 0 in shape or not is_settled(first):
+    if has(shape, 0) or not is_settled(first):
         return None
-    same = all(operand.shape == shape and operand.stride == first.stride for operand in operands)
-    return (shape, first.stride) if same else None
+    alike = all(operand.shape == shape and operand.stride == first.stride for operand in operands)
+    return (shape, first.stride) if alike else None
 
 
 def is_channels_last(operand: Operand) -> bool:
@@ -108,12 +109,12 @@ def _order(shape: Sizes, stride: Sizes) -> list[int]:
 def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
     """The strides of a view of these sizes; None if there is no such view, or it cannot be told (ATen/TensorUtils.cpp,
     computeStride)."""
-    if 0 in shape or not shape or not wanted:
+    if has(shape, 0) or not shape or not wanted:
         return None
     # Torch's kernel and its Python form differ in the strides of dimensions of one element.
-    if tuple(stride) == contiguous_strides(shape):
+    if same(stride, contiguous_strides(shape)):
         return contiguous_strides(wanted)
-    if 1 in shape or 1 in wanted:
+    if has(shape, 1) or has(wanted, 1):
         return None
     strides = [0] * len(wanted)
     left, base, count, viewed = len(wanted) - 1, stride[-1], 1, 1

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, new
+from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
 
@@ -48,7 +49,7 @@ def matmul(self: Operand, other: Operand) -> Outs:
         return mm(self, other) if alike((self, other)) else None
     if not alike((self, other)) or self.dim < 3 or other.dim < 2 or self.shape[-1] != other.shape[-2]:
         return None
-    if 0 in self.shape or 0 in other.shape or (other.dim > 2 and self.shape[:-2] != other.shape[:-2]):
+    if has(self.shape, 0) or has(other.shape, 0) or (other.dim > 2 and self.shape[:-2] != other.shape[:-2]):
         return None
     return new((*self.shape[:-1], other.shape[-1]), self.dtype)
 

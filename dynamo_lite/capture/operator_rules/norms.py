@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, new, wrapped
+from dynamo_lite.capture.operator_rules.sizes import Size
 
 aten = torch.ops.aten
 
@@ -66,7 +67,10 @@ def group_norm(
 
 def softmax(self: Operand, dim: int, dtype: torch.dtype | None = None) -> Outs:
     """aten.softmax and log_softmax of contiguous floats."""
-    if wrapped(dim, self.dim) is None or not self.dtype.is_floating_point or dtype not in (None, self.dtype):
+    at = wrapped(dim, self.dim)
+    if at is None or not self.dtype.is_floating_point or dtype not in (None, self.dtype):
+        return None
+    if self.shape and type(self.shape[at]) is Size and not self.shape[at] >= 1:
         return None
     return new(self.shape, self.dtype) if is_new_layout(self) else None
 

@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 import torch
 
+from dynamo_lite.capture.operator_rules.sizes import at_least_one, same
+
 Sizes = Sequence[int]
 
 
 class Operand(NamedTuple):
-    """The metadata of a tensor argument. `number` counts the tensors of a call, those in lists included."""
+    """The metadata of a tensor argument. `number` counts the tensors of a call, those in lists included.
+
+    Sizes, strides and the offset are numbers, or symbolic (`sizes.Size`, which has the operators of a number).
+    """
 
     number: int
     shape: tuple[int, ...]
@@ -86,12 +91,14 @@ def contiguous_strides(shape: Sizes) -> tuple[int, ...]:
     strides, step = [0] * len(shape), 1
     for index in range(len(shape) - 1, -1, -1):
         strides[index] = step
-        step *= max(shape[index], 1)
+        step *= at_least_one(shape[index])
     return tuple(strides)
 
 
 def is_contiguous(shape: Sizes, stride: Sizes) -> bool:
     """TensorImpl::compute_contiguous: strides of dimensions of one element do not count; an empty tensor is."""
+    if same(stride, contiguous_strides(shape)):
+        return True
     expected, so_far = 1, True
     for size, step in zip(reversed(shape), reversed(stride)):
         if size == 0:
@@ -118,7 +125,7 @@ def strides_in_order(shape: Sizes, order: Sizes) -> tuple[int, ...]:
     strides, step = [0] * len(shape), 1
     for dimension in reversed(order):
         strides[dimension] = step
-        step *= max(shape[dimension], 1)
+        step *= at_least_one(shape[dimension])
     return tuple(strides)
 
 

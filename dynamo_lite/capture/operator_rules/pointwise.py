@@ -14,6 +14,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import elementwise
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new_strided
+from dynamo_lite.capture.operator_rules.sizes import Size
 
 aten = torch.ops.aten
 
@@ -35,19 +36,19 @@ def elementwise_rule(gives: Gives, count: int, *args: Any, **options: Any) -> Ou
     if not tensors or any(isinstance(value, Operand) for value in (*args[count:], *options.values())):
         return None
     common = promoted(operands)
-    dtype = None if common is None else _dtype_of(gives, common)
+    dtype = None if common is None else dtype_of(gives, common)
     layout = elementwise(tensors)
-    if common is None or dtype is None or layout is None or not _keeps(options.get("alpha", 1), common):
+    if common is None or dtype is None or layout is None or not keeps(options.get("alpha", 1), common):
         return None
     return new_strided(*layout, dtype)
 
 
-def _keeps(number: Any, common: torch.dtype) -> bool:
+def keeps(number: Any, common: torch.dtype) -> bool:
     """Whether a factor of the second operand is of the operands' kind."""
     return type(number) is int or (type(number) is float and common.is_floating_point)
 
 
-def _dtype_of(gives: Gives, common: torch.dtype) -> torch.dtype | None:
+def dtype_of(gives: Gives, common: torch.dtype) -> torch.dtype | None:
     if gives is Gives.BOOL:
         return torch.bool
     if gives is Gives.BITS:
@@ -80,7 +81,7 @@ def promoted(values: Sequence[Any]) -> torch.dtype | None:
     return None if common is None or common.is_complex else common
 
 
-_NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float32}
+_NUMBERS = {bool: torch.bool, int: torch.int64, Size: torch.int64, float: torch.float32}
 
 
 def _combined(higher: torch.dtype | None, lower: torch.dtype | None) -> torch.dtype | None:

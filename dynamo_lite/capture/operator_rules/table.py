@@ -1,7 +1,7 @@
 """The rules by operator, and the result that one of them says.
 
 A rule is a function with the operator's parameters: tensors are `Operand`s, what it returns is `Out`s. None says that
-it cannot tell, that torch would raise included; then the operator runs. A rule knows constant sizes only; the switches
+it cannot tell, that torch would raise included; then the operator runs. Symbolic sizes are `sizes.Size`s; the switches
 that it does not know of (autocast, inference mode) keep all rules from being asked.
 
 tests/capture/test_operator_rules.py holds each against torch's FakeTensors on the samples of torch's own tests.
@@ -16,12 +16,14 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
-from dynamo_lite.capture.fakes.results import Like, Result, recipe_of
+from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes.results import Like, Result, base_of, recipe_of, shown, tensors_among
 from dynamo_lite.capture.operator_rules import (
     attention,
     casts,
     convolution,
     factories,
+    in_place,
     joining,
     matmul,
     norms,
@@ -30,7 +32,9 @@ from dynamo_lite.capture.operator_rules import (
     views,
 )
 from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs
+from dynamo_lite.capture.operator_rules.sizes import Undecided, reader
 from dynamo_lite.errors import InternalError
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 RULES: dict[OpOverload, Callable[..., Outs]] = {
     **matmul.RULES,
@@ -45,30 +49,39 @@ RULES: dict[OpOverload, Callable[..., Outs]] = {
     **casts.RULES,
 }
 
-OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith("2.13.")
+IN_PLACE = frozenset(in_place.RULES)
+
+OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith(("2.13.", "2.14.", "2.15."))
 """Whether all operators run: for comparisons, and with another torch than the rules were held against."""
 
 SHADOW = os.environ.get("DYNAMO_LITE_SHADOW") == "1"
 """Whether operators run although a rule says their result, to compare the two."""
 
 _CPU = torch.device("cpu")
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
-def result_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Result | None:
-    """What the operator gives for FakeTensors of constant sizes and other constants; None where no rule says it."""
+def result_of(
+    func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
+) -> Result | None:
+    """What the operator gives for FakeTensors and constants; None where no rule says it.
+
+    env: the environment of their symbolic sizes. The result's are `Size`s then, and hold without a further fact.
+    """
     rule = RULES.get(func)
     if rule is None or OFF or torch.is_inference_mode_enabled():
         return None
     operands: list[Operand] = []
+    read = None if env is None else reader(env)
     try:
-        given = [_described(value, operands) for value in args]
-        named = {name: _described(value, operands) for name, value in kwargs.items()}
-    except _Unknown:
+        given = [_described(value, operands, read) for value in args]
+        named = {name: _described(value, operands, read) for name, value in kwargs.items()}
+        device = operands[0].device if operands else _CPU
+        if any(operand.device != device for operand in operands):
+            return None
+        outs = rule(*given, **named)
+    except (_Unknown, Undecided):
         return None
-    device = operands[0].device if operands else _CPU
-    if any(operand.device != device for operand in operands):
-        return None
-    outs = rule(*given, **named)
     if outs is None:
         return None
     grows = torch.is_grad_enabled() and any(operand.requires_grad for operand in operands)
@@ -78,30 +91,105 @@ def result_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return Result(type(outs), tuple([_like(out, device, grows) for out in several]))
 
 
-def check(func: OpOverload, said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
-    """Holds a rule's result against what the operator has returned. Raises InternalError where they differ."""
-    found = recipe_of(args, kwargs, out)
-    if found != said:
-        raise InternalError(f"the rule for {func} says {said}, and torch {found}")
+def only_changes(
+    func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], env: TorchShapeEnv | None = None
+) -> bool:
+    """Whether an operator does nothing but change the elements of its first argument, which it hands back.
+
+    False where no rule says so. What autograd would note is told by requires_grad alone: a tensor that is no leaf, and
+    no view, goes on requiring grad.
+    """
+    rule = in_place.RULES.get(func)
+    if rule is None or OFF or torch.is_inference_mode_enabled() or not static_cache.is_without_autocast():
+        return False
+    operands: list[Operand] = []
+    read = None if env is None else reader(env)
+    try:
+        given = [_described(value, operands, read) for value in args]
+        named = {name: _described(value, operands, read) for name, value in kwargs.items()}
+        if any(operand.device != operands[0].device for operand in operands) or not rule(*given, **named):
+            return False
+    except (_Unknown, Undecided):
+        return False
+    changed = args[0]
+    if changed.constant is not None:
+        return False  # FakeTensorMode knows its value, and what becomes of that
+    memory = changed.untyped_storage()._cdata
+    if any(t is not changed and t.untyped_storage()._cdata == memory for t in tensors_among(args)):
+        return False  # torch refuses some overlaps (MemoryOverlap.cpp)
+    if not any(operand.requires_grad for operand in operands):
+        return True
+    return changed.requires_grad and not changed.is_leaf and base_of(changed) is None
+
+
+def check_changed(func: OpOverload, args: Sequence[Any], before: Any, out: Any) -> None:
+    """Holds `only_changes` against the operator, which has run. before: its first argument then (`results.shown`)."""
+    if out is not args[0] or shown(out) != before:
+        raise InternalError(f"the rule for {func} says that it only changes {before}, and torch gives {shown(out)}")
+
+
+def check(
+    func: OpOverload, said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any,
+    env: TorchShapeEnv | None = None, facts: int = 0,
+) -> None:  # fmt: skip
+    """Holds a rule's result against what the operator has returned. Raises InternalError where they differ.
+
+    env: the environment of symbolic sizes. facts: how many it had before the operator ran, which must need no further.
+    """
+    try:
+        agree = _agree(said, args, kwargs, out, None if env is None else reader(env))
+    except Undecided:
+        agree = False
+    if not agree:
+        raise InternalError(f"the rule for {func} says {said}, and torch {[*map(shown, tensors_among([out]))]}")
+    learned = [] if env is None else env.core.facts[facts:]
+    if learned:
+        raise InternalError(f"the rule for {func} says {said}, and torch demands {[*map(str, learned)]}")
+
+
+def _agree(said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Any) -> bool:
+    found = recipe_of(args, kwargs, out, read)
+    if found is not None:
+        return found == said
+    given, outs = tensors_among([*args, *kwargs.values()]), tensors_among([out])
+    if len(outs) != len(said.tensors) or not any(like.source is not None for like in said.tensors):
+        return False
+    # Arguments share memory: of which of them it is a view the recipe does not say.
+    memory = [None if like.source is None else given[like.source].untyped_storage()._cdata for like in said.tensors]
+    if any(m is not None and m != t.untyped_storage()._cdata for m, t in zip(memory, outs)):
+        return False
+    number = read or int
+    layouts = [(*map(number, t.shape), *map(number, t.stride()), number(t.storage_offset())) for t in outs]
+    others = [(t.dtype, t.device, t.requires_grad) for t in outs]
+    likes = said.tensors
+    return layouts == [(*like.shape, *like.stride, like.offset) for like in likes] and others == [
+        (like.dtype, like.device, like.requires_grad) for like in likes
+    ]
 
 
 class _Unknown(Exception):
     """An argument is of a kind that no rule knows."""
 
 
-def _described(value: Any, operands: list[Operand]) -> Any:
+def _described(value: Any, operands: list[Operand], read: Callable[[Any], Any] | None) -> Any:
     """The argument as rules see it; its tensors are added to `operands`, in the order of results.tensors_among."""
     kind = type(value)
     if kind is FakeTensor:
         if value.dtype.is_complex or value.is_neg() or value.is_inference():
             raise _Unknown
-        operand = Operand(len(operands), tuple(value.shape), value.stride(), int(value.storage_offset()), value.dtype,
-                          value.fake_device, value.requires_grad)  # fmt: skip
+        shape, stride, offset = tuple(value.shape), value.stride(), value.storage_offset()
+        if value._has_symbolic_sizes_strides:
+            if read is None:
+                raise _Unknown
+            shape, stride, offset = tuple(map(read, shape)), tuple(map(read, stride)), read(offset)
+        operand = Operand(len(operands), shape, stride, offset, value.dtype, value.fake_device, value.requires_grad)
         operands.append(operand)
         return operand
     if kind is list or kind is tuple or kind is torch.Size:
-        return [_described(item, operands) for item in value]
-    if kind is complex:
+        return [_described(item, operands, read) for item in value]
+    if kind is torch.SymInt and read is not None:
+        return read(value)
+    if kind is complex or kind in _SYMBOLIC:
         raise _Unknown
     return value
 

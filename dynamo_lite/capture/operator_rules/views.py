@@ -10,6 +10,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import inferred, view_strides
 from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, new, view, wrapped
+from dynamo_lite.capture.operator_rules.sizes import Size, has, same
 
 aten = torch.ops.aten
 
@@ -24,12 +25,12 @@ def as_view(self: Operand, size: Sequence[int]) -> Outs:
 def reshape(self: Operand, shape: Sequence[int]) -> Outs:
     """A view where there is one, else a copy."""
     sizes = inferred(self.numel, shape)
-    if sizes is None or self.numel == 0:
+    if sizes is None or has(self.shape, 0):
         return None
     stride = view_strides(self.shape, self.stride, sizes)
     if stride is not None:
         return view(self, sizes, stride)
-    return None if 1 in self.shape or 1 in sizes or not sizes else new(sizes, self.dtype)
+    return None if has(self.shape, 1) or has(sizes, 1) or not sizes else new(sizes, self.dtype)
 
 
 def flatten(self: Operand, start_dim: int = 0, end_dim: int = -1) -> Outs:
@@ -42,7 +43,7 @@ def flatten(self: Operand, start_dim: int = 0, end_dim: int = -1) -> Outs:
 
 def unflatten(self: Operand, dim: int, sizes: Sequence[int]) -> Outs:
     at = wrapped(dim, self.dim)
-    if at is None or self.dim == 0 or self.numel == 0:
+    if at is None or self.dim == 0 or has(self.shape, 0):
         return None
     parts = inferred(self.shape[at], sizes)
     return None if not parts else as_view(self, [*self.shape[:at], *parts, *self.shape[at + 1 :]])
@@ -101,9 +102,27 @@ def slice_(self: Operand, dim: int = 0, start: int | None = None, end: int | Non
     if at is None or self.dim == 0 or step < 1:
         return None
     size = self.shape[at]
+    if type(size) is Size or type(start) is Size or type(end) is Size:
+        first, stop = _bound(start, size, 0), _bound(end, size, size)
+        return _cut(self, at, first, stop - first) if step == 1 and first <= stop else None
     first, stop, _ = slice(start, end).indices(size)
     count = max(stop - first + step - 1, 0) // step
     return _cut(self, at, first, count, step)
+
+
+def _bound(given: int | None, size: int, default: int) -> int:
+    """A bound of a slice, counted from the front and within 0 ... size."""
+    if given is None or same((given,), (default,)):
+        return default
+    if type(given) is int and given == _TO_THE_END:
+        return size
+    if given < 0:
+        given = given + size
+        return given if given >= 0 else 0
+    return given if given <= size else size
+
+
+_TO_THE_END = 2**63 - 1
 
 
 def narrow(self: Operand, dim: int, start: int, length: int) -> Outs:
@@ -125,7 +144,7 @@ def select(self: Operand, dim: int, index: int) -> Outs:
     at = wrapped(dim, self.dim)
     if at is None or self.dim == 0 or type(index) is not int or not -self.shape[at] <= index < self.shape[at]:
         return None
-    return _selected(self, at, index % self.shape[at])
+    return _selected(self, at, index if index >= 0 else index + self.shape[at])
 
 
 def unbind(self: Operand, dim: int = 0) -> Outs:
@@ -144,7 +163,7 @@ def _selected(self: Operand, at: int, index: int) -> Out:
 def expand(self: Operand, size: Sequence[int], *, implicit: bool = False) -> Outs:
     missing = len(size) - self.dim
     if (
-        missing < 0 or 1 in size[:missing]
+        missing < 0 or has(size[:missing], 1)
     ):  # what the stride of a new dimension of one element is, torch's forms differ in
         return None
     shape, stride = [*size], [0] * len(size)
@@ -157,9 +176,10 @@ def expand(self: Operand, size: Sequence[int], *, implicit: bool = False) -> Out
             if index < missing:
                 return None
             shape[index] = have
-        if shape[index] < 0 or (shape[index] != have and have != 1):
+        if same((shape[index],), (have,)):
+            stride[index] = step
+        elif shape[index] < 0 or not (has((have,), 1) or shape[index] == have):
             return None
-        stride[index] = step if shape[index] == have else 0
     return view(self, shape, stride)
 
 

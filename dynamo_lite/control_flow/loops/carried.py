@@ -13,13 +13,12 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.loops.growing import Growth, entered, replace
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
-from symbolic_shapes import Origin
-from symbolic_shapes.expressions.relations import ge, lt
+from dynamo_lite.symbolic_shapes import Origin
 
 
 class Carried:
@@ -27,13 +26,15 @@ class Carried:
 
     `before` is what was known to be carried when the round was run on its stand-ins; None for the first round, which
     runs on the program's own values. Then `is_covered` tells whether the round changes nothing else, and `outputs` are
-    the values after the round, one for each of `before.merge.pairs`.
+    the values after the round, one for each of `before.merge.pairs`. growths: the lists that the round adds to.
+    is_scan: the number of the round is no carried value, and there is no test.
     """
 
     def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
-                 live: int, before: Carried | None) -> None:  # fmt: skip
+                 live: int, before: Carried | None, growths: list[Growth], is_scan: bool) -> None:  # fmt: skip
         self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
         self.counter, self.live, self.before, self.side = counter, live, before, side
+        self.growths, self.is_scan = growths, is_scan
         self.stand_ins: list[Any] = []
         self.entry: Any = None  # the state at the beginning of a round on stand-ins
         assert side.state is not None
@@ -63,9 +64,13 @@ class Carried:
         if self.counter is not None:
             stack = stack[:-1]
             at = start[2] if start is not None else self.counter.at
-            merge.pair("int64", at, at + self.counter.of.step)
+            if not self.is_scan:
+                merge.pair("int64", at, at + 1)
         assert side.state is not None
-        before, after = State(variables, stack), State(side.state.locals, side.state.stack)
+        before = State(variables, stack, unmerged=self.base.unmerged)
+        after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
+        if start is None:
+            replace(after, {id(growth.stand_in): growth.owner for growth in self.growths if growth.stand_in})
         self.put_frame = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live).put
         self.rows = []
         for key, (snapshot, contents) in side.heap.items():
@@ -80,7 +85,8 @@ class Carried:
             return self
         assert self.side.state is not None
         self.side.state.stack.append(Goes(self.test))
-        made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None)
+        made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
+                       self.growths, self.is_scan)  # fmt: skip
         made.inplace = self.inplace
         return made
 
@@ -102,7 +108,8 @@ class Carried:
         """Put stand-ins where the values are that change, in the sub-graph of the body. Returns the counter's."""
         tracer, recorder = self.tracer, self.tracer.recorder
         self.arguments: list[tuple[Any, Any]] = []
-        recorder.levels.argument(self.predicate_example, "predicate_1")
+        if not self.is_scan:
+            recorder.levels.argument(self.predicate_example, "predicate_1")
         for index, example in enumerate(self.examples):
             recorder.levels.argument(example, f"arg{index}_1")
         for index, tensor in enumerate(self.inplace):
@@ -112,22 +119,29 @@ class Carried:
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
         rows = [(p.left, p.right, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         note_groups(tracer, rows)
-        counter = self._assume_range()
+        counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
+        self.inside = entered(tracer, self.frame, self.growths)
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
         self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter)
         return counter
 
-    def _assume_range(self) -> Any:
+    def _assume_range(self, level: Level) -> Any:
         """The counter in a round is below the end. (This holds in the round only: run_side takes the facts back.)"""
         counter, env = self.counter, self.tracer.recorder.env
         if counter is None:
             return None
         assert env is not None
-        at = self.stand_ins[0]
+        if self.is_scan:
+            with unrecorded(), self.tracer.recorder.fake_mode:
+                self.number_example = torch.empty((), dtype=torch.int64)
+            self.tracer.recorder.levels.argument(self.number_example, "round_1")
+            self.number_node = level.arguments[-1]
+            at = self.tracer.predicates.item(self.number_example)
+        else:
+            at = self.stand_ins[0]
         origin = Origin("user line", note="the counter of a loop")
-        start, stop = (env.unwrap(n) if type(n) in SYMBOLIC else n for n in (counter.of.start, counter.of.stop))
-        for relation in (ge(env.unwrap(at), start), lt(env.unwrap(at), stop)):
+        for relation in counter.of.relations(at):
             env.core.assume(relation, origin, "axiom")
         return at
 

@@ -1,30 +1,150 @@
-"""range() of a number that only run time knows, where a `for` statement goes over it."""
+"""What a `for` statement goes over if only run time knows how often: a range, the rows of a tensor, pairs of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import torch
+
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.symbolic_shapes.expressions.relations import ge, lt
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
 
-class CountedRange:
-    """What `range(start, stop, step)` gives such a loop: its next instruction asks for the iterator."""
+class Rounds:
+    """`count` rounds, numbered from 0, and the item of each. Its iterator is the next instruction's."""
 
-    def __init__(self, tracer: Forking, start: Any, stop: Any, step: int) -> None:
-        self.tracer, self.start, self.stop, self.step = tracer, start, stop, step
+    def __init__(self, tracer: Forking, count: Any) -> None:
+        self.tracer, self.count = tracer, count
+
+    def item(self, at: Any) -> Any:
+        """What round number `at` gets."""
+        raise NotImplementedError
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        """What holds of the number of a round, and of what is computed from it, while the round runs."""
+        yield ge(_unwrapped(self.tracer, at), 0)
+        yield lt(_unwrapped(self.tracer, at), _unwrapped(self.tracer, self.count))
+
+    def items(self, count: int) -> list[Any]:
+        """All items, of a loop that is unrolled."""
+        return [self.item(at) for at in range(count)]
 
     def __iter__(self) -> Counter:
         return Counter(self)
 
 
-class Counter:
-    """Its iterator: `at` is the number that comes next."""
+class RangeRounds(Rounds):
+    """range(start, stop, step), with a step of 1, -1, 2, ..."""
 
-    def __init__(self, of: CountedRange) -> None:
-        self.of, self.at = of, of.start
+    def __init__(self, tracer: Forking, start: Any, stop: Any, step: int) -> None:
+        if abs(step) == 1:
+            count = (stop - start) * step
+        else:
+            count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+        super().__init__(tracer, count)
+        self.start, self.stop, self.step = start, stop, step
+
+    def item(self, at: Any) -> Any:
+        if self.step == 1:
+            return at if type(self.start) is int and self.start == 0 else self.start + at
+        return self.start + at * self.step
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        start, stop = _unwrapped(self.tracer, self.start), _unwrapped(self.tracer, self.stop)
+        item = _unwrapped(self.tracer, self.item(at))
+        if self.step > 0:
+            yield ge(item, start)
+            yield lt(item, stop)
+        else:
+            yield ge(start, item)
+            yield lt(stop, item)
+
+    def backwards(self) -> RangeRounds | None:
+        """`reversed()` of it, if the step is 1."""
+        if self.step != 1:
+            return None
+        return RangeRounds(self.tracer, self.stop - 1, self.start - 1, -1)
+
+
+class RowRounds(Rounds):
+    """The tensors of `tensor.unbind(dim)`."""
+
+    def __init__(self, tracer: Forking, tensor: torch.Tensor, dim: int) -> None:
+        super().__init__(tracer, tensor.shape[dim])
+        self.tensor, self.dim = tensor, dim
+
+    def item(self, at: Any) -> Any:
+        return self.tensor.select(self.dim, at)
+
+    def items(self, count: int) -> list[Any]:
+        return list(self.tensor.unbind(self.dim))
+
+
+class EnumeratedRounds(Rounds):
+    """enumerate(of, start)."""
+
+    def __init__(self, of: Rounds, start: Any) -> None:
+        super().__init__(of.tracer, of.count)
+        self.of, self.start = of, start
+
+    def item(self, at: Any) -> Any:
+        number = at if type(self.start) is int and self.start == 0 else self.start + at
+        return number, self.of.item(at)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        return self.of.relations(at)
+
+    def items(self, count: int) -> list[Any]:
+        return [(self.start + at, item) for at, item in enumerate(self.of.items(count))]
+
+
+class ZippedRounds(Rounds):
+    """zip(*parts)."""
+
+    def __init__(self, parts: Sequence[Rounds]) -> None:
+        count = parts[0].count
+        tracer = parts[0].tracer
+        for part in parts[1:]:
+            if not _are_equal(tracer, count, part.count):
+                count = torch.sym_min(count, part.count)
+        super().__init__(tracer, count)
+        self.parts = parts
+
+    def item(self, at: Any) -> Any:
+        return tuple(part.item(at) for part in self.parts)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        for part in self.parts:
+            yield from part.relations(at)
+
+    def items(self, count: int) -> list[Any]:
+        return list(zip(*[part.items(count) for part in self.parts]))
+
+
+class Counter:
+    """The iterator: `at` is the number of the round that comes next."""
+
+    def __init__(self, of: Rounds) -> None:
+        self.of, self.at = of, 0
 
     def __iter__(self) -> Counter:
         return self
 
     def __next__(self) -> Any:
         self.of.tracer.refuse("data-dependent-value", what="a loop over range()")
+
+
+def _unwrapped(tracer: Forking, number: Any) -> Any:
+    assert tracer.recorder.env is not None
+    return tracer.recorder.env.unwrap(number) if type(number) in SYMBOLIC else number
+
+
+def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
+    """Whether the facts say that two sizes are equal."""
+    assert tracer.recorder.env is not None
+    answer = one == other
+    return answer if type(answer) is bool else tracer.recorder.env.decide_node(answer.node) is True

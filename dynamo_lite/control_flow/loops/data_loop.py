@@ -17,6 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import layouts
 from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import (
     changed_tensors,
@@ -24,17 +25,20 @@ from dynamo_lite.control_flow.emission import (
     encode,
     functionalise,
     output,
-    record_while,
+    record_loop,
 )
 from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.loops.growing import grown, growths_of, left
+from dynamo_lite.control_flow.loops.scan import emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
-from dynamo_lite.control_flow.sides import run_side
-from dynamo_lite.control_flow.states import CannotMerge, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.control_flow.sides import keep_facts, run_side
+from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop
+from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ROUNDS = 6
@@ -61,19 +65,22 @@ class DataLoop:
         self.open = OpenLoop(self.frame, self.loop.tests, self.loop.leave, self.loop.beyond, truths)
 
     def capture(self) -> None:
-        """Run rounds until what is carried is known, record the loop, and go on behind it."""
+        """Run rounds until what is carried is known, record the loop, and go on behind it. Raises CannotMerge."""
         tracer = self.tracer
         predicate = self.predicate
         if self.counter is None and not self.loop.goes_if(self.flow, self.at):
             predicate = tracer.predicates.negated(predicate)
         reads = FirstReads.of(tracer.reads)
-        try:
-            carried, found = self._settled()
-        except CannotMerge as error:
-            tracer.refuse(error.id, **error.names)
+        carried, found = self._settled()
         after = FirstReads.of(tracer.reads)  # no round may be run at all: it reads, and writes nothing first
         reads.joined(reads, after).put(tracer.reads)
-        carried.put(self._emit(predicate, carried, found), leave=True)
+        keep_facts(tracer, found.side, *found.side.learned)  # not of the first round: it is run on other values
+        if carried.is_scan:
+            results, added = emit_scan(self, carried, found)
+        else:
+            results, added = self._emit(predicate, carried, found), []
+        carried.put(results, leave=True)
+        grown(tracer, self.frame, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
 
@@ -85,7 +92,7 @@ class DataLoop:
             if carried is not None:
                 carried.prepare()
             side = self._round(carried)
-            found = Carried(self.tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried)
+            found = self._found(side, carried)
             if carried is None or not found.is_covered:
                 carried = found.union()
             elif not side.level.changed or settled:
@@ -94,6 +101,34 @@ class DataLoop:
                 note_groups(self.tracer, carried.rows_of(found))
                 settled = True
         self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
+
+    def _found(self, side: Side, carried: Carried | None) -> Carried:
+        growths = growths_of(self.tracer, self.frame, side) if carried is None else left(carried.inside)
+        is_scan = carried.is_scan if carried is not None else False
+
+        def found() -> Carried:
+            return Carried(self.tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried,
+                           growths, is_scan)  # fmt: skip
+
+        made = found()
+        if carried is None and (growths or self.has_gradient(made)):
+            is_scan = self.counter is not None and made.test is self.next_test
+            if growths and not is_scan:
+                why = "each round of a loop that data ends adds to a list, whose length no operator of torch can give"
+                raise CannotMerge("branch-unsupported", why=why)
+            if is_scan:
+                assert side.state is not None
+                side.state.stack.append(Goes(made.test))
+                made = found()
+        elif carried is not None and [len(g.added) for g in growths] != [len(g.added) for g in carried.growths]:
+            raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike numbers of items to a list")
+        return made
+
+    def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
+        """Whether the gradient of the loop may be asked for."""
+        values = [pair.left for pair in carried.merge.pairs]
+        values += [value for _, value in (found or carried).side.level.captured]
+        return torch.is_grad_enabled() and any(is_tensor(v) and v.requires_grad for v in values)
 
     def _round(self, carried: Carried | None) -> Side:
         tracer, counter, frame = self.tracer, self.counter, self.frame
@@ -105,13 +140,13 @@ class DataLoop:
             if carried is not None:
                 at = carried.enter(level)
             if counter is not None:
-                following = at + counter.of.step
-                self.open.next_test = lambda: following < counter.of.stop
-                frame.stack.append(at)
+                self.next_test = at + 1 < counter.of.count
+                self.open.next_test = lambda: self.next_test
+                frame.stack.append(counter.of.item(at))
 
         around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
-        side = run_side(tracer, frame, self.base, begin, stops)
+        side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
@@ -122,12 +157,20 @@ class DataLoop:
             raise LeftFromWithin
         return side
 
+    def _assumed(self) -> Any:
+        """A round is run: the loop does not go over nothing."""
+        env = self.tracer.recorder.env
+        if self.counter is None or env is None:
+            return None
+        count = self.counter.of.count
+        return ge(env.unwrap(count), 1) if type(count) is torch.SymInt else None
+
     # -- the operator
 
     def _emit(self, predicate: Any, carried: Carried, found: Carried) -> list[Any]:
         tracer, recorder = self.tracer, self.tracer.recorder
         body, pairs = found.side.level, carried.merge.pairs
-        nodes = self._outputs(carried, found)
+        nodes = self.outputs(carried, found)
         examples = [carried.predicate_example, *carried.examples, *carried.inplace]
         condition, answer = _condition(tracer, examples)
         initial = [tracer.predicates.tensor(predicate)]
@@ -135,29 +178,32 @@ class DataLoop:
         self._check_gradient([*initial, *(value for _, value in body.captured)])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
-        _separate(tracer, initial, operands)
+        separate(tracer, initial, operands)
         names = ("while_loop_cond_graph_", "while_loop_body_graph_")
         modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)
-        _, *results = record_while(tracer, modules, tuple(initial), tuple(examples), tuple(operands))
+        args = (*modules, tuple(initial), tuple(operands))
+        op = torch.ops.higher_order.while_loop
+        _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
         for tensor, result in zip(carried.inplace, results[len(pairs) :]):
             tensor.copy_(result)
         rows = zip(pairs, carried.stand_ins, found.outputs, results)
         note_groups(tracer, [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"])
         return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
 
-    def _outputs(self, carried: Carried, found: Carried) -> list[Any]:
+    def outputs(self, carried: Carried, found: Carried) -> list[Any]:
         tracer, body = self.tracer, found.side.level
         with tracer.recorder.levels.resumed(body):
             functionalise(tracer, body, carried.arguments)
             seen: set[int] = set()
-            nodes = [output(tracer, body, "predicate", found.test, seen, dense=False)]
+            nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
             for pair, value in zip(carried.merge.pairs, found.outputs):
                 try:
-                    nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(pair, value)))
+                    nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
                 except Differs as error:
                     what = "a tensor of another shape after each round of a loop"
                     tracer.refuse("branch-differs", what=what, why=error.why)
             nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
+            nodes += [output(tracer, body, "tensor", t, seen, dense=False) for g in found.growths for t in g.added]
         changed_tensors(tracer, [body], _OPERATOR)
         for _, tensor in carried.arguments:
             if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
@@ -168,7 +214,8 @@ class DataLoop:
     def _check_gradient(self, values: list[Any]) -> None:
         """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
         if torch.is_grad_enabled() and any(is_tensor(v) and v.requires_grad for v in values):
-            self.tracer.refuse("loop-gradient")
+            why = "it would become torch's while_loop, whose gradient torch 2.13 computes wrongly"
+            self.tracer.refuse("loop-gradient", why=why)
 
 
 def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
@@ -184,22 +231,11 @@ def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
         return level, recorder.node_of(examples[0].clone())
 
 
-def _separate(tracer: Forking, initial: list[Any], operands: list[Any]) -> None:
-    """What the loop begins with has memory of its own, apart from what it reads."""
-    recorder = tracer.recorder
-    taken = {storage_key(recorder.lift(operand)) for operand in operands if is_tensor(operand)}
-    for index, value in enumerate(initial):
-        if is_tensor(value):
-            key = storage_key(recorder.lift(value))
-            if key in taken:
-                initial[index] = value.clone()
-            taken.add(key)
-
-
-def _is_restrided(pair: Pair, value: Any) -> bool:
+def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
     if pair.kind != "tensor":
         return False
     a, b = pair.left, value
+    layouts.compare(tracer, a, b)
     if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
         raise Differs(f"{list(a.shape)} before, {list(b.shape)} after")
     return tuple(a.stride()) != tuple(b.stride())

@@ -1,7 +1,8 @@
 """torch.equal in a condition
 
-`torch.equal` and `torch.allclose` return a Python bool, so they read the data at once. Compared by elements and
-reduced with `all()`, the answer stays a tensor.
+`torch.equal` and `torch.allclose` return a Python bool that depends on data. It can be returned, computed with and
+asserted (`assert torch.equal(x, y)` is checked in each call of the program); a branch on it needs
+`control_flow="capture"`, or a tensor as the condition.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import torch
 from torch import Tensor, nn
 
 TAGS = ("data-dependent", "torch.equal")
-ERROR = "data-dependent-value"
+ERROR = "data-dependent-branch"
 
 
 class Module(nn.Module):
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        same = torch.equal(x, y)  # stops here
-        return x if same else x - y
+        same = torch.equal(x, y)
+        return x if same else x - y  # stops here
 
 
 class Rewrite(nn.Module):

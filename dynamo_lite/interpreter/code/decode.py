@@ -16,7 +16,17 @@ from types import CodeType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
-from dynamo_lite.interpreter.code.normal_form import HAS_TARGET, Raw, expand
+from dynamo_lite.interpreter.code.normal_form import (
+    DROPPED,
+    EXPANSIONS,
+    HAS_TARGET,
+    JUMPS,
+    NAMES,
+    SAME,
+    VERSION,
+    Raw,
+    expand,
+)
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 
@@ -140,8 +150,7 @@ def instructions(code: CodeType) -> Iterator[tuple[int, Raw]]:
             continue
         while position < size and content[position] == 0:  # CACHE
             position += 2
-        target = position + (-2 * arg if "BACKWARD" in name else 2 * arg)
-        yield first, Raw(name, arg, target, after_kw_names)
+        yield first, Raw(name, arg, _target(name, arg, position), after_kw_names)
         extended, start = 0, -1
         after_kw_names = name == "KW_NAMES" or (after_kw_names and name == "PRECALL")
 
@@ -149,32 +158,93 @@ def instructions(code: CodeType) -> Iterator[tuple[int, Raw]]:
 def _decode(
     code: CodeType, handlers: dict[str, Handler]
 ) -> tuple[tuple[tuple[Handler, Any], ...], tuple[int, ...], dict[int, int]]:
-    """(operations, the byte offset of each, byte offset -> index of the first operation at or after it)."""
-    normal: list[tuple[str, Any]] = []
+    """(operations, the byte offset of each, byte offset -> index of the first operation at or after it).
+
+    One flat loop: what most instructions become is in `_FORMS`, and `expand` is asked for the others. An instruction
+    behind EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
+    """
+    content, names, constants = code.co_code, code.co_names, code.co_consts
+    operations: list[tuple[Handler, Any]] = []
     offsets: list[int] = []
     index_of: dict[int, int] = {}
-    for offset, raw in instructions(code):
-        index_of[offset] = len(normal)
-        for operation in expand(raw, code):
-            normal.append(operation)
-            offsets.append(offset)
-    index_of[len(code.co_code)] = len(normal)
-    for index, (name, arg) in enumerate(normal):
-        if name in HAS_TARGET:
-            target = (index_of[arg[0]], arg[1]) if name == "SEND" else index_of[arg]
-            normal[index] = (name, target)
-    # An instruction behind EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
-    own = tuple(_skip_extended(code.co_code, offset) for offset in offsets)
-    return tuple((handlers[name], arg) for name, arg in normal), own, index_of
+    jumps: list[int] = []
+    extended, start, after_kw_names = 0, -1, False
+    position, size = 0, len(content)
+    while position < size:
+        own, opcode, arg = position, content[position], content[position + 1] | extended
+        position += 2
+        if opcode == _EXTENDED_ARG:
+            extended, start = arg << 8, own if start < 0 else start
+            continue
+        while position < size and content[position] == 0:  # CACHE
+            position += 2
+        index_of[own if start < 0 else start] = len(operations)
+        extended, start = 0, -1
+        form, name = _FORMS[opcode]
+        if form == _SAME:
+            operations.append((handlers[name], arg))
+        elif form == _NAME:
+            operations.append((handlers[name], names[arg]))
+        elif form == _CONSTANT:
+            operations.append((handlers[name], constants[arg]))
+        elif form == _BIT:
+            operations.append((handlers[_BY_LOW_BIT[name][arg & 1]], names[arg >> 1]))
+        elif form == _JUMP:
+            jumps.append(len(operations))
+            operations.append((handlers[JUMPS[name]], _target(name, arg, position)))
+        elif form == _FIXED:
+            known = _fixed.get((opcode, arg, after_kw_names))
+            if known is None:
+                known = _fixed[opcode, arg, after_kw_names] = [*expand(Raw(name, arg, 0, after_kw_names), code)]
+            operations += [(handlers[normal], value) for normal, value in known]
+        elif form == _OTHER:
+            for normal, value in expand(Raw(name, arg, _target(name, arg, position), after_kw_names), code):
+                if normal in HAS_TARGET:
+                    jumps.append(len(operations))
+                operations.append((handlers[normal], value))
+        offsets += [own] * (len(operations) - len(offsets))
+        after_kw_names = opcode == _KW_NAMES or (after_kw_names and opcode == _PRECALL)
+    index_of[size] = len(operations)
+    for index in jumps:
+        handler, value = operations[index]
+        target = (index_of[value[0]], value[1]) if type(value) is tuple else index_of[value]  # SEND has a flag beside
+        operations[index] = (handler, target)
+    return tuple(operations), tuple(offsets), index_of
+
+
+def _target(name: str, arg: int, behind: int) -> int:
+    """The byte offset that an instruction jumps to, if it jumps; `behind`: where the next one is."""
+    return behind + (-2 * arg if "BACKWARD" in name else 2 * arg)
 
 
 _EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+_KW_NAMES, _PRECALL = dis.opmap.get("KW_NAMES", -1), dis.opmap.get("PRECALL", -1)
+_SAME, _NAME, _CONSTANT, _BIT, _JUMP, _FIXED, _NOTHING, _OTHER = range(8)
+_BY_LOW_BIT: Final = {"LOAD_GLOBAL": ("LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"), "LOAD_ATTR": ("LOAD_ATTR", "LOAD_METHOD")}
+_OF_CODE: Final = frozenset({"RETURN_CONST", "LOAD_SUPER_ATTR", "FOR_ITER", "SEND"})
+"""Their expansion depends on the code object or on where they stand."""
+_fixed: dict[tuple[int, int, bool], list[tuple[str, Any]]] = {}
+"""What `expand` says of the others, by opcode, argument, and whether it is behind KW_NAMES."""
 
 
-def _skip_extended(content: bytes, offset: int) -> int:
-    while content[offset] == _EXTENDED_ARG:
-        offset += 2
-    return offset
+def _form_of(name: str) -> tuple[int, str]:
+    """How `expand` treats an instruction, so far as the name tells it, and the normal instruction."""
+    if name in SAME:
+        return _SAME, name
+    if name in ("LOAD_CONST", "KW_NAMES"):
+        return _CONSTANT, "LOAD_CONST"
+    if name in NAMES or (name == "LOAD_ATTR" and VERSION < (3, 12)):
+        return _NAME, name
+    if name in _BY_LOW_BIT:
+        return _BIT, name
+    if name in EXPANSIONS:
+        return _OTHER if name in _OF_CODE else _FIXED, name
+    if name in JUMPS:
+        return _JUMP, name
+    return (_NOTHING, name) if name in DROPPED else (_OTHER, name)
+
+
+_FORMS: Final = tuple([_form_of(name) for name in dis.opname])
 
 
 def exception_table(code: CodeType) -> Iterator[tuple[int, int, int, int, bool]]:

@@ -1,7 +1,7 @@
 """Attributes: `x.a`, `x.a = v`, `del x.a`, and special methods looked up on the type.
 
 CPython's own getattr decides (data descriptor, instance dict, other class attribute, `__getattr__`; module
-`__getattr__`; metaclass attributes; super()); the Python functions it meets on the way are entered by doors.
+`__getattr__`; metaclass attributes; super()); the Python functions it meets on the way are entered by trampolines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def lookup_special(vm: Any, obj: Any, name: str) -> Any:
         return found
     if type(getter) is FunctionType:
         return vm.call(getter, (found, obj, cls))
-    return vm.doors.apply_shallow(getter, found, obj, cls)
+    return vm.trampolines.apply_shallow(getter, found, obj, cls)
 
 
 def getattr_(vm: Any, obj: Any, name: str) -> Any:
@@ -63,20 +63,20 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
         elif name == "__code__" and (kind is FunctionType or kind is MethodType):
             value = original_code(obj.__code__)
         else:
-            doors = vm.doors  # doors.apply_shallow, unrolled: this is the interpreter's most frequent operation
-            is_class = doors.known.get(kind)
+            trampolines = vm.trampolines  # apply_shallow, unrolled: this is the interpreter's most frequent operation
+            is_class = trampolines.known.get(kind)
             if is_class is None:
-                is_class = doors.arm_type(kind)
-            if is_class and not (issubclass(kind, type) and obj in doors.known):  # a class that is armed
-                doors.arm_operand(obj)
+                is_class = trampolines.arm_type(kind)
+            if is_class and not (issubclass(kind, type) and obj in trampolines.known):  # a class that is armed
+                trampolines.arm_operand(obj)
             elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
-                doors.arm(namespace.get("__getattr__"))
-            was = doors.open
-            doors.open = True
+                trampolines.arm(namespace.get("__getattr__"))
+            was = trampolines.open
+            trampolines.open = True
             try:
                 value = getattr(obj, name)
             finally:
-                doors.open = was
+                trampolines.open = was
     except AttributeError:
         if vm.on_look is not None:
             vm.on_look("attr", obj, name)
@@ -85,12 +85,12 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
 
 
 def setattr_(vm: Any, obj: Any, name: str, value: Any) -> None:
-    """`obj.name = value`. A function stored on a class gets its door, for the class may be in use by C already."""
+    """`obj.name = value`. A function stored on a class gets its trampoline: the class may be in use by C already."""
     if vm.before_write is not None:
         vm.before_write("attr", obj, name, value)
     if name == "__code__" and type(obj) is FunctionType:
-        vm.doors.disarm(obj)  # CPython compares the new code with the old, which must be the program's
-    vm.doors.apply_shallow(setattr, obj, name, value)
+        vm.trampolines.disarm(obj)  # CPython compares the new code with the old, which must be the program's
+    vm.trampolines.apply_shallow(setattr, obj, name, value)
     if issubclass(type(obj), type):
         class_changed(vm, obj, name, value)
 
@@ -99,12 +99,12 @@ def delattr_(vm: Any, obj: Any, name: str) -> None:
     """`del obj.name`."""
     if vm.before_write is not None:
         vm.before_write("attr", obj, name, DELETED)
-    vm.doors.apply_shallow(delattr, obj, name)
+    vm.trampolines.apply_shallow(delattr, obj, name)
 
 
 def class_changed(vm: Any, cls: type, name: str, value: Any) -> None:
     """An attribute of a class was set: what C may now reach through it is armed."""
     if name == "__bases__":
-        vm.doors.forget(cls)
+        vm.trampolines.forget(cls)
     else:
-        vm.doors.arm_attribute(value)
+        vm.trampolines.arm_attribute(value)

@@ -35,7 +35,7 @@ def construct(vm: Any, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any])
         return native(vm, cls, args, kwargs)
     finalizer = type_lookup(cls, "__del__")
     if type(finalizer) is FunctionType:
-        vm.doors.arm_function(finalizer)  # the object may die while the program runs
+        vm.trampolines.arm_function(finalizer)  # the object may die while the program runs
     new = type_lookup(cls, "__new__")
     function = new.__func__ if type(new) is staticmethod else new
     if type(function) is FunctionType:
@@ -69,8 +69,8 @@ def initialise(vm: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def native(vm: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A native call with doors open, told to the observer."""
-    result = vm.doors.call(fn, args, kwargs)
+    """A native call with trampolines open, told to the observer."""
+    result = vm.trampolines.call(fn, args, kwargs)
     return result if vm.after_native_call is None else vm.after_native_call(fn, args, kwargs, result)
 
 

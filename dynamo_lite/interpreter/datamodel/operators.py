@@ -2,7 +2,7 @@
 
 Each table entry is a function (vm, a, b) made once; opcodes resolve theirs when the code is decoded. Built-in
 atoms go straight to C. For other operands C's own dispatch runs (reflected operands, a subclass's priority,
-NotImplemented, in-place fallback, CPython's TypeErrors) and enters Python dunders by doors.
+NotImplemented, in-place fallback, CPython's TypeErrors) and enters Python dunders by trampolines.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        result = vm.doors.apply_shallow(operation, a, b)
+        result = vm.trampolines.apply_shallow(operation, a, b)
         return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     def deep(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        result = vm.doors.apply(operation, a, b)
+        result = vm.trampolines.apply(operation, a, b)
         return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     return deep if symbol in _USES_ELEMENTS else shallow
@@ -87,8 +87,22 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
         _look(vm, a, b)
-        result = vm.doors.apply(operation, a, b)
+        result = vm.trampolines.apply(operation, a, b)
         return result if vm.after_operator is None else vm.after_operator((a, b), result)
+
+    return compare
+
+
+def _equality(operation: Callable[[Any, Any], Any]) -> Binary:
+    plain, wanted = _comparison(operation), operation is operator.eq
+
+    def compare(vm: Any, a: Any, b: Any) -> Any:
+        if vm.on_equal is not None and isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+            answer = vm.on_equal(a, b, wanted)
+            if answer is not NOT_HANDLED:
+                _look(vm, a, b)
+                return answer
+        return plain(vm, a, b)
 
     return compare
 
@@ -98,7 +112,7 @@ def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
         _look(vm, a)
         if type(a) in _NUMBERS:
             return operation(a)
-        result = vm.doors.apply_shallow(operation, a)
+        result = vm.trampolines.apply_shallow(operation, a)
         return result if vm.after_operator is None else vm.after_operator((a,), result)
 
     return apply
@@ -108,7 +122,10 @@ BINARY: dict[str, Binary] = {symbol: _binary(symbol, plain) for symbol, (plain, 
 """`a + b`: symbol → (vm, a, b) → value."""
 INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, inplace) for symbol, (_, inplace) in _BINARY_OPERATORS.items()}
 """`a += b`, under the same symbols as BINARY (no `=`): → the value to store."""
-COMPARE: dict[str, Binary] = {symbol: _comparison(operation) for symbol, operation in _COMPARISONS.items()}
+COMPARE: dict[str, Binary] = {
+    symbol: (_equality if symbol in ("==", "!=") else _comparison)(operation)
+    for symbol, operation in _COMPARISONS.items()
+}
 UNARY: dict[str, Callable[[Any, Any], Any]] = {symbol: _unary(op) for symbol, op in _UNARY_OPERATORS.items()}
 
 
@@ -143,7 +160,7 @@ def truth(vm: Any, x: Any) -> bool:
             return answer
     if kind in ATOMS or kind in _EXACT_CONTAINERS:
         return bool(x)
-    return vm.doors.apply_shallow(bool, x)
+    return vm.trampolines.apply_shallow(bool, x)
 
 
 def eq(vm: Any, a: Any, b: Any) -> bool:

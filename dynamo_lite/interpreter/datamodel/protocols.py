@@ -44,7 +44,7 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
             if vm.before_write is not None and issubclass(type(container), defaultdict):
                 vm.before_write("item", container, key, MISSING)  # a read of a key that is not there stores one
             _arm_key(vm, kind, key)
-            value = vm.doors.apply_shallow(operator.getitem, container, key)
+            value = vm.trampolines.apply_shallow(operator.getitem, container, key)
     except LookupError:
         if vm.on_look is not None:
             vm.on_look("key", container, key)
@@ -55,7 +55,7 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
 def _arm_key(vm: Any, kind: type, key: Any) -> None:
     """The hash and comparison of a tuple, as a key, are made of those of its elements."""
     if (type(key) is tuple or type(key) is frozenset) and issubclass(kind, dict):
-        vm.doors.arm(key)
+        vm.trampolines.arm(key)
 
 
 def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
@@ -69,7 +69,7 @@ def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
         container[key] = value
     else:
         _arm_key(vm, kind, key)
-        vm.doors.apply_shallow(operator.setitem, container, key, value)
+        vm.trampolines.apply_shallow(operator.setitem, container, key, value)
 
 
 def delitem(vm: Any, container: Any, key: Any) -> None:
@@ -77,7 +77,7 @@ def delitem(vm: Any, container: Any, key: Any) -> None:
     if vm.before_write is not None:
         vm.before_write("item", container, key, DELETED)
     _arm_key(vm, type(container), key)
-    vm.doors.apply_shallow(operator.delitem, container, key)
+    vm.trampolines.apply_shallow(operator.delitem, container, key)
 
 
 def contains(vm: Any, container: Any, item: Any) -> bool:
@@ -87,14 +87,14 @@ def contains(vm: Any, container: Any, item: Any) -> bool:
         vm.on_look("key", container, item)
     if type(item) in ATOMS and (kind is dict or kind is set or kind is str or kind is frozenset or kind is range):
         return item in container
-    return vm.doors.apply(operator.contains, container, item)
+    return vm.trampolines.apply(operator.contains, container, item)
 
 
 def length(vm: Any, x: Any) -> int:
     """`len(x)`."""
     if vm.on_look is not None:
         vm.on_look("length", x)
-    return len(x) if type(x) in _SIZED else vm.doors.apply_shallow(len, x)
+    return len(x) if type(x) in _SIZED else vm.trampolines.apply_shallow(len, x)
 
 
 # -- iteration -------------------------------------------------------------------------------------------------
@@ -106,9 +106,9 @@ def iter_(vm: Any, x: Any) -> Any:
         vm.on_look("keys" if issubclass(type(x), dict) else "items", x)
     if type(x) in _SIZED:
         return iter(x)
-    iterator = vm.doors.apply_shallow(iter, x)
+    iterator = vm.trampolines.apply_shallow(iter, x)
     if type(iterator) not in _SIMPLE_ITERATORS:
-        vm.doors.arm_shallow(iterator)
+        vm.trampolines.arm_shallow(iterator)
     return iterator
 
 
@@ -119,7 +119,7 @@ def next_(vm: Any, iterator: Any) -> Any:
     """
     if type(iterator) in _SIMPLE_ITERATORS:
         return next(iterator)
-    return _opened_next(vm.doors, iterator)
+    return opened_next(vm.trampolines, iterator)
 
 
 def ask_length(vm: Any, x: Any) -> None:
@@ -136,26 +136,26 @@ def ask_length(vm: Any, x: Any) -> None:
         if isinstance(found, int) and found < 0:
             raise ValueError("__len__() should return >= 0")
     elif type(type_lookup(type(x), "__length_hint__")) is FunctionType:
-        vm.doors.call(operator.length_hint, (x,), {})
+        vm.trampolines.call(operator.length_hint, (x,), {})
 
 
 def advance(vm: Any, iterator: Any, end: Any) -> Any:
     """`next(iterator, end)`: the next value, or `end`. Keeps a for loop free of a Python-level exception."""
     if type(iterator) in _SIMPLE_ITERATORS:
         return next(iterator, end)
-    return _opened_next(vm.doors, iterator, end)
+    return opened_next(vm.trampolines, iterator, end)
 
 
-def _opened_next(doors: Any, *iterator_and_end: Any) -> Any:
+def opened_next(trampolines: Any, *iterator_and_end: Any) -> Any:
     kind = type(iterator_and_end[0])
-    if kind is not GeneratorType and kind not in doors.known:
-        doors.arm_type(kind)
-    was = doors.open
-    doors.open = True
+    if kind is not GeneratorType and kind not in trampolines.known:
+        trampolines.arm_type(kind)
+    was = trampolines.open
+    trampolines.open = True
     try:
         return next(*iterator_and_end)
     finally:
-        doors.open = was
+        trampolines.open = was
 
 
 # -- conversions -----------------------------------------------------------------------------------------------
@@ -168,37 +168,37 @@ def _parts(vm: Any, x: Any) -> None:
 
 def hash_(vm: Any, x: Any) -> int:
     _parts(vm, x)
-    return hash(x) if type(x) in ATOMS else vm.doors.apply(hash, x)
+    return hash(x) if type(x) in ATOMS else vm.trampolines.apply(hash, x)
 
 
 def repr_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return repr(x) if type(x) in ATOMS else vm.doors.apply(repr, x)
+    return repr(x) if type(x) in ATOMS else vm.trampolines.apply(repr, x)
 
 
 def str_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return str(x) if type(x) in ATOMS else vm.doors.apply(str, x)
+    return str(x) if type(x) in ATOMS else vm.trampolines.apply(str, x)
 
 
 def ascii_(vm: Any, x: Any) -> str:
     _parts(vm, x)
-    return ascii(x) if type(x) in ATOMS else vm.doors.apply(ascii, x)
+    return ascii(x) if type(x) in ATOMS else vm.trampolines.apply(ascii, x)
 
 
 def bytes_(vm: Any, x: Any) -> bytes:
     _parts(vm, x)
-    return vm.doors.apply(bytes, x)
+    return vm.trampolines.apply(bytes, x)
 
 
 def format_(vm: Any, x: Any, spec: str = "") -> str:
     _parts(vm, x)
-    return format(x, spec) if type(x) in ATOMS else vm.doors.apply(format, x, spec)
+    return format(x, spec) if type(x) in ATOMS else vm.trampolines.apply(format, x, spec)
 
 
 def index_(vm: Any, x: Any) -> int:
     """`operator.index(x)`: `__index__`, an exact int."""
-    return x if type(x) is int else vm.doors.apply_shallow(operator.index, x)
+    return x if type(x) is int else vm.trampolines.apply_shallow(operator.index, x)
 
 
 # -- types -----------------------------------------------------------------------------------------------------
@@ -208,11 +208,11 @@ def isinstance_(vm: Any, x: Any, cls: Any) -> bool:
     """`isinstance(x, cls)`, with `__instancecheck__`, `__subclasshook__` and a `__class__` property interpreted."""
     if type(x) in ATOMS and type(cls) is type:
         return isinstance(x, cls)
-    vm.doors.arm(cls)
-    return vm.doors.apply_shallow(isinstance, x, cls)
+    vm.trampolines.arm(cls)
+    return vm.trampolines.apply_shallow(isinstance, x, cls)
 
 
 def issubclass_(vm: Any, x: Any, cls: Any) -> bool:
     """`issubclass(x, cls)`, with `__subclasscheck__` and `__subclasshook__` interpreted."""
-    vm.doors.arm(cls)
-    return vm.doors.apply_shallow(issubclass, x, cls)
+    vm.trampolines.arm(cls)
+    return vm.trampolines.apply_shallow(issubclass, x, cls)

@@ -1,17 +1,18 @@
-"""Doors: how C code that calls Python back stays inside the interpreter.
+"""Trampolines: how C code that calls Python back stays inside the interpreter.
 
 `sorted(key=f)`, a dict lookup that meets a user `__eq__`, `a + b` with `__radd__`, a property, the
 `__set_name__` that `type.__new__` calls: each time C code calls a Python function. Instead of a copy of each
-such C function in Python, the *Python function* gets a door. While a run lasts, its `__code__` is swapped for a
+such C function in Python, the *Python function* gets a trampoline. While a run lasts, its `__code__` is swapped for a
 trampoline with the same signature, whose body is one call back into `vm.call`. So CPython's own C code keeps
 deciding what is called, when and how often, and only what it calls is interpreted.
 
-* A function is *armed* (gets its door) when it, or an object that leads to it, is about to be handed to C code.
-* Doors are *open* only while a native call made by the interpreted program lasts. While the interpreter itself runs
-  they are closed, and an armed function that our own Python happens to call (an `Enum.__hash__`, say) just runs.
-* `Doors.release()` gives each function its own code back.
+* A function is *armed* (gets its trampoline) when it, or an object that leads to it, is about to be handed to C code.
+* Trampolines are *open* only while a native call made by the interpreted program lasts. While the interpreter itself
+  runs they are closed, and an armed function that our own Python happens to call (an `Enum.__hash__`, say) just runs.
+* `Trampolines.release()` gives each function its own code back.
 
-Nothing is written into the function but `__code__`; `original_code` answers for the program, which never sees a door.
+Nothing is written into the function but `__code__`; `original_code` answers for the program, which never sees a
+trampoline.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _GENERATOR_FLAGS = (
 _mro = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _flags = type.__dict__["__flags__"].__get__
-_active: dict[int, list[Doors]] = {}  # per thread, innermost run last
+_active: dict[int, list[Trampolines]] = {}  # per thread, innermost run last
 _copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 
 
 class Judged(NamedTuple):
-    """Whether a function gets a door: decided once for its code, its module and the observer's policy."""
+    """Whether a function gets a trampoline: decided once for its code, its module and the observer's policy."""
 
     ref: weakref.ref[FunctionType]
     code: CodeType
@@ -57,8 +58,8 @@ _judged: dict[int, Judged] = {}
 """By the id of the function, which `Judged.ref` shows to be the function's own."""
 
 
-class Door:
-    """The constant that a trampoline calls: leads to `vm.call`, or to the function's own code when doors are closed."""
+class Entry:
+    """The constant that a trampoline calls: leads to `vm.call`, or to the function's own code when they are closed."""
 
     __slots__ = ("code", "positional", "ref", "simple", "unprompted")
 
@@ -75,7 +76,7 @@ class Door:
         args, kwargs = (slots, None) if self.simple else self._arguments(slots)
         running = _active.get(get_ident())
         if running and (running[-1].open or self.unprompted):
-            allowed = running[-1].vm.enters_by_door
+            allowed = running[-1].vm.enters_by_trampoline
             if allowed is None or allowed(fn):
                 return running[-1].enter(fn, args, kwargs)
         if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
@@ -113,21 +114,21 @@ def _template(slots: int) -> CodeType:
     names = ", ".join(f"p{i}" for i in range(slots))
     namespace: dict[str, Any] = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced by the door
-        exec(f"def door({names}): return 'door'({names})", namespace)
-    return namespace["door"].__code__
+        warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced by the trampoline
+        exec(f"def trampoline({names}): return 'trampoline'({names})", namespace)
+    return namespace["trampoline"].__code__
 
 
 def _trampoline(fn: FunctionType) -> CodeType:
-    """`fn`'s code with the body `return <Door>(<all parameters>)`: CPython binds the arguments as it would for `fn`."""
+    """`fn`'s code with the body `return <Entry>(<all parameters>)`: CPython binds the arguments as it does for `fn`."""
     code = fn.__code__
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     slots = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
     template = _template(slots)
-    door = Door(fn, code)
+    entry = Entry(fn, code)
     return code.replace(
         co_code=template.co_code,
-        co_consts=(*(None if const == "door" else const for const in template.co_consts[:-1]), door),
+        co_consts=(*(None if const == "trampoline" else const for const in template.co_consts[:-1]), entry),
         co_stacksize=template.co_stacksize,
         co_flags=code.co_flags & ~_GENERATOR_FLAGS,
         co_cellvars=(),
@@ -139,16 +140,16 @@ def _trampoline(fn: FunctionType) -> CodeType:
     )
 
 
-def is_door(code: CodeType) -> bool:
+def is_trampoline(code: CodeType) -> bool:
     """Whether `code` is a trampoline (its frames are not the program's)."""
     consts = code.co_consts
-    return bool(consts) and type(consts[-1]) is Door
+    return bool(consts) and type(consts[-1]) is Entry
 
 
 def original_code(code: CodeType) -> CodeType:
     """The program's code for a code object that may be a trampoline."""
     consts = code.co_consts
-    if consts and type(consts[-1]) is Door:
+    if consts and type(consts[-1]) is Entry:
         return consts[-1].code
     return code
 
@@ -195,8 +196,8 @@ _HOLDER_MODULES = frozenset(
 _HAVE_GC = 1 << 14
 
 
-class Doors:
-    """The doors of one interpreter: which functions and types are armed, and whether doors are open."""
+class Trampolines:
+    """The trampolines of one interpreter: which functions and types are armed, and whether trampolines are open."""
 
     __slots__ = ("_armed", "_kinds", "_policy", "_shallow", "_thread", "_visiting", "known", "open", "vm")
 
@@ -204,12 +205,16 @@ class Doors:
         self.vm = vm
         self.open = False
         self._thread: int | None = None
-        self._armed: list[Door] = []
+        self._armed: list[Entry] = []
         self.known: dict[type, bool] = {}
         self._kinds: dict[type, Callable[[Any], None] | None] = dict.fromkeys(ATOMS)
         self._shallow: set[type] = set()  # types whose instances `arm_shallow` finds nothing in
         self._policy = getattr(getattr(vm, "observer", None), "policy", None)
         self._visiting: set[int] = set()
+
+    def follow(self, policy: Any) -> None:
+        """The observer decides by another `policy` from now on which functions run natively."""
+        self._policy = policy
 
     # -- native calls ---------------------------------------------------------------------------------------
 
@@ -238,7 +243,7 @@ class Doors:
             for arg in (key, *operands):
                 if type(arg) is type and arg in known:
                     continue  # a class that is armed
-                if (scan := kinds.get(type(arg), self._learn)) is not None:
+                if (scan := kinds.get(type(arg), self._scan_of_a_new_kind)) is not None:
                     scan(arg)
         was = self.open
         self.open = True
@@ -252,7 +257,7 @@ class Doors:
             self.open = was
 
     def enter(self, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-        """C code came through a door: `fn` is interpreted."""
+        """C code came through a trampoline: `fn` is interpreted."""
         was = self.open
         self.open = False
         try:
@@ -265,13 +270,13 @@ class Doors:
     def release(self) -> None:
         """Gives every armed function its own code back and forgets what was cached."""
         armed, self._armed = self._armed, []
-        for door in armed:
-            fn = door.ref()
-            if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is door:
+        for entry in armed:
+            fn = entry.ref()
+            if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is entry:
                 if _SWAPS_QUIETLY:
-                    fn.__code__ = door.code
+                    fn.__code__ = entry.code
                 else:
-                    _set_code(fn, door.code)
+                    _set_code(fn, entry.code)
         self.forget_types()
         if self._thread is not None:
             _active[self._thread].remove(self)
@@ -281,7 +286,7 @@ class Doors:
         """A built-in operation on operands whose elements it may use (`==`, `%` of str, `in` a list, repr)."""
         kinds = self._kinds
         for operand in operands:
-            if (scan := kinds.get(type(operand), self._learn)) is not None:
+            if (scan := kinds.get(type(operand), self._scan_of_a_new_kind)) is not None:
                 scan(operand)
         was = self.open
         self.open = True
@@ -310,7 +315,7 @@ class Doors:
 
     def arm(self, value: Any) -> None:
         """Arms whatever Python functions C code may call when handed `value`, elements of containers included."""
-        scan = self._kinds.get(type(value), self._learn)
+        scan = self._kinds.get(type(value), self._scan_of_a_new_kind)
         if scan is not None:
             scan(value)
 
@@ -330,7 +335,7 @@ class Doors:
     def arm_function(self, fn: FunctionType) -> None:
         code = fn.__code__
         consts = code.co_consts
-        if consts and type(consts[-1]) is Door:
+        if consts and type(consts[-1]) is Entry:
             return
         trampoline = self._judge(fn, code).trampoline
         if trampoline is not None:
@@ -340,12 +345,12 @@ class Doors:
             _set_code(fn, trampoline)
 
     def _begin(self) -> None:
-        """The first door of the run."""
+        """The first trampoline of the run."""
         self._thread = get_ident()
         _active.setdefault(self._thread, []).append(self)
 
     def _judge(self, fn: FunctionType, code: CodeType) -> Judged:
-        """Whether `fn`, which has its own code, gets a door. Kept for runs of the same policy."""
+        """Whether `fn`, which has its own code, gets a trampoline. Kept for runs of the same policy."""
         key, module, policy = id(fn), fn.__globals__.get("__name__"), self._policy
         known = _judged.get(key)
         if known is not None and (known.ref() is not fn or known.code is not code):
@@ -366,17 +371,17 @@ class Doors:
         return found
 
     def disarm(self, fn: FunctionType) -> None:
-        """Gives `fn` its own code back (`release` finds that it has no door any more)."""
-        if is_door(fn.__code__):
+        """Gives `fn` its own code back (`release` finds that it has no trampoline any more)."""
+        if is_trampoline(fn.__code__):
             _set_code(fn, original_code(fn.__code__))
 
     def arm_unprompted(self, callback: Any) -> None:
-        """Arms a callback that is called whenever an object dies (weakref.ref), also while doors are closed."""
+        """Arms a callback that is called whenever an object dies (weakref.ref), also while trampolines are closed."""
         self.arm(callback)
         function = callback.__func__ if type(callback) is MethodType else callback
         if type(function) is not FunctionType:
             function = next((vars(base)["__call__"] for base in _mro(type(function)) if "__call__" in vars(base)), None)
-        if type(function) is FunctionType and is_door(function.__code__):
+        if type(function) is FunctionType and is_trampoline(function.__code__):
             function.__code__.co_consts[-1].unprompted = True
 
     def arm_operand(self, value: Any) -> None:
@@ -469,7 +474,7 @@ class Doors:
         self.arm(method.__func__)
         self.arm_shallow(method.__self__)
 
-    def _learn(self, value: Any) -> None:
+    def _scan_of_a_new_kind(self, value: Any) -> None:
         """First value of its type: decide how to arm such values, and do it."""
         kind = type(value)
         self.arm_type(kind)
@@ -519,7 +524,7 @@ class Doors:
             if not any(kinds.get(kind, kind) is not None for kind in set(map(type, items))):
                 continue
             for item in items:
-                scan = kinds.get(type(item), self._learn)
+                scan = kinds.get(type(item), self._scan_of_a_new_kind)
                 if scan is None:
                     continue
                 if issubclass(type(item), _CONTAINERS):

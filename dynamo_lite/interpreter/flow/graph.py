@@ -7,7 +7,7 @@ exception handlers, so that no variable is missed that a handler reads.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -15,6 +15,7 @@ from dynamo_lite.interpreter.code.decode import CodeInfo, ExceptionHandler
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.flow.dominators import post_dominators
 from dynamo_lite.interpreter.flow.liveness import live_variables
+from dynamo_lite.interpreter.flow.tails import equal_tails
 
 END: Final = -1
 """The return of the frame, as an instruction that all ways come to."""
@@ -32,17 +33,22 @@ class FlowGraph:
         names: the name of each instruction in the normal form.
         args: its argument.
         successors: the instructions that may follow each.
+        same: for each instruction the first that begins the same way to the return (tails.py). Joins, loops and
+            successors are told by these.
     """
 
     def __init__(self, info: CodeInfo) -> None:
         names = {fn: name for name, fn in HANDLERS.items()}
         self.names = [names[handler] for handler, _ in info.ops]
         self.args = [arg for _, arg in info.ops]
-        self.successors = [self._successors(index) for index in range(len(info.ops))]
         code = info.code
         self._handlers: list[ExceptionHandler | None] = [None] * len(info.ops)
         if code.co_exceptiontable:
             self._handlers = [info.handler_at(code, index) for index in range(len(info.ops))]
+        following = [self._successors(index) for index in range(len(info.ops))]
+        places = [info.positions_at(code, index) for index in range(len(info.ops))]
+        self.same = equal_tails(self.names, self.args, following, self._handlers, places, END)
+        self.successors = [tuple(self.at(other) for other in others) for others in following]
 
     def _successors(self, index: int) -> tuple[int, ...]:
         name, arg = self.names[index], self.args[index]
@@ -57,6 +63,15 @@ class FlowGraph:
         if name == "SEND":
             return (index + 1, arg[0])
         return (index + 1,) if index + 1 < len(self.names) else ()
+
+    def at(self, index: int) -> int:
+        """The instruction that stands for `index`."""
+        return END if index == END else self.same[index]
+
+    def places(self, indices: Iterable[int]) -> set[int]:
+        """All instructions that some stand for."""
+        wanted = set(indices)
+        return {index for index, first in enumerate(self.same) if first in wanted}
 
     @cached_property
     def predecessors(self) -> dict[int, list[int]]:
@@ -125,7 +140,7 @@ class FlowGraph:
         while at != END and self.names[at] == "JUMP" and at not in seen:
             seen.add(at)
             at = self.args[at]
-        return at
+        return self.at(at)
 
     def ways(self, branch: int) -> tuple[int, ...]:
         """The two places that a branch leads to: (if it does not jump, if it does)."""

@@ -46,7 +46,7 @@ def _open_fors(flow: FlowGraph, at: int) -> set[int]:
     found = set()
     for index, name in enumerate(flow.names):
         if name == "FOR_ITER" and index != at:
-            body = flow.reach(index + 1, {flow.args[index], index})
+            body = flow.reach(index + 1, {flow.successors[index][1], index})
             if at in body and any(index in flow.successors[other] for other in body):
                 found.add(index)
     return found

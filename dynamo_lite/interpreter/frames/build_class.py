@@ -148,11 +148,11 @@ def call_super(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super(...)`: CPython's own finds no interpreted frame, so the implicit arguments are given to it."""
     if not args and not kwargs:
         args = _implicit_arguments(vm)
-    return vm.doors.call(super, args, kwargs)
+    return vm.trampolines.call(super, args, kwargs)
 
 
 def init_super(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super.__init__(made, ...)`, as a subclass of super calls it."""
     if len(args) == 1 and not kwargs:
         args = (*args, *_implicit_arguments(vm))
-    return vm.doors.call(super.__init__, args, kwargs)
+    return vm.trampolines.call(super.__init__, args, kwargs)

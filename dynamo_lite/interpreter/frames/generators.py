@@ -157,7 +157,7 @@ def resume(frame: Frame, sent: Any, thrown: BaseException | None) -> Any:
         vm.handled = own.outer
         own.outer = None
         if vm.frame is None and vm.native_frame is None:
-            vm.doors.release()  # resumed after the run that made it: no `vm.enter` is there to do it
+            vm.trampolines.release()  # resumed after the run that made it: no `vm.enter` is there to do it
     throw(error)
 
 

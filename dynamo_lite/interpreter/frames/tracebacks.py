@@ -16,7 +16,7 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.sentinels import STUB
-from dynamo_lite.interpreter.datamodel.trampolines import is_door
+from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.interfaces import VM
 
@@ -136,7 +136,7 @@ def is_own_code(code: CodeType) -> bool:
     own = _own_files.get(filename)
     if own is None:
         own = _own_files[filename] = filename.startswith(_OWN_FOLDERS) and not _SHOW_OWN
-    return own or is_door(code)
+    return own or is_trampoline(code)
 
 
 def without_own_frames(vm: VM, traceback: TracebackType | None) -> tuple[TracebackType | None, bool]:

@@ -1,6 +1,6 @@
-"""Lookasides: C callables that the interpreter answers itself, because doors alone are not enough.
+"""Lookasides: C callables that the interpreter answers itself, because trampolines alone are not enough.
 
-Most C functions need none: what they call back has a door (trampolines.py). An entry stands here for one of three
+Most C functions need none: what they call back has a trampoline (trampolines.py). An entry stands here for one of three
 reasons:
 the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
 or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).

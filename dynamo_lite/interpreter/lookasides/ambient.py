@@ -11,14 +11,14 @@ from typing import Any
 
 def _print(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs.get("file") is None:
-        vm.doors.arm(sys.stdout)
-    return vm.doors.call(print, args, kwargs)
+        vm.trampolines.arm(sys.stdout)
+    return vm.trampolines.call(print, args, kwargs)
 
 
 def _start_thread(start: Any) -> Any:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not args or not callable(args[0]):
-            return vm.doors.call(start, args, kwargs)
+            return vm.trampolines.call(start, args, kwargs)
         fn = args[0]
 
         def run(*given: Any, **named: Any) -> Any:
@@ -35,12 +35,12 @@ def _type_new(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         module = vm.frame.globals.get("__name__")
         if module is not None:
             args = (*args[:3], {**args[3], "__module__": module})
-    return vm.doors.call(type.__new__, args, kwargs)
+    return vm.trampolines.call(type.__new__, args, kwargs)
 
 
 def _collect(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    vm.doors.forget_types()  # a class may be garbage but for our own note of it
-    return vm.doors.call(gc.collect, args, kwargs)
+    vm.trampolines.forget_types()  # a class may be garbage but for our own note of it
+    return vm.trampolines.call(gc.collect, args, kwargs)
 
 
 def _weak(make: Any, at: int) -> Any:
@@ -48,8 +48,8 @@ def _weak(make: Any, at: int) -> Any:
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) > at:
-            vm.doors.arm_unprompted(args[at])
-        return vm.doors.call(make, args, kwargs)
+            vm.trampolines.arm_unprompted(args[at])
+        return vm.trampolines.call(make, args, kwargs)
 
     return handler
 

@@ -13,7 +13,7 @@ Handler = Any
 
 def _getattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or not 2 <= len(args) <= 3 or type(args[1]) is not str:
-        return vm.doors.call(getattr, args, kwargs)
+        return vm.trampolines.call(getattr, args, kwargs)
     if len(args) == 2:
         return datamodel.getattr_(vm, args[0], args[1])
     try:
@@ -24,7 +24,7 @@ def _getattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2 or type(args[1]) is not str:
-        return vm.doors.call(hasattr, args, kwargs)
+        return vm.trampolines.call(hasattr, args, kwargs)
     try:
         datamodel.getattr_(vm, args[0], args[1])
     except AttributeError:
@@ -34,13 +34,13 @@ def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _setattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 3 or type(args[1]) is not str:
-        return vm.doors.call(setattr, args, kwargs)
+        return vm.trampolines.call(setattr, args, kwargs)
     return datamodel.setattr_(vm, *args)
 
 
 def _delattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2 or type(args[1]) is not str:
-        return vm.doors.call(delattr, args, kwargs)
+        return vm.trampolines.call(delattr, args, kwargs)
     return datamodel.delattr_(vm, *args)
 
 
@@ -49,7 +49,7 @@ def _reader(slot: Any) -> Handler:
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
-            value = vm.doors.call(slot, args, kwargs)
+            value = vm.trampolines.call(slot, args, kwargs)
         except AttributeError:
             if vm.on_look is not None and len(args) == 2:
                 vm.on_look("attr", args[0], args[1])
@@ -66,11 +66,11 @@ def _writer(slot: Any) -> Handler:
 
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) != 3 or kwargs:
-            return vm.doors.call(slot, args, kwargs)
+            return vm.trampolines.call(slot, args, kwargs)
         obj, name, value = args
         if vm.before_write is not None:
             vm.before_write("attr", obj, name, value)
-        vm.doors.call(slot, args)
+        vm.trampolines.call(slot, args)
         if issubclass(type(obj), type):
             datamodel.class_changed(vm, obj, name, value)
         return None
@@ -82,20 +82,20 @@ def _deleter(slot: Any) -> Handler:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if vm.before_write is not None and len(args) == 2:
             vm.before_write("attr", args[0], args[1], DELETED)
-        return vm.doors.call(slot, args, kwargs)
+        return vm.trampolines.call(slot, args, kwargs)
 
     return handler
 
 
 def _isinstance(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2:
-        return vm.doors.call(isinstance, args, kwargs)
+        return vm.trampolines.call(isinstance, args, kwargs)
     return datamodel.isinstance_(vm, *args)
 
 
 def _issubclass(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2:
-        return vm.doors.call(issubclass, args, kwargs)
+        return vm.trampolines.call(issubclass, args, kwargs)
     return datamodel.issubclass_(vm, *args)
 
 
@@ -104,26 +104,26 @@ def _issubclass(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _getitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2:
-        return vm.doors.call(operator.getitem, args, kwargs)
+        return vm.trampolines.call(operator.getitem, args, kwargs)
     return datamodel.getitem(vm, *args)
 
 
 def _setitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 3:
-        return vm.doors.call(operator.setitem, args, kwargs)
+        return vm.trampolines.call(operator.setitem, args, kwargs)
     return datamodel.setitem(vm, *args)
 
 
 def _delitem(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if kwargs or len(args) != 2:
-        return vm.doors.call(operator.delitem, args, kwargs)
+        return vm.trampolines.call(operator.delitem, args, kwargs)
     return datamodel.delitem(vm, *args)
 
 
 def _attrgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     getter, *rest = args
     if len(rest) != 1 or kwargs or type(getter) is not operator.attrgetter:
-        return vm.doors.call(operator.attrgetter.__call__, args, kwargs)
+        return vm.trampolines.call(operator.attrgetter.__call__, args, kwargs)
     paths: Any = getter.__reduce__()[1]
     found = []
     for path in paths:
@@ -137,7 +137,7 @@ def _attrgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _itemgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     getter, *rest = args
     if len(rest) != 1 or kwargs or type(getter) is not operator.itemgetter:
-        return vm.doors.call(operator.itemgetter.__call__, args, kwargs)
+        return vm.trampolines.call(operator.itemgetter.__call__, args, kwargs)
     keys: Any = getter.__reduce__()[1]
     found = [datamodel.getitem(vm, rest[0], key) for key in keys]
     return found[0] if len(found) == 1 else tuple(found)
@@ -146,7 +146,7 @@ def _itemgetter(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _methodcaller(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     caller, *rest = args
     if len(rest) != 1 or kwargs or type(caller) is not operator.methodcaller:
-        return vm.doors.call(operator.methodcaller.__call__, args, kwargs)
+        return vm.trampolines.call(operator.methodcaller.__call__, args, kwargs)
     reduced: Any = caller.__reduce__()
     maker, made_with = reduced
     named: dict[str, Any] = {}

@@ -1,9 +1,8 @@
 """C callables that call what they are given: `map(list.append, ...)`, `sorted(xs, key=xs.append)`, `reduce(iadd, ...)`.
 
-A Python function among the arguments has its door (trampolines.py). A callable written in C has none, so that a call
-of it
-would be the C code's own and the observer would not hear of it. While the program is observed it is passed inside of
-a `Called`, which calls it through the interpreter.
+A Python function among the arguments has its trampoline (trampolines.py). A callable written in C has none, so that a
+call of it would be the C code's own and the observer would not hear of it. While the program is observed it is passed
+inside of a `Called`, which calls it through the interpreter.
 """
 
 from __future__ import annotations
@@ -65,12 +64,12 @@ class Called:
         self.fn = fn
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        doors = self.vm.doors
-        was, doors.open = doors.open, False
+        trampolines = self.vm.trampolines
+        was, trampolines.open = trampolines.open, False
         try:
             return self.vm.call(self.fn, args, kwargs)
         finally:
-            doors.open = was
+            trampolines.open = was
 
 
 def through_interpreter(
@@ -97,7 +96,7 @@ def _is_to_be_seen(vm: Any, fn: Any) -> bool:
 def _caller(fn: Any) -> Callable[..., Any]:
     def handler(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = through_interpreter(vm, fn, args, kwargs)
-        result = vm.doors.call(fn, args, kwargs)
+        result = vm.trampolines.call(fn, args, kwargs)
         return result if vm.after_native_call is None else vm.after_native_call(fn, args, kwargs, result)
 
     return handler

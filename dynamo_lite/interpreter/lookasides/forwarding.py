@@ -11,7 +11,7 @@ from dynamo_lite.interpreter import datamodel
 def _partial(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     partial, *rest = args
     if _PLACEHOLDER is not None and any(arg is _PLACEHOLDER for arg in partial.args):
-        return vm.doors.call(functools.partial.__call__, args, kwargs)
+        return vm.trampolines.call(functools.partial.__call__, args, kwargs)
     return vm.call(partial.func, (*partial.args, *rest), {**partial.keywords, **kwargs})
 
 
@@ -22,7 +22,7 @@ def _staticmethod(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 def _type_call(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`type.__call__(cls, ...)`, what `super().__call__(...)` in a metaclass reaches."""
     if not args or not issubclass(type(args[0]), type) or args[0] is type:
-        return vm.doors.call(type.__call__, args, kwargs)
+        return vm.trampolines.call(type.__call__, args, kwargs)
     return datamodel.construct(vm, args[0], args[1:], kwargs)
 
 

@@ -160,7 +160,7 @@ def _globals(vm: VM, args: Args, kwargs: Kwargs) -> Any:
 
 def _vars(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     if kwargs or len(args) > 1:
-        return vm.doors.call(vars, args, kwargs)
+        return vm.trampolines.call(vars, args, kwargs)
     if not args:
         return frame_locals(_this(vm, "vars()"))
     found = vm.getattr(args[0], "__dict__", MISSING)
@@ -171,7 +171,7 @@ def _vars(vm: VM, args: Args, kwargs: Kwargs) -> Any:
 
 def _dir(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     if args or kwargs:
-        return vm.doors.call(dir, args, kwargs)
+        return vm.trampolines.call(dir, args, kwargs)
     return sorted(frame_locals(_this(vm, "dir()")))
 
 
@@ -196,11 +196,11 @@ def _compile(vm: VM, args: Args, kwargs: Kwargs) -> Any:
     except TypeError:
         flags = None
     if not isinstance(flags, int):
-        return vm.doors.call(compile, args, kwargs)  # which raises
+        return vm.trampolines.call(compile, args, kwargs)  # which raises
     if not datamodel.truth(vm, dont_inherit):
         flags |= _inherited(vm)
     rest.update(flags=flags, dont_inherit=True, optimize=optimize)
-    return vm.doors.call(compile, (source, filename, mode), rest)
+    return vm.trampolines.call(compile, (source, filename, mode), rest)
 
 
 def run_code(
@@ -401,7 +401,7 @@ def _warn(vm: VM, args: Args, kwargs: Kwargs) -> Any:
         scope, filename, lineno = frame.f_globals, frame.f_code.co_filename, frame.f_lineno
     registry = scope.setdefault("__warningregistry__", {})
     module = scope.get("__name__", "<string>")
-    return vm.doors.call(
+    return vm.trampolines.call(
         warnings.warn_explicit, (message, category, filename, lineno, module, registry), {"source": source}
     )
 
@@ -413,7 +413,7 @@ def _with_module(kind: type) -> Callable[[VM, Args, Kwargs], Any]:
     """From 3.12 on C code notes which module makes a type variable, looking at CPython's frame."""
 
     def make(vm: VM, args: Args, kwargs: Kwargs) -> Any:
-        made = vm.doors.call(kind, args, kwargs)
+        made = vm.trampolines.call(kind, args, kwargs)
         if vm.frame is not None:
             made.__module__ = vm.frame.globals.get("__name__")
         return made

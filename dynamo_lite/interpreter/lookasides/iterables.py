@@ -1,6 +1,6 @@
 """C callables that use the elements of an iterable: the elements are armed as they come.
 
-Doors.call arms what stands in a list, tuple, dict or set. When the iterable is lazy (a generator, `map`, a dict
+Trampolines.call arms what stands in a list, tuple, dict or set. When the iterable is lazy (a generator, `map`, a dict
 view's iterator), its elements appear only while the C code runs: a `map` over it arms each one on its way, and
 laziness and order stay CPython's.
 """
@@ -27,7 +27,7 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
                 datamodel.ask_length(vm, args[at])
             args = (*args[:at], _Arming(vm, iterator), *args[at + 1 :])
         args, kwargs = through_interpreter(vm, fn, args, kwargs)
-        return vm.doors.call(fn, args, kwargs)
+        return vm.trampolines.call(fn, args, kwargs)
 
     return handler
 
@@ -45,7 +45,7 @@ class _Arming:
     __slots__ = ("_arm", "_iterator")
 
     def __init__(self, vm: Any, iterator: Any) -> None:
-        self._arm, self._iterator = vm.doors.arm, iterator
+        self._arm, self._iterator = vm.trampolines.arm, iterator
 
     def __iter__(self) -> _Arming:
         return self

@@ -35,7 +35,7 @@ def _put(vm: VM, target: dict[Any, Any], key: Any, value: Any) -> None:
         target[key] = value
     else:
         key = key if vm.on_key is None else vm.on_key(key)
-        vm.doors.apply_shallow(operator.setitem, target, key, value)
+        vm.trampolines.apply_shallow(operator.setitem, target, key, value)
 
 
 def _add(vm: VM, target: set[Any], item: Any) -> None:
@@ -43,7 +43,7 @@ def _add(vm: VM, target: set[Any], item: Any) -> None:
         target.add(item)
     else:
         item = item if vm.on_key is None else vm.on_key(item)
-        vm.doors.apply_shallow(set.add, target, item)
+        vm.trampolines.apply_shallow(set.add, target, item)
 
 
 @handler

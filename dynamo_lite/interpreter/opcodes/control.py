@@ -113,8 +113,16 @@ _NATIVE_ITERATORS: Final = frozenset({GeneratorType, *(type(iter(iterable)) for 
 """Iterators whose __next__ is C. (A generator's body is interpreted by its driver.)"""
 
 
+_BUILT_IN: Final = frozenset(map(type, _ITERABLES))
+
+
 @handler
 def GET_ITER(frame: Frame, stack: Stack, _: int) -> None:
+    if frame.vm.on_iter is not None and type(stack[-1]) not in _BUILT_IN:
+        made = frame.vm.on_iter(stack[-1])
+        if made is not NOT_HANDLED:
+            stack[-1] = made
+            return
     stack[-1] = datamodel.iter_(frame.vm, stack[-1])
 
 

@@ -75,7 +75,7 @@ def fuse(ops: tuple[Operation, ...]) -> tuple[Operation, ...]:
             end += 1
         last, operand = ops[end] if end < count else (None, None)
         if last is not None and end - first > 1:
-            steps = tuple((_MOVES[move], NULL if move is PUSH_NULL else value) for move, value in ops[first:end])
+            steps = tuple([(_MOVES[move], NULL if move is PUSH_NULL else value) for move, value in ops[first:end]])
             fused[first] = (moves, (steps, last, operand))
         elif handler is LOAD_FAST and last in _ATTRIBUTES:
             fused[first] = (load_fast_attribute, (arg, operand, last is HANDLERS["LOAD_METHOD"]))

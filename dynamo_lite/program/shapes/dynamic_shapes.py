@@ -30,15 +30,15 @@ from dynamo_lite.program.shapes.suggested_fixes import violation
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.trees.paths import is_foreign, unflatten
+from dynamo_lite.symbolic_shapes import Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.dims.symbols import DimTable, InvalidDims, declare
+from dynamo_lite.symbolic_shapes.dims.violations import Solution, solve
+from dynamo_lite.symbolic_shapes.size_guards import codegen
+from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import DimPolicy, Fresh, TensorPolicy
+from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes import Int, Symbol, symbols_of
-from symbolic_shapes.dims.symbols import DimTable, InvalidDims, declare
-from symbolic_shapes.dims.violations import Solution, solve
-from symbolic_shapes.size_guards import codegen
-from symbolic_shapes.size_guards.codegen import GuardLine
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import DimPolicy, Fresh, TensorPolicy
-from symbolic_shapes.torch_node.ranges import int_ranges
 
 
 class InvalidDynamicShapes(InvalidArguments):

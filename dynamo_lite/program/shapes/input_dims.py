@@ -1,4 +1,4 @@
-"""The input dimensions that a specification speaks of: a `symbolic_shapes.dims.symbols.InputDim` for each."""
+"""The input dimensions that a specification speaks of: an `InputDim` (symbolic_shapes/dims) for each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dynamo_lite.program.shapes.shapes_spec import SpecSize
 from dynamo_lite.program.shapes.spec_tree import Place, ShapeTree
 from dynamo_lite.program.trees.containers import path_string
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.symbolic_shapes.dims.symbols import InputDim
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes.dims.symbols import InputDim
 
 
 @dataclass(frozen=True)

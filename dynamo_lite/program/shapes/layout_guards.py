@@ -13,8 +13,8 @@ import torch
 
 from dynamo_lite.program.shapes.input_dims import paths_of
 from dynamo_lite.program.trees.inputs import FlatInputs
-from symbolic_shapes import Symbol, symbols_of, to_python
-from symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes import Symbol, symbols_of, to_python
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 def layout_guards(

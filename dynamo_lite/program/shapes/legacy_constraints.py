@@ -17,9 +17,9 @@ import torch
 
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.shapes.spec_tree import Made, arguments
+from dynamo_lite.symbolic_shapes.dims.specs import InvalidSpec, Named
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes.dims.specs import InvalidSpec, Named
-from symbolic_shapes.expressions.expr import INF, Extended
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from symbolic_shapes.dims.specs import Auto, Dynamic
-from symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.dims.specs import Auto, Dynamic
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
 
 _MARKS = (
     "_dynamo_weak_dynamic_indices",

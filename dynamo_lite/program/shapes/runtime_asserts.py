@@ -20,13 +20,13 @@ from dynamo_lite.capture import CaptureError
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
 from dynamo_lite.capture.graph.writer import in_root
 from dynamo_lite.program._torch import CallMethodKey, ConvertIntKey, DivideByKey
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, le
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.size_guards.runtime_asserts import RuntimeAssert, schedule
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes.expressions.expr import Symbol, symbols_of
-from symbolic_shapes.expressions.floats import has_unknown_float
-from symbolic_shapes.expressions.relations import Bool, le
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.size_guards.runtime_asserts import RuntimeAssert, schedule
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _READS = {"size": torch.ops.aten.sym_size.int, "stride": torch.ops.aten.sym_stride.int}

@@ -20,6 +20,13 @@ from torch import nn
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program._torch import PythonPrinter
 from dynamo_lite.program.shapes.spec_tree import Made, arguments
+from dynamo_lite.symbolic_shapes import Int, Origin
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import INF
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import from_sympy
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_specs import (
     ATTACHED,
     dynamic_spec,
@@ -28,13 +35,6 @@ from dynamo_lite.torch_internals._torch_specs import (
     named_arguments,
     params_of,
 )
-from symbolic_shapes import Int, Origin
-from symbolic_shapes.errors import ContradictoryFacts
-from symbolic_shapes.expressions.expr import INF
-from symbolic_shapes.expressions.sympy_bridge import from_sympy
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import Fresh
-from symbolic_shapes.torch_node.sympy_functions import TORCH
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import Any
 import sympy
 import torch
 
+from dynamo_lite.errors import InputMismatch
 from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
-from dynamo_lite.program.errors import InputMismatch
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)

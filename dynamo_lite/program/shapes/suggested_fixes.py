@@ -1,6 +1,6 @@
 """Constraint violations as an error whose suggested fixes can be pasted.
 
-`symbolic_shapes.dims.suggestions` finds new specs and checks that they solve. Here they become Python that fits what
+symbolic_shapes/dims/suggestions.py finds new specs and checks that they solve. Here they become Python that fits what
 the user wrote: `b = Dim('b', max=9)` for a name, `dynamic_shapes['x'][0] = Dim.AUTO` for a place. Where a place cannot
 be assigned (it is in a tuple; the specification was no dict or list), the whole of `dynamic_shapes` is written out.
 """
@@ -16,11 +16,11 @@ from dynamo_lite.errors import ConstraintViolation
 from dynamo_lite.program.shapes.input_dims import Spot
 from dynamo_lite.program.shapes.spec_tree import arguments, parameter_order
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.symbolic_shapes.dims.dim_source import compose, write
+from dynamo_lite.symbolic_shapes.dims.specs import Derived, DimSpec, Named, Static
+from dynamo_lite.symbolic_shapes.dims.suggestions import respecified
+from dynamo_lite.symbolic_shapes.dims.violations import Solution
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from symbolic_shapes.dims.dim_source import compose, write
-from symbolic_shapes.dims.specs import Derived, DimSpec, Named, Static
-from symbolic_shapes.dims.suggestions import respecified
-from symbolic_shapes.dims.violations import Solution
 
 
 def violation(solution: Solution, inputs: FlatInputs, spots: Sequence[Spot]) -> ConstraintViolation:

@@ -36,16 +36,16 @@ from dynamo_lite.program._torch import (
     no_python_dispatcher,
     resize_storage_bytes_,
 )
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import Float
+from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
+from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_tensors import _conj, _neg_view
-from symbolic_shapes.expressions.expr import Int, Node, Symbol, symbols_of
-from symbolic_shapes.expressions.floats import Float
-from symbolic_shapes.expressions.intervals import Interval
-from symbolic_shapes.expressions.quotients import written_size
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_node.ranges import int_ranges
-from symbolic_shapes.torch_node.sympy_functions import TORCH
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -119,6 +119,7 @@ class _Symbols:
         self._to_sympy = ToSympy(self._symbol, TORCH)
         self._memo: dict[Node, Any] = {}
         self._sizes: dict[Node, int] = {}
+        self._hints: dict[Node, Any] = {}
         self._declares = False
         self._stack = CapturedTraceback.extract(skip=1)
 
@@ -135,7 +136,7 @@ class _Symbols:
         if pytype is bool:
             is_known = expr in (sympy.true, sympy.false)
             return bool(expr) if is_known else self.shape_env.create_symboolnode(expr)
-        hint = self._env.hint_of(core)
+        hint = self._env.hint_of(core, self._hints)
         if expr.is_number:  # sympy may leave operators of torch's in it that it cannot evaluate
             return pytype(expr) if hint is None else hint
         if pytype is float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, Flag
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +15,22 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _PLAIN = (type(None), bool, int, float, str)
 _TORCH_NAMED = (torch.dtype, torch.layout, torch.memory_format)
+_WRITTEN: dict[type, Callable[[Any], Any]] = {
+    bytes: lambda value: value.hex(),
+    complex: lambda value: [value.real, value.imag],
+    range: lambda value: [value.start, value.stop, value.step],
+    slice: lambda value: [value.start, value.stop, value.step],
+    type(...): lambda value: None,
+}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "bytes": bytes.fromhex,
+    "complex": lambda parts: complex(*parts),
+    "range": lambda parts: range(*parts),
+    "slice": lambda parts: slice(*parts),
+    "ellipsis": lambda nothing: ...,
+    "flag": lambda parts: _find_global(parts[0])(parts[1]),
+}
+"""Constants by the name of their type: how they are written, and read."""
 _SEQUENCES: dict[str, type] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -163,6 +179,8 @@ def encode(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     name = type(value).__name__
+    if type(value) in _WRITTEN:
+        return {name: _WRITTEN[type(value)](value)}
     if type(value) in _SEQUENCES.values():
         items = [encode(item) for item in value]
         return {name: sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items}
@@ -172,6 +190,8 @@ def encode(value: Any) -> Any:
         return {"torch": str(value).removeprefix("torch.")}
     if isinstance(value, torch.device):
         return {"device": str(value)}
+    if isinstance(value, Flag):  # a combination has no name of its own
+        return {"flag": [_global_name(type(value)), value.value]}
     if isinstance(value, Enum):
         return {"enum": [_global_name(type(value)), value.name]}
     if isinstance(value, (type, FunctionType)):
@@ -186,6 +206,8 @@ def decode(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     ((tag, body),) = data.items()
+    if tag in _READ:
+        return _READ[tag](body)
     if tag in _SEQUENCES:
         return _SEQUENCES[tag](decode(item) for item in body)
     if tag == "dict":

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
+from enum import Enum, Flag
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
 
 import torch
 from torch import nn
+from torch.export import ExportedProgram
 
 from dynamo_lite.capture.fakes.subclasses import NESTED
+from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper, register_namedtuple
-from dynamo_lite.program.errors import UnsupportedValue
 from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy_plain
 from dynamo_lite.program.trees.paths import Caller, direct, give_keys, is_foreign, parts
 from dynamo_lite.torch_internals._torch_pytree import pytree, register_pytree_flatten_spec
@@ -86,6 +87,30 @@ def register_containers(tree: Any, call: Caller = direct) -> None:
     call: how functions that the user has registered are called.
     """
     _register_inside(tree, (), (), call)
+
+
+def registered_classes(program: ExportedProgram) -> tuple[type, ...]:
+    """The classes among the containers of a program that the rule of this module has registered."""
+    signature = program.module_call_graph[0].signature
+    todo = [signature.in_spec, signature.out_spec] if signature is not None else []
+    found: dict[type, None] = {}
+    while todo:
+        spec = todo.pop()
+        todo += spec.children() if not spec.is_leaf() else []
+        if isinstance(spec.context, ObjectContext):
+            found[spec.type] = None
+    return tuple(found)
+
+
+def check_input(path: pytree.KeyPath, leaf: Any) -> None:
+    """`check_leaf`, and that torch's verifier, which walks what can be iterated, comes to an end with a constant."""
+    if isinstance(leaf, Flag) and not isinstance(leaf, int):
+        raise UnsupportedValue(
+            path_string(path),
+            f"a member of {type(leaf).__qualname__}, an enum.Flag, cannot be an input of a program: torch's verifier "
+            "iterates over it without end. Pass its number (`flag.value`), or use an enum.IntFlag",
+        )
+    check_leaf(path, leaf)
 
 
 def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:

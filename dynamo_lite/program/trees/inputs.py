@@ -10,7 +10,7 @@ from typing import Any
 
 from dynamo_lite.capture.graph.names import RESERVED, input_names, unique, unusable_keyword
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.program.trees.containers import check_leaf, register_containers
+from dynamo_lite.program.trees.containers import check_input, register_containers
 from dynamo_lite.program.trees.paths import Caller, direct, flatten, has_foreign, unflatten
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
@@ -81,7 +81,7 @@ def flatten_inputs(
     leaves, paths = [leaf for _, leaf in flat.leaves], [path for path, _ in flat.leaves]
     named = list(zip((_named(path, heads) for path in paths), leaves))
     for path, leaf in named:
-        check_leaf(path, leaf)
+        check_input(path, leaf)
     names = input_names([tuple(_part(key) for key in path) for path, _ in named])
     arg_names = _arg_names(signature, bound, kwargs)
     return FlatInputs(args, kwargs, leaves, names, flat.spec, arg_names, signature, paths)

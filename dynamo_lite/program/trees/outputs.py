@@ -19,6 +19,7 @@ from torch.export.graph_signature import (
 )
 
 from dynamo_lite.capture import Recorder
+from dynamo_lite.program.trees.constant_outputs import in_structure, take_out
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.containers import check_leaf, path_string
 from dynamo_lite.program.trees.paths import Flat
@@ -44,10 +45,15 @@ class FlatOutputs:
 def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
     """What the program returned, taken apart: a parameter, a constant or an input is an output like any other.
 
+    What the graph cannot hold is a part of the structure (constant_outputs.py).
     Raises UnsupportedValue for a leaf that is neither a tensor, a size nor a constant.
     """
     values: list[Any] = []
+    leaves: list[Any] = []
     for path, leaf in flat.leaves:
+        if in_structure(leaf):
+            continue
+        leaves.append(leaf)
         if isinstance(leaf, torch.Tensor):
             recorder.layout.matters(leaf)
             values.append(recorder.node_of(leaf))
@@ -57,7 +63,8 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
             continue
         check_leaf((pytree.MappingKey("output"), *path), leaf)
         values.append(leaf)
-    return FlatOutputs(values, [leaf for _, leaf in flat.leaves], flat.spec)
+    spec = flat.spec if len(leaves) == len(flat.leaves) else take_out(flat.spec, [leaf for _, leaf in flat.leaves])
+    return FlatOutputs(values, leaves, spec)
 
 
 def mark_made(spec: pytree.TreeSpec, is_made: Callable[[Any], bool]) -> None:

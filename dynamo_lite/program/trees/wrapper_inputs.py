@@ -70,7 +70,7 @@ def class_guards(name: str, leaf: Any) -> Iterator[str]:
     if _is_writable(context):
         yield f"{name}.__tensor_flatten__()[1] == {context!r}"
     for attribute, inner in tensors.items():
-        yield f"str({name}.{attribute}.dtype) == '{inner.dtype}'"
+        yield f"{name}.{attribute}.dtype == {inner.dtype}"
         if inner.shape == leaf.shape:
             yield f"{name}.{attribute}.size() == {name}.size()"
         else:

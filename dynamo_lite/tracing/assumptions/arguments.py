@@ -12,6 +12,8 @@ from typing import Any
 
 from torch import nn
 
+from dynamo_lite.guards import Guard, Source, facts_of, root
+from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -20,8 +22,6 @@ from dynamo_lite.tracing.assumptions.walk import Walk
 from dynamo_lite.tracing.heap.access_log import items_of
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-from guards import Guard, Source, facts_of, root
-from guards.values import is_atom
 
 
 @dataclass(frozen=True)

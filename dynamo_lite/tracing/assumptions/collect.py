@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -13,15 +14,15 @@ from torch import nn
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from dynamo_lite.guards import Guard, GuardSet, Source, State, root
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.symbolic_shapes.size_guards import codegen
 from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
 from dynamo_lite.tracing.assumptions.walk import Walk, module_name
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
-from guards import Guard, GuardSet, Source, State, root
-from symbolic_shapes.size_guards import codegen
 
 
 def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
@@ -133,4 +134,7 @@ def _open_sizes(program: ExportedProgram) -> dict[int, Any]:
 
 def _conditions(program: ExportedProgram) -> list[str]:
     """Conditions on the inputs as Python; the tensors' dtypes are guards of their own."""
-    return [text for text in program._guards_code if not text.startswith("str(L")]
+    return [text for text in program._guards_code if not _DTYPE.match(text)]
+
+
+_DTYPE = re.compile(r"L\[.*\]\S*\.dtype == torch\.\w+$")

@@ -9,14 +9,14 @@ from typing import Any
 
 from torch import nn
 
+from dynamo_lite.guards import Source
+from dynamo_lite.guards.classes import behind
+from dynamo_lite.guards.values import is_atom, ordered_keys, same_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.guard_builder import Places
 from dynamo_lite.tracing.heap.access_log import VIEWS, Site, items_of
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-from guards import Source
-from guards.classes import behind
-from guards.values import is_atom, ordered_keys, same_atom
 
 _ITEM_STEPS: tuple[tuple[type, str], ...] = (
     (dict, "dict_item"),

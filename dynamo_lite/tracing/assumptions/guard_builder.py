@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import torch
 
+from dynamo_lite.guards import Guard, Source, facts_of, root
+from dynamo_lite.guards.values import ATOMS, is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.heap.access_log import VIEWS, Reads, Site
 from dynamo_lite.tracing.heap.c_objects import ATOM_BASES, CTYPES, same_contents
 from dynamo_lite.tracing.vocabulary import mro as classes
-from guards import Guard, Source, facts_of, root
-from guards.values import ATOMS, is_atom
 
 _CONSTANTS: tuple[type, ...] = (
     type, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,

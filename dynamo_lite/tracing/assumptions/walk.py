@@ -17,6 +17,9 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.guards import Source
+from dynamo_lite.guards.classes import behind, form, namespace_of, registrations, subclasses
+from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
 from dynamo_lite.tracing.assumptions.guard_builder import LRU_CACHE
@@ -24,9 +27,6 @@ from dynamo_lite.tracing.calls.lru_cache import still_holds
 from dynamo_lite.tracing.heap.access_log import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
-from guards import Source
-from guards.classes import behind, form, namespace_of, registrations, subclasses
-from guards.values import is_atom
 
 _MISSING = object()
 

@@ -56,14 +56,14 @@ def _real(tracer: Trace, tensor: torch.Tensor) -> torch.Tensor:
 
 def _allowed(said: Said) -> Any:
     def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        doors = tracer.vm.doors
+        trampolines = tracer.vm.trampolines
         if type(fn) is not FunctionType:
-            return doors.call(fn, args, kwargs)
-        was, doors.open = doors.open, False
+            return trampolines.call(fn, args, kwargs)
+        was, trampolines.open = trampolines.open, False
         try:
             return fn(*args, **kwargs)
         finally:
-            doors.open = was
+            trampolines.open = was
 
     return rule
 

@@ -346,7 +346,8 @@ def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> An
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
         return NOT_HANDLED
-    if fn.__dict__.get("_torchdynamo_disable") and is_trusted_module(str(getattr(original, "__module__", ""))):
+    author = str(getattr(original, "__module__", ""))
+    if fn.__dict__.get("_torchdynamo_disable") and (is_trusted_module(author) or author.partition(".")[0] == "torch"):
         return tracer.vm.call(original, args, kwargs)  # torch's own: disabled for TorchDynamo, which is not here
     name = getattr(original, "__qualname__", str(original))
     if fn.__dict__.get("_torchdynamo_disable") and fn.__dict__.get("_torchdynamo_disable_recursive", True):

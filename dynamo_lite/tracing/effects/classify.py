@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
+from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
@@ -146,9 +147,9 @@ def place_owned_dicts(tracer: Trace) -> set[int]:
 
 def registries_of(root: Any) -> dict[int, tuple[str, str]]:
     """id of each module's registry dict → (which registry, the module's path)."""
-    rows = {}
+    rows: dict[int, tuple[str, str]] = {}
     if isinstance(root, nn.Module):
-        for path, module in root.named_modules():
+        for path, module in ModuleTree(root).first_modules:
             for registry in ("_buffers", "_parameters"):
                 if registry in module.__dict__:  # a scripted or traced module keeps its own in C++
                     rows[id(module.__dict__[registry])] = (registry, path)

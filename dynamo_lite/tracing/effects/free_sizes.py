@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-from symbolic_shapes.expressions.evaluation import evaluate
-from symbolic_shapes.expressions.expr import Symbol, symbols_of
-from symbolic_shapes.expressions.relations import Bool, not_
-from symbolic_shapes.torch_env.env import TorchShapeEnv
 
 _MOST_CASES = 6
 _PREFIX = "s_kept"

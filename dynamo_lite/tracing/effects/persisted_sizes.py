@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
 from dynamo_lite.tracing.effects.free_sizes import symbolic
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
-from symbolic_shapes import Origin
-from symbolic_shapes.expressions.expr import Atom, Int, symbols_of
-from symbolic_shapes.expressions.substitution import substitute
-from symbolic_shapes.proofs.facts import Fact
-from symbolic_shapes.torch_env.env import TorchShapeEnv
-from symbolic_shapes.torch_env.inputs import TensorPolicy
 
 if TYPE_CHECKING:
     from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs

@@ -49,6 +49,7 @@ from typing import Any, NamedTuple
 import torch
 
 from dynamo_lite.errors import UserFrame
+from dynamo_lite.guards.classes import behind
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
@@ -63,7 +64,6 @@ from dynamo_lite.tracing.policy.native_reads import (
     decimal_context,
 )
 from dynamo_lite.tracing.vocabulary import mro as classes
-from guards.classes import behind
 
 _UNKNOWN: Any = object()
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
@@ -191,7 +191,7 @@ class Reads:
 
     def put_written_first(self, places: set[tuple[int, Any]]) -> None:
         """From now on these places, and no others, count as written first. What was read stays read; the next read of
-        any place is written down anew, as it may come first now."""
+        any place is written down again, as it may come first now."""
         read = {place: True for place, read in self.read_first.items() if read}
         self.read_first = {**dict.fromkeys(places, False), **read}
         self.seen.clear()

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from guards.values import same_atom
+from dynamo_lite.guards.values import same_atom
 
 _BY_VALUE: tuple[type, ...] = (
     torch.device, torch.Size, datetime.date, datetime.time, datetime.timedelta, datetime.timezone, re.Pattern,

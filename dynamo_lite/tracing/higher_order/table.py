@@ -23,7 +23,16 @@ from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_m
 from dynamo_lite.tracing.higher_order.regions import call_hints, call_local_map, call_region, call_wrapped
 from dynamo_lite.tracing.interfaces import Trace
 
-# "module:Class" of a higher-order operator → the rule for its `__call__`, with the operator as first argument.
+
+def _call_graph_module(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call of an fx.GraphModule: what it wraps. Around that torch has a handler, which writes an error of the
+    generated code to stderr and raises it again; for a program it is none."""
+    wrapped, module, *rest = args
+    call = wrapped.cls_call.__get__(module) if wrapped.cls_call is not None else super(wrapped.cls, module).__call__
+    return tracer.vm.call(call, tuple(rest), kwargs)
+
+
+# "module:Class" of a higher-order operator, or of torch.fx → the rule of its `__call__`; the first argument is self.
 _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops._invoke_quant:InvokeQuantTracer": call_wrapped,
     "torch._higher_order_ops.base_hop:BaseHOP": call_wrapped,
@@ -37,6 +46,7 @@ _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.associative_scan:AssociativeScanOp": call_associative_scan,
     "torch._higher_order_ops.while_loop:WhileLoopOp": call_while_loop,
     "torch._higher_order_ops.while_loop:WhileLoopStackOutputOp": call_while_loop,
+    "torch.fx.graph_module:_WrappedCall": _call_graph_module,
 }
 
 

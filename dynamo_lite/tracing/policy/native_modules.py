@@ -20,6 +20,7 @@ from typing import Any
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
 
+_RUNS_NATIVELY = "dynamo_lite.interpreter.vm"
 _by_module: dict[str, Trust] = {}
 _by_code: dict[int, tuple[CodeType, bool]] = {}
 """id of a code object → (the code, so that the id stays its own, whether its function is trusted)."""
@@ -49,6 +50,19 @@ def is_trusted_module(name: str) -> bool:
 def is_below(name: str) -> bool:
     """Whether a module is part of what runs operators, or of this tracer."""
     return trust_of(name).level is Level.BELOW
+
+
+def stateless_code_at_work() -> frozenset[CodeType]:
+    """The code of library functions that were inspected and run natively right now, inside of the innermost call that
+    the interpreter made: what an interpreted run of them could look into."""
+    found = []
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != _RUNS_NATIVELY:
+        name = frame.f_globals.get("__name__")
+        if isinstance(name, str) and trust_of(name).level is Level.STATELESS:
+            found.append(frame.f_code)
+        frame = frame.f_back
+    return frozenset(found)
 
 
 def is_trusted(fn: FunctionType) -> bool:

@@ -208,6 +208,8 @@ PROCESS_STATE: tuple[str, ...] = (
 OUTSIDE_WORLD: tuple[str, ...] = (
     "torch:save",
     "torch:load",
+    "torch._C:PyTorchFileReader",
+    "torch._C:PyTorchFileWriter",  # given what is no file, it ends the process, in eager too
     "torch.jit:save",
     "torch.jit:load",
     "torch.hub:load",

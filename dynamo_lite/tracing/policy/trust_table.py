@@ -140,7 +140,7 @@ _OURS: dict[str, Trust] = {
     **_rows(
         Level.BELOW,
         "sizes: C code calls their methods, and what they remember (sympy's caches) is nothing of the program's",
-        "symbolic_shapes sympy mpmath",
+        "dynamo_lite.symbolic_shapes sympy mpmath",
     ),
 }
 

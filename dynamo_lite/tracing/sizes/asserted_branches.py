@@ -27,10 +27,17 @@ _RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
 
 
 def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
+    """(the class, a message) of what the instructions from `at` on raise, if they do nothing else, and C code does not
+    take it for an answer."""
+    found = only_raises(frame, at)
+    return None if found is None or issubclass(found[0], _PROTOCOL) else found
+
+
+def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     """(the class, a message) of what the instructions from `at` on raise, if they do nothing else."""
     ops = frame.info.ops
     found = _named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
-    if not isinstance(found, type) or not issubclass(found, Exception) or issubclass(found, _PROTOCOL):
+    if not isinstance(found, type) or not issubclass(found, Exception):
         return None
     text = ""
     for handler, arg in ops[at:]:

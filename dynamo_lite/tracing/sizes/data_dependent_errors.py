@@ -16,17 +16,18 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
+from dynamo_lite.symbolic_shapes.expressions.printer import to_python
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-from symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
-from symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
-from symbolic_shapes.expressions.floats import Float, float_symbols_of
-from symbolic_shapes.expressions.printer import to_python
-from symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
-from symbolic_shapes.expressions.substitution import substitute
 
 Names = dict[Node, str]
 
@@ -54,10 +55,11 @@ def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownVal
     checks = _checks(question, *named) if named is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
     known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
-    row = REFUSALS[id]
+    row, by = REFUSALS[id], decisions_in_c.decision(tracer)
+    instead = row.instead if by is None else by.instead
     if not checks and _is_truth(question):
-        return row.error(id, row.what, row.instead, tracer.where())
-    error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, row.instead, question),
+        return row.error(id, row.what if by is None else by.what, instead, tracer.where())
+    error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, instead, question),
                       tracer.where())  # fmt: skip
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
@@ -144,6 +146,8 @@ def _with_solved(names: Names) -> Names:
 def _within(variables: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The variables, and one level of what is in them."""
     for name, value in variables.items():
+        if not name.isidentifier():  # of pytest's rewritten asserts
+            continue
         yield name, value
         if type(value) in (list, tuple, torch.Size):
             yield from ((f"{name}[{i}]", item) for i, item in enumerate(value))

@@ -64,7 +64,7 @@ _CALLED_BY_C = frozenset(id(fn) for fn in (type, int, float, len, min, max, oper
 
 def _observed(tracer: Trace, fn: Any) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
-        return tracer.vm.doors.enter(fn, args, None)
+        return tracer.vm.trampolines.enter(fn, args, None)
 
     return call
 

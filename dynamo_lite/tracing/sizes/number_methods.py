@@ -27,8 +27,8 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import NUMBERS, PYTHON_TYPE
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
-_OURS = ("dynamo_lite.capture", "dynamo_lite.program", "dynamo_lite.tracing")
-_TORCH = frozenset({"torch", "symbolic_shapes", "sympy"})
+_OURS = tuple(f"dynamo_lite.{part}" for part in ("capture", "program", "symbolic_shapes", "tracing"))
+_TORCH = frozenset({"torch", "sympy"})
 _MISSING: Any = object()
 
 

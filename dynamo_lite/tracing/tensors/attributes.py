@@ -34,6 +34,21 @@ class TensorWrites(State):
         self.wrappers: dict[int, Any] = {}
 
 
+class DtypeReads(State):
+    """Where the program has read the dtype of a floating point tensor: the first place of each function."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self._tracer = tracer
+        self._seen: set[int] = set()
+        self.marks: list[Mark] = []
+
+    def note(self) -> None:
+        code = id(self._tracer.vm.frame.code) if self._tracer.vm.frame is not None else 0
+        if code not in self._seen:
+            self._seen.add(code)
+            self.marks.append(self._tracer.mark())
+
+
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
     """Give the stand-ins of the arguments the Python attributes that the caller has put on the tensors."""
     for tensor, stand_in in zip(tensors, stand_ins):
@@ -45,6 +60,8 @@ def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
 def read_attribute(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     """The reader of tensors (read_plans.py)."""
     tracer.reads.tensor_attribute(owner, key)
+    if key == "dtype" and value.is_floating_point:
+        tracer.own(DtypeReads).note()
     return read(tracer, owner, key, value)
 
 

@@ -1,8 +1,7 @@
 """Which class is this tensor? Refused where the program has tensors of a subclass, which stand-ins do not tell.
 
 capture/fakes/subclasses.py says which subclasses a program may have, and notes them in `Recorder.subclasses`: results
-of
-operators may then be of the class in eager, and the stand-ins are not.
+of operators may then be of the class in eager, and the stand-ins are not.
 """
 
 from __future__ import annotations
@@ -37,6 +36,8 @@ def instance(tracer: Trace, value: Any, classes: Any) -> None:
 
 def call_has_torch_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
+    if tracer.interpreted and tracer.vm.frame is not None and tracer.vm.frame.code in tracer.interpreted:
+        return _without_modes(fn, args, kwargs)  # the mode would run it natively
     if tracer.in_library():
         answer = compiling_flags.has_torch_function(tracer, lambda: _without_modes(fn, args, kwargs))
         return NOT_HANDLED if answer is None else answer  # torch's own functions come to the mode by it

@@ -2,8 +2,8 @@
 
 `may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
-raise`) is no catch; one from which a `return`, a `yield` or the `raise` of another exception can be reached is. What
-cannot be told counts as a catch.
+raise`) or raise another of its class (`except X as error: raise X("...") from error`) is no catch; one from which a
+`return`, a `yield` or the `raise` of another class can be reached is. What cannot be told counts as a catch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
+from dynamo_lite.tracing.sizes.asserted_branches import only_raises
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -36,7 +37,7 @@ class Raised(NamedTuple):
 _JUMPS = frozenset(HANDLERS[name] for name in HAS_TARGET)
 _ALWAYS_JUMPS, _SENDS = HANDLERS["JUMP"], HANDLERS["SEND"]
 _LEAVES = frozenset({HANDLERS["RETURN_VALUE"], HANDLERS["YIELD_VALUE"]})
-_RERAISES, _RAISES = HANDLERS["RERAISE"], HANDLERS["RAISE_VARARGS"]
+_RERAISES, _RAISES, _CALL = HANDLERS["RERAISE"], HANDLERS["RAISE_VARARGS"], HANDLERS["CALL"]
 _ENDS_HANDLER = HANDLERS["POP_EXCEPT"]
 _MATCHES, _JUMPS_IF_NOT = HANDLERS["CHECK_EXC_MATCH"], HANDLERS["POP_JUMP_IF_FALSE"]
 _EXITS_CONTEXT = HANDLERS["WITH_EXCEPT_START"]
@@ -117,6 +118,11 @@ class _Walk:
             return True
         if handler in _LOADS and live and self._matched(here):
             return False
+        if handler in _GLOBALS and (again := only_raises(self.frame, at)) is not None and kinds == {again[0]}:
+            self.raised.append(here)
+            if not self._message_is_constant(at):
+                self.raised.append(Raised(at, ANY, live))
+            return False
         if handler is _RAISES and not self._raises_same(at, arg):
             return True
         ends_iteration = handler in _END_ITERATION and not kinds & _ENDS_OF_ITERATION
@@ -133,6 +139,17 @@ class _Walk:
                 self._todo.append(Raised(arg[0] if handler is _SENDS else arg, kinds, live))
             if handler is not _ALWAYS_JUMPS:
                 self._todo.append(Raised(at + 1, kinds, live))
+        return False
+
+    def _message_is_constant(self, at: int) -> bool:
+        """Whether what is raised from `at` on is made by the one call of its class, of constants and variables."""
+        calls = 0
+        for handler, _ in self.frame.info.ops[at:]:
+            if handler is _RAISES:
+                return calls <= 1
+            calls += handler is _CALL
+            if handler is not _CALL and handler not in _QUIET:
+                return False
         return False
 
     def _raises_same(self, at: int, count: int) -> bool:

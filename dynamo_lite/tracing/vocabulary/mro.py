@@ -8,8 +8,8 @@ from collections.abc import Callable, Container
 from functools import partial
 from typing import Any, NamedTuple
 
+from dynamo_lite.guards.source import local_dict
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from guards.source import local_dict
 
 namespace_of: Any = type.__dict__["__dict__"].__get__
 _namespace = namespace_of

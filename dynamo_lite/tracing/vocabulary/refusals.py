@@ -6,20 +6,9 @@ tests can walk the table.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dynamo_lite import errors
-
-INSTEAD_OF_BUILTINS: dict[Any, str] = {
-    max: "use torch.maximum(a, b), torch.clamp(a, min=number), or torch.stack(tensors).amax(0).",
-    min: "use torch.minimum(a, b), torch.clamp(a, max=number), or torch.stack(tensors).amin(0).",
-    sorted: "use torch.sort (of torch.stack(tensors), for several).",
-    list.sort: "use torch.sort (of torch.stack(tensors), for several).",
-    any: "use torch.any, and torch.where to go by its answer.",
-    all: "use torch.all, and torch.where to go by its answer.",
-    filter: "use torch.where with a mask.",
-}
-"""What to write in the place of a builtin that asks a tensor for its truth."""
 
 
 class Refusal(NamedTuple):
@@ -127,8 +116,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "loop-gradient": Refusal(
         errors.DataDependent,
-        "A loop on data computes with a tensor that requires grad; it would become torch's while_loop, whose gradient "
-        "torch 2.13 computes wrongly.",
+        "A loop on data computes with a tensor that requires grad; {why}.",
         "export under torch.no_grad(), if no gradient is to flow through the program.",
     ),
     "subgraph-effect": Refusal(

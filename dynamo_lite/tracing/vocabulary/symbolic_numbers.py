@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-from symbolic_shapes.proofs.facts import Origin
 
 PYTHON_TYPE: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 """Stand-in → the type that the program would see."""

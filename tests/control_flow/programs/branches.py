@@ -276,3 +276,24 @@ class if_numel(nn.Module):
         if picked.numel() == 0:
             return torch.zeros(())
         return picked.max()
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class strides_that_depend_on_the_side(nn.Module):
+    def forward(self, x):
+        y = x.t() if x.sum() > 0 else x.t().contiguous()
+        return y * 2 if y.is_contiguous() else y
+
+
+@program(*SIGNS)
+class layouts_that_differ_unasked(nn.Module):
+    def forward(self, x):
+        y = x.t() if x.sum() > 0 else x.t().contiguous()
+        return y + 1, x.stride(), y.reshape(-1)
+
+
+@program(*SIGNS)
+class strides_that_agree(nn.Module):
+    def forward(self, x):
+        y = x + 1 if x.sum() > 0 else x * 2
+        return y, y.stride(), y.is_contiguous()

@@ -102,3 +102,20 @@ class iterators_of_the_sides(nn.Module):
             it = iter(range(3))
             x = x - next(it) - next(it)
         return x
+
+
+@program(*SIGNS)
+class branch_in_a_loop_over_modules(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Tanh(), nn.ReLU(), nn.Sigmoid()])
+
+    def forward(self, x):
+        for layer in self.layers:
+            y = layer(x)
+            if y.sum() > 1:
+                x = x - y
+            for key in {"a": 1, "b": 2}:
+                while x.sum() < len(key):
+                    x = x + 1
+        return x

@@ -171,7 +171,7 @@ class gcd_items(nn.Module):
         return torch.full((2,), a)
 
 
-@program(*SIGNS, refused="branch-differs")
+@program(*SIGNS, refused="branch-unsupported")
 class while_append(nn.Module):
     def forward(self, x):
         out = []
@@ -353,3 +353,13 @@ class dynamic_batch(nn.Module):
         while y.sum() < 20:
             y = y + 1
         return y
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class while_and_raise(nn.Module):
+    def forward(self, x):
+        if x.max() < -5:
+            while x.sum() < 20:
+                x = x + 1
+            raise ValueError("reached")
+        return x

@@ -127,7 +127,7 @@ def module_in_a_closure_and_global():
 
 
 @sound()
-def plain_list_of_modules_that_learn():
+def plain_list_of_modules_with_grad():
     class M(nn.Module):
         def __init__(self):
             super().__init__()

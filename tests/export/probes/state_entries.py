@@ -1,4 +1,4 @@
-"""Entries of a dict that outlives the call: written anew by each call, or read first by whatever way there is."""
+"""Entries of a dict that outlives the call: written again by each call, or read first by whatever way there is."""
 
 from __future__ import annotations
 

@@ -431,7 +431,7 @@ def class_attribute_rebound_and_read_through_an_instance():
 
 
 @equal
-def containers_made_anew_with_the_same_in_them():
+def containers_made_again_with_the_same_in_them():
     class M(nn.Module):
         def __init__(self):
             super().__init__()
@@ -448,7 +448,7 @@ def containers_made_anew_with_the_same_in_them():
 
 
 @refused("python-state")
-def container_made_anew_that_was_another_one_before():
+def container_made_again_that_was_another_one_before():
     class M(nn.Module):
         def __init__(self):
             super().__init__()
@@ -463,7 +463,7 @@ def container_made_anew_that_was_another_one_before():
 
 
 @refused("python-state")
-def containers_made_anew_in_another_order_or_longer():
+def containers_made_again_in_another_order_or_longer():
     class M(nn.Module):
         def __init__(self):
             super().__init__()

@@ -325,7 +325,7 @@ class Split(torch.autograd.Function):
 
 
 @equal
-def results_of_a_function_that_do_not_learn():
+def results_of_a_function_without_grad():
     class M(nn.Module):
         def __init__(self):
             super().__init__()

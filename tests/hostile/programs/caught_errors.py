@@ -224,6 +224,17 @@ def raised_as_another_class():
 
 
 @equal
+def raised_as_another_of_its_class():
+    def f(x, i):
+        try:
+            return x[i]
+        except IndexError as error:
+            raise IndexError(f"no such row: {error}") from error
+
+    return Case(f, (t(3, 2), torch.tensor([0, 2])), also=[((t(3, 2), torch.tensor([0, 3])), {})])
+
+
+@equal
 def raised_again_by_name():
     def f(x):
         try:

@@ -76,7 +76,7 @@ def attention_in_training():
 
 
 @equal
-def attention_row_without_keys_where_weights_learn():
+def attention_row_without_keys_where_weights_require_grad():
     return Attention({}, {"attn_mask": EMPTY_ROW, "need_weights": False}, frozen=False), (t(2, 5, 8),)
 
 

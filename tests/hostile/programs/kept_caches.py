@@ -246,7 +246,7 @@ def causal_mask_grows_with_torch_full():
 
 
 @equal
-def longformer_style_lists_made_anew():
+def longformer_style_lists_made_again():
     class M(nn.Module):
         def __init__(self):
             super().__init__()

@@ -109,12 +109,12 @@ def data_of_a_parameter_written():
 
 
 @equal
-def view_of_a_parameter_learns():
+def view_of_a_parameter_requires_grad():
     return case(lambda m: m.w[0], lambda m, x: x * m.v)
 
 
 @equal
-def data_of_a_parameter_does_not_learn():
+def data_of_a_parameter_requires_no_grad():
     return case(lambda m: m.w.data, lambda m, x: x * m.v)
 
 

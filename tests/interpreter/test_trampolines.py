@@ -1,4 +1,4 @@
-"""Doors: functions handed to C code are armed for the run and have their own code again afterwards."""
+"""Trampolines: functions handed to C code are armed for the run and have their own code again afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
-from dynamo_lite.interpreter.datamodel.trampolines import _active, is_door, original_code
+from dynamo_lite.interpreter.datamodel.trampolines import _active, is_trampoline, original_code
 
 
 class Entered(Observer):
@@ -31,22 +31,22 @@ def _every_kind(a: int, /, b: int = 2, *rest: int, c: int, d: int = 4, **more: i
     return a, b, rest, c, d, more
 
 
-def test_a_door_keeps_the_signature_and_passes_every_kind_of_argument() -> None:
+def test_a_trampoline_keeps_the_signature_and_passes_every_kind_of_argument() -> None:
     vm = Interpreter(observer := Entered())
     signature = inspect.signature(_every_kind)
-    vm.doors.arm(_every_kind)
-    assert is_door(_every_kind.__code__)
+    vm.trampolines.arm(_every_kind)
+    assert is_trampoline(_every_kind.__code__)
     assert original_code(_every_kind.__code__).co_name == "_every_kind"
     assert inspect.signature(_every_kind) == signature
     expected = (1, 5, (6,), 7, 4, {"e": 8})
-    assert _every_kind(1, 5, 6, c=7, e=8) == expected  # doors closed: natively, by its own code
+    assert _every_kind(1, 5, 6, c=7, e=8) == expected  # trampolines closed: natively, by its own code
     assert observer.names == []
-    vm.doors.open = True
+    vm.trampolines.open = True
     assert _every_kind(1, 5, 6, c=7, e=8) == expected
-    vm.doors.open = False
-    vm.doors.release()
+    vm.trampolines.open = False
+    vm.trampolines.release()
     assert observer.names == ["_every_kind"]
-    assert not is_door(_every_kind.__code__)
+    assert not is_trampoline(_every_kind.__code__)
 
 
 def test_functions_get_their_code_back_when_the_program_raises() -> None:
@@ -76,7 +76,7 @@ def test_a_nested_run_leaves_the_outer_one_armed() -> None:
     calls: list[str] = []
 
     def key(x: int) -> int:
-        calls.append("door" if is_door(key.__code__) else "own")
+        calls.append("trampoline" if is_trampoline(key.__code__) else "own")
         return x
 
     def outer(x: int) -> int:
@@ -86,8 +86,8 @@ def test_a_nested_run_leaves_the_outer_one_armed() -> None:
     observer = Entered()
     assert Interpreter(observer).enter(sorted, ([2, 1],), {"key": outer}) == [1, 2]
     assert observer.names.count("outer") == 2
-    assert not is_door(key.__code__)
-    assert not is_door(outer.__code__)
+    assert not is_trampoline(key.__code__)
+    assert not is_trampoline(outer.__code__)
 
 
 def test_another_thread_calls_an_armed_function_natively() -> None:
@@ -97,12 +97,12 @@ def test_another_thread_calls_an_armed_function_natively() -> None:
         seen.append(True)
 
     vm = Interpreter()
-    vm.doors.arm(work)
-    vm.doors.open = True
+    vm.trampolines.arm(work)
+    vm.trampolines.open = True
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    vm.doors.release()
+    vm.trampolines.release()
     assert seen == [True]
 
 
@@ -126,7 +126,7 @@ def test_a_trusted_function_is_not_armed() -> None:
             return fn.__name__ == "trusted"
 
     def trusted(x: int) -> int:
-        assert not is_door(trusted.__code__)
+        assert not is_trampoline(trusted.__code__)
         return -x
 
     observer = Trusts()
@@ -138,7 +138,7 @@ def _later(x: int) -> int:
     return -x
 
 
-def test_a_generator_resumed_after_its_run_leaves_no_door() -> None:
+def test_a_generator_resumed_after_its_run_leaves_no_trampoline() -> None:
     """Found by test_contextlib_async on 3.13: IsolatedAsyncioTestCase.asyncSetUp was no coroutine function any more."""
 
     def squares() -> Iterator[list[int]]:
@@ -149,12 +149,12 @@ def test_a_generator_resumed_after_its_run_leaves_no_door() -> None:
     generator = vm.enter(squares, (), {})
     assert [*generator] == [[], [2, 1]]
     assert observer.names.count("_later") == 2
-    assert not is_door(_later.__code__)
-    assert vm.doors not in [doors for running in _active.values() for doors in running]
+    assert not is_trampoline(_later.__code__)
+    assert vm.trampolines not in [trampolines for running in _active.values() for trampolines in running]
 
 
 def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> None:
-    """3.13 warns when code of another kind replaces that of a generator; a door has no such flags (test_funcattrs)."""
+    """3.13 warns when code of another kind replaces that of a generator; a trampoline has no such flags."""
 
     def generates() -> Iterator[int]:
         yield 1
@@ -173,7 +173,7 @@ def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> N
 
 
 def test_an_audit_hook_of_the_process_can_be_armed() -> None:
-    """CPython tells audit hooks of what doors do themselves; that once recursed until the stack was full."""
+    """CPython tells audit hooks of what trampolines do themselves; that once recursed until the stack was full."""
     script = """
         import sys
         from dynamo_lite.interpreter import interpret

@@ -1,0 +1,103 @@
+"""The modules below a root and their registered tensors, found by one walk.
+
+`named_parameters` and its relatives walk through all modules each time, one generator inside of another for each
+level. Where a class says for itself what it consists of, its methods are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import cache
+from operator import attrgetter
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+_NAMED = frozenset({"named_modules", "named_parameters", "named_buffers", "_named_members"})
+_REGISTRIES = ("_modules", "_parameters", "_buffers")
+
+
+def _is_as_torch(module: nn.Module) -> bool:
+    """Whether the module says what it consists of as nn.Module does. (A scripted one keeps its tensors in C++.)"""
+    own, cls = module.__dict__, cast("Hashable", type(module))
+    return _class_is_as_torch(cls) and _NAMED.isdisjoint(own) and all(
+        type(own.get(registry)) is dict for registry in _REGISTRIES
+    )
+
+
+@cache
+def _class_is_as_torch(cls: Any) -> bool:
+    return all(getattr(cls, name) is getattr(nn.Module, name) for name in _NAMED) and not any(
+        name in vars(base) for base in cls.__mro__ for name in _REGISTRIES
+    )
+
+
+class ModuleTree:
+    """What is registered below `root` (None: a function, which has nothing), as it is when this is made."""
+
+    def __init__(self, root: nn.Module | None) -> None:
+        self._root = root
+        self.modules: list[tuple[str, nn.Module]] = []
+        """(path, module) under all names, in the order of `named_modules(remove_duplicate=False)`."""
+        self._plain = True
+        if root is not None:
+            self._add("", root)
+        if root is not None and not self._plain:
+            self.modules = [*root.named_modules(remove_duplicate=False)]
+
+    def _add(self, path: str, module: nn.Module) -> None:
+        self.modules.append((path, module))
+        if not _is_as_torch(module):
+            self._plain = False
+            return
+        prefix = path and path + "."
+        for name, child in module._modules.items():
+            if child is not None:
+                self._add(prefix + name, child)
+
+    @property
+    def first_modules(self) -> Iterator[tuple[str, nn.Module]]:
+        """(path, module) under the first name of each, in the order of `named_modules()`."""
+        if not self._plain and self._root is not None:
+            yield from self._root.named_modules()
+            return
+        seen: set[int] = set()
+        for path, module in self.modules:
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield path, module
+
+    @property
+    def parameters(self) -> list[tuple[str, nn.Parameter]]:
+        """(name, parameter) under all names."""
+        if not self._plain and self._root is not None:
+            return [*self._root.named_parameters(remove_duplicate=False)]
+        return self._members(_PARAMETERS)
+
+    @property
+    def buffers(self) -> list[tuple[str, torch.Tensor]]:
+        """(name, buffer) under all names."""
+        if not self._plain and self._root is not None:
+            return [*self._root.named_buffers(remove_duplicate=False)]
+        return self._members(_BUFFERS)
+
+    def _members(self, registry: Callable[[nn.Module], dict[str, Any]]) -> list[tuple[str, Any]]:
+        return [
+            (f"{path}.{name}" if path else name, value)
+            for path, module in self.modules
+            for name, value in registry(module).items()
+            if value is not None
+        ]
+
+    @property
+    def transient(self) -> set[str]:
+        """The names of the buffers that `state_dict()` leaves out."""
+        return {
+            f"{path}.{name}" if path else name
+            for path, module in self.modules
+            for name in module._non_persistent_buffers_set
+        }
+
+
+_PARAMETERS, _BUFFERS = attrgetter("_parameters"), attrgetter("_buffers")

@@ -1,0 +1,89 @@
+"""Operators that change their first argument and hand it back: what is left to say is whether torch would refuse to.
+
+It does where the sizes do not broadcast to those of the tensor that is written to, where the result's dtype cannot be
+cast to its own (ATen/native/TypeProperties.cpp, can_cast), and where its elements share memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.operator_rules.layouts import broadcast
+from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
+from dynamo_lite.capture.operator_rules.pointwise import Gives, dtype_of, keeps, promoted
+from dynamo_lite.capture.operator_rules.sizes import same
+
+aten = torch.ops.aten
+
+
+def pointwise(gives: Gives, count: int, self: Operand, *args: Any, **options: Any) -> bool:
+    """The first `count` arguments are operands (tensors or numbers), the others options."""
+    operands = (self, *args[: count - 1])
+    if any(isinstance(value, Operand) for value in (*args[count - 1 :], *options.values())):
+        return False
+    common = promoted(operands)
+    dtype = None if common is None else dtype_of(gives, common)
+    if common is None or dtype is None or not keeps(options.get("alpha", 1), common):
+        return False
+    return torch.can_cast(dtype, self.dtype) and _holds(self, *operands)
+
+
+def copied(self: Operand, src: Operand, non_blocking: bool = False) -> bool:
+    return not self.dtype.is_complex and not src.dtype.is_complex and _holds(self, src)
+
+
+def filled(self: Operand, value: Any = 0) -> bool:
+    """aten.fill_.Scalar, zero_"""
+    return promoted((self, value)) is not None and not isinstance(value, Operand) and _holds(self)
+
+
+def masked(self: Operand, mask: Operand, value: Any) -> bool:
+    """aten.masked_fill_.Scalar"""
+    if mask.dtype is not torch.bool or isinstance(value, Operand) or promoted((self, value)) is not self.dtype:
+        return False
+    return _holds(self, mask)
+
+
+def clamped(self: Operand, min: Any = None, max: Any = None) -> bool:
+    return (min is not None or max is not None) and pointwise(Gives.SAME, 3, self, min, max)
+
+
+def _holds(self: Operand, *others: Operand) -> bool:
+    """Whether the tensor has a place for each element of the result."""
+    tensors = [other for other in others if isinstance(other, Operand)]
+    sizes = broadcast([self.shape, *(tensor.shape for tensor in tensors)])
+    if sizes is None or not same(sizes, self.shape):
+        return False
+    return same(self.stride, contiguous_strides(self.shape)) or is_dense(self.shape, self.stride)
+
+
+def _overload(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(aten, packet), overload or "default")
+
+
+_UNARY = {
+    Gives.SAME: ("relu_", "neg_", "abs_", "floor_", "ceil_", "round_", "trunc_", "square_"),
+    Gives.SMOOTH: ("silu_", "hardswish_", "hardsigmoid_", "hardtanh_", "leaky_relu_", "elu_", "relu6_"),
+    Gives.FLOAT: ("rsqrt_", "sqrt_", "exp_", "log_", "sin_", "cos_", "tanh_", "sigmoid_", "reciprocal_"),
+}
+_BINARY = {
+    Gives.SAME: ("add_.Tensor", "add_.Scalar", "sub_.Tensor", "sub_.Scalar", "mul_.Tensor", "mul_.Scalar"),
+    Gives.FLOAT: ("div_.Tensor", "div_.Scalar"),
+    Gives.BITS: ("bitwise_and_.Tensor", "bitwise_or_.Tensor", "__iand__.Tensor", "__ior__.Tensor"),
+}
+
+RULES: dict[Any, Callable[..., bool]] = {
+    **{_overload(name): partial(pointwise, gives, 1) for gives, names in _UNARY.items() for name in names},
+    **{_overload(name): partial(pointwise, gives, 2) for gives, names in _BINARY.items() for name in names},
+    aten.copy_.default: copied,
+    aten.fill_.Scalar: filled,
+    aten.zero_.default: filled,
+    aten.masked_fill_.Scalar: masked,
+    aten.clamp_.default: clamped,
+}
+"""Whether the operator does nothing but change its first argument; False: it cannot be told, or torch would raise."""

@@ -1,0 +1,76 @@
+"""What the commands print, as data: `--json` prints it as it is, else it is the text's source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
+
+
+def frame_record(frame: UserFrame) -> dict[str, Any]:
+    """One line of the program."""
+    return {"file": frame.filename, "line": frame.lineno, "function": frame.name, "code": frame.source}
+
+
+def error_record(error: BaseException) -> dict[str, Any]:
+    """An error: `kind` is its class, `id` its stable name (None: the program's own), `text` what is printed."""
+    record: dict[str, Any] = {"kind": type(error).__name__, "id": None, "text": str(error)}
+    if isinstance(error, DynamoLiteError):
+        record |= {"id": error.id, "exportdb": error.exportdb, "fixes": list(getattr(error, "fixes", ()))}
+    if isinstance(error, GraphBreak):
+        frame = error.frame
+        record |= {
+            "what": error.what,
+            "instead": error.instead,
+            "at": frame_record(frame) if frame is not None else None,
+            "frames": [frame_record(frame) for frame in error.frames],
+        }
+    return record
+
+
+def trace_record(trace: Any) -> dict[str, Any]:
+    """What an export made: the numbers, and what a reader should know about it."""
+    program = trace.program
+    return {
+        "operators": sum(node.op == "call_function" for node in program.graph.nodes),
+        "inputs": [spec.arg.name for spec in program.graph_signature.input_specs if _is_user(spec)],
+        "ranges": {str(symbol): [str(r.lower), str(r.upper)] for symbol, r in program.range_constraints.items()},
+        "size_guards": [guard.text for guard in trace.guards if guard.kind == "python"],
+        "guards": len(trace.guards),
+        "effects": [str(effect) for effect in trace.effects],
+        "fixed_sizes": [str(row) for row in trace.specializations],
+        "notes": list(trace.notes),
+    }
+
+
+def explanation_record(found: Any) -> dict[str, Any]:
+    """What `explain` found."""
+    return {
+        "problems": [{**error_record(problem.error), "then": problem.then} for problem in found.problems],
+        "effects": [str(effect) for effect in found.effects],
+        "fixed_sizes": [str(row) for row in found.specializations],
+        "notes": list(found.notes),
+        "complete": found.complete,
+    }
+
+
+def check_record(report: Any) -> dict[str, Any]:
+    """What `check` ran."""
+    difference = report.difference
+    return {
+        "runs": [{"on": replay.label, "outcome": replay.outcome, "noted": replay.noted} for replay in report.replays],
+        "difference": None if difference is None else str(difference),
+    }
+
+
+def doctor_record(examination: Any) -> dict[str, Any]:
+    """What the doctor has found."""
+    rows = [
+        {"kind": row.kind, "name": row.name, "where": row.where, "said": row.said, "costs": row.costs}
+        for row in examination.findings
+    ]
+    return {"counts": examination.counts, "compared_with": examination.compared_with, "findings": rows}
+
+
+def _is_user(spec: Any) -> bool:
+    return str(spec.kind.name) == "USER_INPUT"

@@ -1,0 +1,57 @@
+"""Strides of results: where the sides of a branch lay a tensor out differently, eager's depend on the side taken.
+
+The result of the operator is contiguous then. Its values are right; what asks for strides is refused from there on, of
+all tensors but the inputs (what is computed from such a result may be laid out like it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_ASKS = ("stride", "is_contiguous", "storage_offset", "as_strided", "as_strided_", "dim_order")
+
+
+def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> None:
+    """Note whether two tensors that become one result may be laid out differently."""
+    if a.layout is torch.strided and not tracer.unlike_layouts:
+        with DisableTorchFunction():
+            one, other = list(a.stride()), list(b.stride())
+            sizes = [*zip(a.shape, b.shape)]
+        tracer.unlike_layouts = not all(
+            _are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1)
+            for s, t, (n, m) in zip(one, other, sizes)
+        )
+
+
+def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
+    answer = one == other
+    if type(answer) is bool:
+        return answer
+    env = tracer.recorder.env
+    return env is not None and env.decide_node(answer.node) is True
+
+
+def _rule(otherwise: Any) -> Callable[..., Any]:
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if tracer.unlike_layouts and args and is_tensor(args[0]):
+            fake = tracer.recorder.known_stand_in(args[0])
+            if not any(fake is other for other in tracer.recorder.from_outside()):
+                why = "the strides of a tensor are asked for behind a branch whose sides lay one out differently"
+                tracer.refuse("branch-unsupported", why=why)
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def attach(rules: dict[int, Any]) -> None:
+    """Put the rules into a tracer's table, before those that are there."""
+    for fn in [*(getattr(torch.Tensor, name) for name in _ASKS), torch.as_strided]:
+        rules[id(fn)] = _rule(rules.get(id(fn)))

@@ -1,0 +1,29 @@
+"""One branch on data, marked to be captured
+
+`dynamo_lite.branch(pred)` gives back `pred`. A branch on it is captured as with `control_flow="capture"`; other
+branches on data are refused as before.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+import dynamo_lite
+
+TAGS = ("data-dependent", "control-flow")
+
+
+class Module(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        if dynamo_lite.branch(x.sum() > 0):
+            return x.sin()
+        return x.cos()
+
+
+def inputs() -> tuple[Tensor]:
+    return (torch.ones(3),)
+
+
+def other_inputs() -> list[tuple[Tensor]]:
+    return [(-torch.ones(3),)]

@@ -1,0 +1,87 @@
+"""torch's archive of programs (.pt2) with several programs, in which tensors that they share are written once.
+
+Checked with torch 2.13.0 and 2.14.1.
+
+`torch.export.pt2_archive._package.package_pt2` takes several programs, and writes the tensors of each. What a program's
+tensors are called in the archive is in a table of its own (weights/NAME.json), so that the tables of several may name
+the same files: torch's `load_pt2` reads such an archive.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from torch._export.serde import schema
+from torch._export.serde.serialize import serialize
+from torch.export import ExportedProgram
+from torch.export.pt2_archive import PT2ArchiveWriter, _package
+from torch.export.pt2_archive.constants import (
+    CONSTANTS_CONFIG_FILENAME_FORMAT,
+    EXTRA_DIR,
+    MODELS_FILENAME_FORMAT,
+    SAMPLE_INPUTS_FILENAME_FORMAT,
+    WEIGHTS_CONFIG_FILENAME_FORMAT,
+)
+from torch.types import FileLike
+
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+
+load_pt2 = _package.load_pt2
+
+Payloads = dict[int, Any]
+"""What has been written: id of a tensor → the row of the tables that tells where."""
+
+
+def write_programs(f: FileLike, programs: Mapping[str, ExportedProgram], extra_files: Mapping[str, str]) -> None:
+    """Writes an archive. A tensor (the very object) that several programs have is written once."""
+    weights: Payloads = {}
+    constants: Payloads = {}
+    with PT2ArchiveWriter(os.fspath(f) if isinstance(f, os.PathLike) else f) as archive:
+        for name, program in programs.items():
+            rows = _package_tensors(_package._package_state_dict, archive, name, program.state_dict, weights)
+            _package._package_payload_config(archive, rows, WEIGHTS_CONFIG_FILENAME_FORMAT.format(name))
+            rows = _package_tensors(_package._package_constants, archive, name, program.constants, constants)
+            _package._package_payload_config(archive, rows, CONSTANTS_CONFIG_FILENAME_FORMAT.format(name))
+            artifact = serialize(program, serialize_state_dict=False, serialize_constants=False)
+            archive.write_bytes(MODELS_FILENAME_FORMAT.format(name), artifact.exported_program)
+            archive.write_bytes(SAMPLE_INPUTS_FILENAME_FORMAT.format(name), artifact.example_inputs)
+        for path, text in extra_files.items():
+            archive.write_string(f"{EXTRA_DIR}{path}", text)
+
+
+def _package_tensors(
+    package: Callable[..., Any], archive: Any, name: str, tensors: Mapping[str, Any], known: Payloads
+) -> Any:
+    """The table of a program's tensors, of which those that are not `known` are written by torch's function."""
+    new = {fqn: tensor for fqn, tensor in tensors.items() if id(tensor) not in known}
+    written = package(name, SimpleNamespace(state_dict=new, constants=new), archive).config
+    known.update((id(tensor), written[fqn]) for fqn, tensor in new.items())
+    return schema.PayloadConfig(config={fqn: known[id(tensor)] for fqn, tensor in tensors.items()})
+
+
+DISABLES = "the archive of export_methods"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._export.serde:schema", "the rows of an archive's tables"),
+    Symbol("torch.export:ExportedProgram", "what is written"),
+    Symbol("torch.export.pt2_archive:PT2ArchiveWriter", "writes the files of an archive"),
+    Symbol("torch.export.pt2_archive:_package", "writes the tensors of one program"),
+    Symbol("torch.types:FileLike", "where to"),
+    Symbol("torch.export.pt2_archive.constants:CONSTANTS_CONFIG_FILENAME_FORMAT", "the name of a file in an archive"),
+    Symbol("torch.export.pt2_archive.constants:EXTRA_DIR", "the name of a file in an archive"),
+    Symbol("torch.export.pt2_archive.constants:MODELS_FILENAME_FORMAT", "the name of a file in an archive"),
+    Symbol("torch.export.pt2_archive.constants:SAMPLE_INPUTS_FILENAME_FORMAT", "the name of a file in an archive"),
+    Symbol("torch.export.pt2_archive.constants:WEIGHTS_CONFIG_FILENAME_FORMAT", "the name of a file in an archive"),
+    Symbol("torch._export.serde.schema:PayloadConfig", "the table of a program's tensors in an archive"),
+    Symbol("torch._export.serde.serialize:serialize", "a program's graph as bytes"),
+    Symbol("torch.export.pt2_archive._package:_package_state_dict", "writes parameters and buffers, and their table"),
+    Symbol("torch.export.pt2_archive._package:_package_constants", "writes constants, and their table"),
+    Symbol("torch.export.pt2_archive._package:_package_payload_config", "writes a table of tensors"),
+    Symbol("torch.export.pt2_archive._package:load_pt2", "reads an archive of several programs"),
+)
+
+__all__ = ["load_pt2", "write_programs"]

@@ -1,0 +1,173 @@
+"""The class of what `program.module()` returns: torch's own module, which also knows the program that it is of."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import fx, nn
+from torch.export import ExportedProgram
+
+from dynamo_lite.errors import UnsupportedMode
+from dynamo_lite.program._torch import StatefulGraphModule
+from dynamo_lite.program.input_check import InputCheck
+from dynamo_lite.program.modules import conversion
+from dynamo_lite.program.modules.questions import Questions
+
+Guards = Callable[[ExportedProgram], nn.Module | None]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph somebody
+    has changed since is not the program's.
+
+    guards: makes the `_guards_fn` of a module of a program. dtypes: what has been converted, and into what.
+    """
+
+    program: ExportedProgram
+    check: InputCheck
+    code: str
+    options: Mapping[str, Any]
+    guards: Guards
+    dtypes: Mapping[torch.dtype, torch.dtype] = field(default_factory=dict)
+
+    @property
+    def asked(self) -> Questions | None:
+        return getattr(self.program, "asked", None)
+
+    def __deepcopy__(self, memo: Any) -> Origin:
+        return self
+
+
+class ProgramModule(StatefulGraphModule):
+    """What `program.module()` returns. A copy whose graph was changed behaves as torch's modules do."""
+
+    def origin_of(self) -> Origin | None:
+        """Where this module came from, unless its graph has been changed since."""
+        origin: Origin | None = self.__dict__.get("_origin")
+        return origin if origin is not None and origin.code == self.code else None
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> ProgramModule:
+        """`to`, `half`, `double`, `cuda`, ...: see conversion.py. The program and the model keep their own tensors."""
+        origin = self.origin_of()
+        if origin is None:
+            return super()._apply(fn, recurse)
+        tensors = conversion.tensors_of(self)
+        inputs = [value for value in origin.check.expected if isinstance(value, torch.Tensor)]
+        now = {origin.dtypes.get(tensor.dtype, tensor.dtype) for tensor in inputs}
+        floating = {d for d in (*now, *(tensor.dtype for tensor in tensors)) if d.is_floating_point}
+        dtypes = conversion.changed_dtypes(fn, floating)
+        devices = conversion.changed_devices(fn, {tensor.device for tensor in tensors})
+        if dtypes and origin.check.dtypes is not None:
+            conversion.check_dtypes(self, dtypes, origin.asked)
+        if devices:
+            conversion.check_devices(self, devices)
+        if dtypes or devices:
+            _own_parameters(self)
+        super()._apply(fn, recurse)
+        if dtypes and origin.check.dtypes is not None:
+            self.follow({**origin.dtypes, **dtypes, **{o: dtypes.get(n, n) for o, n in origin.dtypes.items()}})
+        return self
+
+    def follow(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> None:
+        """From now on inputs of the dtypes that have been converted may have the new ones."""
+        origin: Origin = self.__dict__["_origin"]
+        plain = without_dtypes(origin.program, dtypes)
+        check = replace(InputCheck.of(plain, guards=True), dtypes=dtypes)
+        for key, hook in self._forward_pre_hooks.items():
+            if getattr(hook, "__self__", None) is origin.check:
+                self._forward_pre_hooks[key] = check.hook
+        guards = origin.guards(plain)
+        if guards is not None and "_guards_fn" in self._modules:
+            self._modules["_guards_fn"] = guards
+        self.__dict__["_origin"] = replace(origin, check=check, dtypes=dict(dtypes))
+
+    def train(self, mode: bool = True) -> ProgramModule:
+        """Nothing, if the program is one for this mode; UnsupportedMode, which is a NotImplementedError, if not."""
+        origin = self.origin_of()
+        asked = origin.asked if origin is not None else None
+        if asked is None or (asked.modes and asked.was_training is not mode):
+            name = "train" if mode else "eval"
+            why = "it does not say for which mode it was exported"
+            if asked is not None:
+                why = f"the program was exported in the other one, and asks for it:\n  {asked.modes[0]}"
+            raise UnsupportedMode(
+                f"Calling {name}() is not supported: {why}\nExport the model in each mode "
+                "(dynamo_lite.export_methods keeps both in one file, with the weights once)."
+            )
+        for part in self.modules():
+            part.training = mode
+        return self
+
+    def eval(self) -> ProgramModule:
+        return self.train(False)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = super().__deepcopy__(memo)
+        if "_origin" in self.__dict__:
+            made.__dict__["_origin"] = self.__dict__["_origin"]
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the program, and the values that the module's tensors have now."""
+        origin = self.origin_of()
+        if origin is None:
+            return super().__reduce__()
+        named = (*self.named_parameters(remove_duplicate=False), *self.named_buffers(remove_duplicate=False))
+        plain = {id(value): value.detach() for _, value in named}  # one object for a tied parameter
+        tensors = {name: (plain[id(value)], value.requires_grad) for name, value in named}
+        return _restored, (origin.program, dict(origin.options), dict(origin.dtypes), tensors)
+
+
+def _restored(
+    program: ExportedProgram,
+    options: dict[str, Any],
+    dtypes: dict[torch.dtype, torch.dtype],
+    tensors: dict[str, tuple[torch.Tensor, bool]],
+) -> fx.GraphModule:
+    """The other end of `ProgramModule.__reduce__`."""
+    module = program.module(**options)
+    made: dict[int, nn.Parameter] = {}  # a tied parameter is one object
+    for name, (value, requires_grad) in tensors.items():
+        path, _, leaf = name.rpartition(".")
+        owner = module.get_submodule(path)
+        if leaf in owner._parameters:
+            owner._parameters[leaf] = made.setdefault(id(value), nn.Parameter(value, requires_grad))
+        else:
+            owner._buffers[leaf] = value
+    if dtypes:
+        module.follow(dtypes)  # type: ignore[operator]
+    return module
+
+
+def _own_parameters(module: nn.Module) -> None:
+    """New Parameters over the same memory: `Module._apply` puts other data into the very objects that it finds."""
+    made: dict[int, nn.Parameter] = {}
+    for part in module.modules():
+        for name, old in part._parameters.items():
+            if old is not None:
+                new = made.get(id(old))
+                if new is None:
+                    new = made[id(old)] = nn.Parameter(old.detach(), old.requires_grad)
+                part._parameters[name] = new
+
+
+def without_dtypes(program: ExportedProgram, dtypes: Mapping[torch.dtype, torch.dtype] | None) -> ExportedProgram:
+    """The program without its guards on these dtypes of inputs; on any, if None."""
+    plain = copy.copy(program)
+    plain._guards_code = conversion.without_dtypes(program._guards_code, dtypes)
+    return plain
+
+
+def made_one(
+    module: fx.GraphModule, program: ExportedProgram, check: InputCheck, options: Mapping[str, Any], guards: Guards
+) -> None:
+    """Makes a module that torch has made of `program` a ProgramModule. fx makes a class for each instance."""
+    for name in ("train", "eval"):
+        module.__dict__.pop(name, None)  # torch's own, which raise NotImplementedError
+    type(module).__bases__ = (ProgramModule,)
+    module.__dict__["_origin"] = Origin(program, check, module.code, options, guards)

@@ -1,0 +1,153 @@
+"""The nodes of a program: operator, users, what is known of the value, the lines that made it, where its sizes are
+from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.errors import UserFrame
+from dynamo_lite.report.sources import Sources, innermost
+
+_FRAME = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[^\n]+)')
+_FROM_WEIGHT: Mapping[str, Mapping[int, tuple[int, int]]] = {
+    "linear": {-1: (1, 0)},
+    "embedding": {-1: (0, 1)},
+    "matmul": {-1: (1, -1)},
+    "mm": {-1: (1, -1)},
+    "bmm": {-1: (1, -1)},
+    "addmm": {-1: (2, -1)},
+    "baddbmm": {-1: (2, -1)},
+    "conv1d": {1: (1, 0)},
+    "conv2d": {1: (1, 0)},
+    "conv3d": {1: (1, 0)},
+}
+"""Operator → dimension of its result → (which argument, which of its dimensions) has that size."""
+
+
+class Nodes:
+    """The nodes of a program and of the graphs that its control flow calls."""
+
+    def __init__(self, program: Any, sources: Sources) -> None:
+        self._sources = sources
+        self._kinds = {spec.arg.name: _input_kind(spec) for spec in program.graph_signature.input_specs}
+        self.ids: dict[fx.Node, str] = {}
+        self.records: list[dict[str, Any]] = []
+        self._graph(program.graph_module, "")
+
+    def _graph(self, module: fx.GraphModule, path: str) -> None:
+        for node in module.graph.nodes:
+            self.ids[node] = f"n{len(self.ids)}"
+        for node in module.graph.nodes:
+            self.records.append(self._record(node, path))
+        for node in module.graph.nodes:
+            inner = getattr(module, str(node.target), None) if node.op == "get_attr" else None
+            if isinstance(inner, fx.GraphModule):
+                self._graph(inner, f"{path}{node.target}.")
+
+    def _record(self, node: fx.Node, path: str) -> dict[str, Any]:
+        identifier, frames = self.ids[node], list(frames_of(node.meta.get("stack_trace")))
+        modules = list(node.meta.get("nn_module_stack", {}).values())
+        sources = node.meta.get("source_fn_stack") or []
+        return {
+            "id": identifier,
+            "name": node.name,
+            "graph": path,
+            "op": node.op,
+            "operator": _operator(node),
+            "input_kind": self._kinds.get(node.name, "") if node.op == "placeholder" and not path else "",
+            "text": node.format_node() or f"return {node.args[0] if node.args else ''}",
+            "inputs": [self.ids[n] for n in node.all_input_nodes if n in self.ids],
+            "users": [self.ids[n] for n in node.users if n in self.ids],
+            "value": describe(node.meta.get("val")),
+            "module": _text(modules[-1][0]) if modules else "",
+            "module_type": _text(modules[-1][1]) if modules else "",
+            "called": _text(sources[-1][0]) if sources else "",
+            "at": self._sources.at(frames, "nodes", identifier),
+            "stack": self._sources.stack(frames),
+            "sizes": list(self._sizes(node)),
+        }
+
+    def _sizes(self, node: fx.Node) -> Iterator[dict[str, Any]]:
+        """Each size of a node's tensor: for a constant, where the same number comes from, one step back."""
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor):
+            return
+        for dim, size in enumerate(value.shape):
+            row: dict[str, Any] = {"dim": dim, "size": str(size), "symbolic": not isinstance(size, int)}
+            if node.op == "call_function":
+                row["written"] = isinstance(size, int) and any(size == number for number in _numbers(node.args))
+                row["from"] = self._step_back(node, value.dim(), dim, size)
+            yield row
+
+    def _step_back(self, node: fx.Node, rank: int, dim: int, size: Any) -> dict[str, Any] | None:
+        known = _FROM_WEIGHT.get(_operator(node).split(".")[1] if "." in _operator(node) else "", {})
+        rule = known.get(dim, known.get(dim - rank))
+        candidates = [(node.args[rule[0]], rule[1])] if rule is not None and len(node.args) > rule[0] else []
+        candidates += [(argument, place) for argument in node.all_input_nodes for place in (dim, dim - rank)]
+        candidates += [(a, d) for a in node.all_input_nodes for d in range(len(_shape(a)))]
+        for argument, place in candidates:
+            shape = _shape(argument)
+            if -len(shape) <= place < len(shape) and str(shape[place]) == str(size) and argument in self.ids:
+                return {"node": self.ids[argument], "dim": place % len(shape)}  # type: ignore[index]
+        return None
+
+
+def frames_of(stack_trace: str | None) -> Iterator[UserFrame]:
+    """The frames of a node's `stack_trace`, outermost first."""
+    for found in _FRAME.finditer(stack_trace or ""):
+        yield UserFrame(found["file"], int(found["line"]), found["name"])
+
+
+def describe(value: Any) -> dict[str, Any]:
+    """What is known of a value: of a tensor its sizes, dtype, device and strides."""
+    if isinstance(value, torch.Tensor):
+        return {
+            "kind": "tensor",
+            "shape": [str(size) for size in value.shape],
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "device": str(value.device),
+            "strides": [str(step) for step in value.stride()] if value.layout is torch.strided else [],
+            "requires_grad": value.requires_grad,
+        }
+    if isinstance(value, (tuple, list)):
+        return {"kind": "several", "parts": [describe(part) for part in value]}
+    if value is None:
+        return {"kind": "none"}
+    return {"kind": "number", "text": str(value), "type": type(value).__name__}
+
+
+def _operator(node: fx.Node) -> str:
+    """ "aten.linear.default", or the name of what is called."""
+    if node.op != "call_function":
+        return str(node.target)
+    return str(node.target) if "." in str(node.target) else getattr(node.target, "__name__", str(node.target))
+
+
+def _input_kind(spec: Any) -> str:
+    kind = spec.kind.name.lower().replace("_", " ")
+    return f"{kind} {spec.target}" if spec.target else kind
+
+
+def _shape(node: Any) -> tuple[Any, ...]:
+    value = node.meta.get("val") if isinstance(node, fx.Node) else None
+    return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
+def _numbers(arguments: Any) -> Iterator[int]:
+    if isinstance(arguments, (tuple, list)):
+        for part in arguments:
+            yield from _numbers(part)
+    elif type(arguments) is int:
+        yield arguments
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else getattr(value, "__qualname__", str(value))
+
+
+__all__ = ["Nodes", "describe", "frames_of", "innermost"]

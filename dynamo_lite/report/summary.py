@@ -1,0 +1,113 @@
+"""A trace in about a screen: sizes, the program's own conditions, effects, notes; the rest counted, and unfolded when
+asked for."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from torch.export.graph_signature import InputKind, OutputKind
+
+from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.guards import Guard
+from dynamo_lite.report.document import Traced
+from dynamo_lite.report.groups import GROUPS, brief_place, grouped, innermost_text
+from dynamo_lite.report.sizes import input_sizes
+from dynamo_lite.report.sources import Sources
+
+Sections = Iterator[tuple[str, list[str]]]
+_NUMBER = re.compile(r"\[\d+\]|(?<=\.)\d+(?=[.\[])")
+_MOST = 20
+"""Rows of one group that are not folded."""
+
+
+def sections(trace: Traced, unfold: bool | Collection[str] = False) -> Sections:
+    """(title, lines). `unfold`: True for everything, or keys of groups (groups.GROUPS). InvalidArguments for others."""
+    keys = _unfolded(unfold)
+    yield "Program", _program(trace.program)
+    sizes = list(_sizes(trace))
+    if sizes:
+        yield "Sizes", sizes
+    if trace.guards:
+        yield f"Assumptions ({len(trace.guards)})", list(_assumptions(trace.guards, keys))
+    if trace.effects:
+        yield "Effects", [str(effect) for effect in trace.effects]
+    if trace.specializations:
+        yield "Fixed sizes", [str(row) for row in trace.specializations]
+    if trace.notes:
+        yield "Notes", [text + innermost_text(frames) for text, frames in trace.notes.items()]
+
+
+def _unfolded(unfold: bool | Collection[str]) -> frozenset[str]:
+    known = frozenset(group.key for group in GROUPS)
+    if isinstance(unfold, bool):
+        return known if unfold else frozenset()
+    asked = frozenset({unfold} if isinstance(unfold, str) else unfold)
+    if asked - known:
+        unknown = ", ".join(sorted(asked - known))
+        raise InvalidArguments(f"unfold takes {', '.join(sorted(known))}, or True; not {unknown}")
+    return asked
+
+
+def _program(program: Any) -> list[str]:
+    signature = program.graph_signature
+    count = sum(node.op == "call_function" for node in program.graph.nodes)
+    kinds = Counter(spec.kind for spec in signature.input_specs)
+    parts = [_count(kinds[kind], what) for kind, what in _KINDS.items() if kinds[kind]]
+    users = [spec.arg.name for spec in signature.input_specs if spec.kind is InputKind.USER_INPUT]
+    outputs = sum(spec.kind is OutputKind.USER_OUTPUT for spec in signature.output_specs)
+    return [
+        ", ".join([_count(count, "operator"), *parts, _count(outputs, "output")]),
+        f"inputs: {', '.join(map(str, users))}",
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"  # fmt: skip
+
+
+_KINDS = {
+    InputKind.PARAMETER: "parameter",
+    InputKind.BUFFER: "buffer",
+    InputKind.CONSTANT_TENSOR: "constant",
+    InputKind.CUSTOM_OBJ: "object",
+    InputKind.TOKEN: "token",
+}
+
+
+def _sizes(trace: Traced) -> Iterator[str]:
+    """The dimensions that may vary by the specification: how far they do, or why they do not."""
+    for row in input_sizes(trace.program, trace.solution, Sources()):
+        if not row.get("spec"):
+            continue
+        lo, hi = row["range"]
+        lines = "".join(f"; {fact['text']}, {fact['origin']['text']}" for fact in row["facts"][:2])
+        within = "" if row["constant"] else f" ({lo} to {hi or 'any'})"
+        yield f"{row['label']} is {row['size']}{within}: {row['why']}{lines}"
+
+
+def _assumptions(guards: Any, keys: frozenset[str]) -> Iterator[str]:
+    groups = {group.key: group for group in GROUPS}
+    for key, rows in grouped(guards).items():
+        if groups[key].folded and key not in keys:
+            yield f"+ {len(rows)} {groups[key].folded}   (unfold={key!r})"
+            continue
+        lines = list(_rows([guard for _, guard in rows], all=key in keys))
+        shown = lines if key in keys else lines[:_MOST]
+        yield from shown
+        if len(shown) < len(lines):
+            yield f"+ {len(lines) - len(shown)} more of {groups[key].title}   (unfold={key!r})"
+
+
+def _rows(guards: list[Guard], all: bool) -> Iterator[str]:
+    """One line a guard; those that differ in a number of the path only (layers[0], layers[1]) are one line."""
+    alike: dict[str, list[Guard]] = {}
+    for guard in guards:
+        key = guard.text if all else _NUMBER.sub("[*]", guard.text) + brief_place(guard)
+        alike.setdefault(key, []).append(guard)
+    for found in alike.values():
+        place = brief_place(found[0])
+        more = f" (and {len(found) - 1} like it)" if len(found) > 1 else ""
+        yield found[0].text + more + (f"  # {place}" if place else "")

@@ -1,0 +1,193 @@
+"use strict";
+// The panel at the right: what is known of the thing that was clicked. Texts are set as text, never as HTML.
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = new Map();
+for (const kind of Object.keys(data)) if (kind !== "places") for (const row of data[kind]) byId.set(row.id, {kind, row});
+const panel = document.getElementById("panel");
+
+function make(tag, text, attributes) {
+  const made = document.createElement(tag);
+  if (text !== undefined && text !== null) made.textContent = String(text);
+  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+  return made;
+}
+function link(id, text) { return make("a", text, {href: "#" + id}); }
+function nodeLink(id) { const found = byId.get(id); return link(id, found ? found.row.name : id); }
+function placeLink(at) {
+  if (!at) return make("span", "");
+  const text = at.path.split("/").pop() + ":" + at.line + "  " + at.code;
+  const target = at.file + "-L" + at.line;
+  return document.getElementById(target) ? link(target, text) : make("span", text);
+}
+function list(rows) {
+  const made = make("span");
+  rows.forEach((row, index) => { if (index) made.append(", "); made.append(row); });
+  return made;
+}
+function fields(rows) {
+  const made = make("dl");
+  for (const [name, value] of rows) {
+    if (value === "" || value === null || value === undefined) continue;
+    const cell = make("dd");
+    cell.append(value instanceof Node ? value : String(value));
+    made.append(make("dt", name), cell);
+  }
+  return made;
+}
+function ordered(rows) {
+  const made = make("ol");
+  for (const row of rows) { const item = make("li"); item.append(...row); made.append(item); }
+  return made;
+}
+function valueText(value) {
+  if (value.kind === "tensor") return value.dtype + "[" + value.shape.join(", ") + "] on " + value.device +
+    (value.requires_grad ? ", requires_grad" : "");
+  if (value.kind === "several") return "(" + value.parts.map(valueText).join(", ") + ")";
+  return value.kind === "none" ? "None" : value.type + " " + value.text;
+}
+
+// "Why is this size 8?": back through the nodes, as long as the number is the same.
+function sizeStory(node, dim) {
+  const rows = [];
+  let at = node, place = dim;
+  for (let step = 0; step < 60 && at; step += 1) {
+    const size = at.sizes[place];
+    if (!size) break;
+    const row = [nodeLink(at.id), ` has ${size.size} in dimension ${size.dim}`];
+    if (at.input_kind) row.push(`: ${at.input_kind}`);
+    if (size.written) row.push("; the call was given this number");
+    if (at.at) row.push("  (", placeLink(at.at), ")");
+    for (const id of size.values || []) row.push("; this line read ", link(id, byId.get(id).row.text));
+    rows.push(row);
+    if (at.input_kind && data.inputs) {
+      const input = data.inputs.find(other => other.dim === place && other.node === at.name);
+      if (input) rows.push([link(input.id, input.label), ": " + (input.why || "")]);
+    }
+    const next = size.from;
+    if (!next && !size.written && at.op === "call_function") row.push(": this operator computes it");
+    if (!next) break;
+    const found = byId.get(next.node);
+    place = next.dim;
+    at = found ? found.row : null;
+  }
+  return ordered(rows);
+}
+
+const views = {
+  nodes(node) {
+    const parts = [make("h2", node.name), fields([
+      ["operator", node.operator], ["is", node.input_kind], ["value", valueText(node.value)],
+      ["strides", node.value.strides ? "(" + node.value.strides.join(", ") + ")" : ""],
+      ["line", placeLink(node.at)], ["module", node.module ? `${node.module} (${node.module_type})` : node.module_type],
+      ["called", node.called], ["graph", node.graph],
+      ["inputs", list(node.inputs.map(nodeLink))], ["users", list(node.users.map(nodeLink))],
+    ]), make("pre", node.text)];
+    if (node.sizes.length) {
+      parts.push(make("h3", "Why is this size …?"));
+      for (const size of node.sizes) {
+        const details = make("details", null, {class: "size"});
+        details.append(make("summary", `${size.size} in dimension ${size.dim}`), sizeStory(node, size.dim));
+        parts.push(details);
+      }
+    }
+    if (node.stack.length) parts.push(make("h3", "The program was here"), ordered(node.stack.map(f => [placeLink(data.places[f])])));
+    return parts;
+  },
+  guards(guard) {
+    const parts = [make("h2", "Guard"), make("pre", guard.text), fields([
+      ["expects", guard.expects === guard.text ? "" : guard.expects], ["kind", guard.kind], ["made by", placeLink(guard.at)],
+    ])];
+    if (guard.proof) {
+      parts.push(make("h3", "What made it"));
+      parts.push(ordered(guard.proof.facts.map(fact => [make("code", fact.text), `: ${fact.why}. `,
+        fact.origin.at ? placeLink(fact.origin.at) : fact.origin.text, fact.origin.note ? ` (${fact.origin.note})` : ""])));
+      if (guard.proof.declared) parts.push(make("p", "The range was declared: " + guard.proof.declared));
+      parts.push(make("h3", guard.proof.checked ? "How it follows (each step checked again)" : "How it follows"));
+      parts.push(ordered(guard.proof.steps.map(step => {
+        const row = [make("code", step.shows), `  ${step.rule}`];
+        if (step.from.length) row.push(" from ", list(step.from.map(text => make("code", text))));
+        if (step.proof.length) {
+          const details = make("details", null, {class: "proof"});
+          details.append(make("summary", `the proof: ${step.proof.length} steps`), ordered(step.proof.map(inner =>
+            [make("code", inner.shows), `  ${inner.rule}`, inner.from.length ? ` from ${inner.from.join(", ")}` : ""])));
+          row.push(details);
+        }
+        return row;
+      })));
+      if (guard.proof.spares.length) parts.push(make("h3", "It spares the check of"), ordered(
+        guard.proof.spares.map(fact => [make("code", fact.text), "  " + fact.origin.text])));
+    }
+    else if (guard.why) parts.push(make("p", guard.why));
+    return parts;
+  },
+  inputs(row) {
+    const parts = [make("h2", row.label), fields([["size", row.size], ["example", row.example], ["specification", row.spec],
+      ["range", row.range && !row.constant ? `${row.range[0]} to ${row.range[1] || "∞"}` : ""], ["why", row.why]])];
+    if (row.facts && row.facts.length) parts.push(make("h3", "Because of"), ordered(row.facts.map(fact =>
+      [make("code", fact.text), "  " + fact.why + ", ", fact.origin.text])));
+    return parts;
+  },
+  branches(row) { return [make("h2", "Branch"), make("pre", row.text), fields([["line", placeLink(row.origin.at)],
+    ["node", row.node ? nodeLink(row.node) : ""]])]; },
+  effects(row) { return [make("h2", "Effect"), make("pre", `${row.target}: ${row.text}`), fields([["kind", row.kind],
+    ["what becomes of it", row.verdict], ["line", placeLink(row.at)]])]; },
+  fixed(row) { return [make("h2", "Fixed size"), make("pre", row.text), fields([["why", row.why],
+    ["line", placeLink(row.origin.at)]])]; },
+  notes(row) { return [make("h2", "Note"), make("p", row.text), fields([["line", placeLink(row.at)]])]; },
+  problems(row) { return [make("h2", row.error), make("p", row.what), fields([["write instead", row.instead],
+    ["line", placeLink(row.at)], ["the search", row.then], ["exportdb", row.case ? link("case-" + row.case, row.case) : ""]]),
+    ordered(row.stack.map(f => [placeLink(data.places[f])]))]; },
+};
+
+function lineView(element) {
+  const parts = [make("h2", element.dataset.place), make("pre", element.querySelector(".text").textContent.trim())];
+  for (const role of ["problems", "nodes", "branches", "guards", "effects", "fixed", "notes"]) {
+    const ids = (element.dataset[role] || "").split(" ").filter(Boolean);
+    if (!ids.length) continue;
+    parts.push(make("h3", `${role} (${ids.length})`));
+    parts.push(ordered(ids.map(id => {
+      const row = byId.get(id).row;
+      const text = role === "nodes" ? `${row.name}: ${row.operator} → ${valueText(row.value)}` : row.text || row.target || row.error;
+      return [link(id, text)];
+    })));
+  }
+  return parts;
+}
+
+function show(id) {
+  const element = document.getElementById(id);
+  for (const other of document.querySelectorAll(".chosen")) other.classList.remove("chosen");
+  const found = byId.get(id);
+  if (found) panel.replaceChildren(...views[found.kind](found.row));
+  else if (element && element.dataset.place) panel.replaceChildren(...lineView(element));
+  else return;
+  if (element) {
+    element.classList.add("chosen");
+    for (let around = element.parentElement; around; around = around.parentElement)
+      if (around.tagName === "DETAILS") around.open = true;
+    element.scrollIntoView({block: "nearest"});
+  }
+}
+
+function search(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  let count = 0;
+  for (const row of document.querySelectorAll("[data-search]")) {
+    const isThere = words.every(word => row.dataset.search.includes(word));
+    row.classList.toggle("hidden", !isThere);
+    count += isThere;
+    if (words.length && isThere) {
+      const around = row.closest("details");
+      if (around) around.open = true;
+    }
+  }
+  document.getElementById("found").textContent = words.length ? `${count} found` : "";
+}
+
+document.getElementById("search").addEventListener("input", event => search(event.target.value));
+document.addEventListener("click", event => {
+  const row = event.target.closest("[data-place], .pick");
+  if (row && !event.target.closest("a, summary")) { location.hash = row.id || row.dataset.id; }
+});
+window.addEventListener("hashchange", () => show(decodeURIComponent(location.hash.slice(1))));
+if (location.hash) show(decodeURIComponent(location.hash.slice(1)));

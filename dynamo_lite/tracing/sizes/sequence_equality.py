@@ -1,0 +1,66 @@
+"""`y.shape == (n, 3)` where a size or a number is known at run time only: the comparison is a bool of the run.
+
+C compares two lists or tuples item by item and needs each answer at once. As one condition the answer may be asserted,
+be the condition of a captured branch, or be left unread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
+
+
+def equal(left: Any, right: Any, wanted: bool) -> Any:
+    """`left == right` (`!=` if not `wanted`); NOT_HANDLED but for two lists or two tuples of constants, numbers and
+    tensors of one number, one of which only run time knows."""
+    kinds = {type(left), type(right)}
+    if not (kinds <= _LISTS or kinds <= _TUPLES) or not any(map(_is_of_run_time, (*left, *right))):
+        return NOT_HANDLED
+    if len(left) != len(right):
+        return not wanted
+    conditions = _conditions(left, right)
+    if conditions is None:
+        return NOT_HANDLED
+    whole: Any = True
+    for condition in conditions:
+        if condition is False:
+            return not wanted
+        whole = condition if whole is True else whole & condition
+    return whole if wanted else torch.sym_not(whole)
+
+
+def _is_of_run_time(value: Any) -> bool:
+    if type(value) in SYMBOLIC:
+        return not value.node.has_hint()
+    return is_tensor(value)
+
+
+def _conditions(left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
+    """Whether each item equals its counterpart: a SymBool or False (those that do are left out). None if the items are
+    not all constants and numbers."""
+    found = []
+    for mine, theirs in zip(left, right, strict=True):
+        if mine is theirs:
+            continue
+        if not (_is_plain(mine) and _is_plain(theirs)):
+            return None
+        condition = mine == theirs
+        if is_tensor(condition):
+            condition = condition.item()
+        if condition is not True:
+            found.append(condition)
+    return found
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether C asks nothing of the program to compare it: a constant, a number, a tensor of one."""
+    return type(item) in ATOMS or type(item) in SYMBOLIC or (is_tensor(item) and item.dim() == 0)

@@ -1,0 +1,52 @@
+"""A list to which each round adds is a list, of its own length, for what the program asks of it; or it is refused."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import dynamo_lite
+
+EQUAL: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
+    "type": lambda outs, x: torch.stack(outs) if type(outs) is list else x * 0,
+    "__class__": lambda outs, x: torch.stack(outs) if outs.__class__ is list else x * 0,
+    "isinstance": lambda outs, x: torch.stack(outs) if isinstance(outs, list) else x * 0,
+    "len": lambda outs, x: x * len(outs),
+}
+REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
+    "__len__": lambda outs, x: x * outs.__len__(),
+    "list.__len__": lambda outs, x: x * list.__len__(outs),
+    "list.copy": lambda outs, x: x * len(list.copy(outs)),
+    "copy.copy": lambda outs, x: torch.stack(copy.copy(outs)),
+}
+
+
+def _exported(use: Callable[[list[Tensor], Tensor], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def program(x: Tensor) -> Any:
+        outs = []
+        for row in range(x.shape[0]):
+            outs.append(x[row] * 2)
+        return use(outs, x)
+
+    shapes = ({0: torch.export.Dim("n", min=1, max=50)},)
+    example = (torch.randn(4, 3),)
+    return program, dynamo_lite.export(program, example, dynamic_shapes=shapes, control_flow="capture").module()
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equals_eager_at_other_lengths(name: str) -> None:
+    program, run = _exported(EQUAL[name])
+    for n in (1, 2, 7):
+        x = torch.randn(n, 3)
+        torch.testing.assert_close(run(x), program(x))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_it_is_made_of_is_not_seen(name: str) -> None:
+    with pytest.raises(dynamo_lite.errors.DataDependent, match="each round of a loop adds"):
+        _exported(REFUSED[name])

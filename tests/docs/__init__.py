@@ -1,0 +1,1 @@
+"""README, docs/ and the notebooks: examples run, links lead somewhere."""

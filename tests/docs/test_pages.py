@@ -1,0 +1,66 @@
+"""The Python of the README and of the task pages runs as printed, each page in one session from top to bottom."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import torch  # noqa: F401  a Python without torch leaves this file out
+
+ROOT = Path(__file__).parents[2]
+PAGES = (
+    "README.md",
+    "docs/hugging_face_model.md",
+    "docs/kv_cache.md",
+    "docs/dynamic_batch_and_length.md",
+    "docs/consumers.md",
+    "docs/why_refused.md",
+    "docs/why_constant.md",
+    "docs/branch_on_data.md",
+)
+SLOW = ("aoti_compile_and_package", "onnx")
+"""Blocks with one of these words run a compiler, or an exporter of half a minute: in the long tests."""
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+
+
+def imports(code: str) -> set[str]:
+    """The top-level names of the modules that a block imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def run(page: str, folder: Path, with_slow: bool) -> None:
+    """One namespace for a page; blocks for what is not installed are left out."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page)):
+        if not with_slow and any(word in block for word in SLOW):
+            continue
+        if any(importlib.util.find_spec(name) is None for name in imports(block)):
+            continue
+        path = folder / f"{Path(page).stem}_{number}.py"
+        path.write_text(block, encoding="utf-8")  # the sources of classes are looked up there
+        exec(compile(block, str(path), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(blocks(page)) >= 2
+    run(page, tmp_path, with_slow=False)
+
+
+@pytest.mark.long
+def test_the_slow_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("docs/consumers.md", tmp_path, with_slow=True)

@@ -1,0 +1,181 @@
+"""Programs exported again: `dynamo_lite.export(program.module(), ...)` equals the program, and leaves it as it was."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim, ExportedProgram
+from torch.utils import _pytree as pytree
+
+import dynamo_lite
+
+ROWS = Dim("rows", min=2, max=50)
+X = torch.full((3, 4), 3.0)
+
+
+class Plain(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.layer(x).relu()
+
+
+class NoGrad(Plain):
+    def forward(self, x: torch.Tensor) -> Any:
+        with torch.no_grad():
+            y = self.layer(x)
+        return y * 2 + self.layer(x)
+
+
+class Autocast(Plain):
+    def forward(self, x: torch.Tensor) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.layer(x)
+        return y.float() + x
+
+
+class Nested(Plain):
+    def forward(self, x: torch.Tensor) -> Any:
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.layer(x)
+            with torch.enable_grad():
+                z = self.layer(x)
+        return y + z
+
+
+class Buffers(Plain):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(4)
+        self.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.count.add_(1)
+        return self.norm(self.layer(x)) + self.count
+
+
+class ChangesInput(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        x.add_(1)
+        return x * 2
+
+
+class Branch(nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+class Checked(nn.Module):
+    """A size that only run time knows, with conditions on it: `aten._assert_scalar` in the program."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        n = x[0, 0].long().item()
+        torch._check(n >= 2)
+        torch._check(n <= 6)
+        return torch.zeros(n) + 1
+
+
+class Constants(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain = torch.randn(4)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return {"out": (x + self.plain + torch.tensor([1.0, 2.0, 3.0, 4.0]), 3)}
+
+
+PROGRAMS = (Plain, NoGrad, Autocast, Nested, Buffers, ChangesInput, Branch, Checked, Constants)
+
+
+def saved(program: ExportedProgram, load: Callable[[Any], ExportedProgram]) -> ExportedProgram:
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    buffer.seek(0)
+    return load(buffer)
+
+
+FORMS: dict[str, Callable[[ExportedProgram], nn.Module]] = {
+    "module": lambda p: p.module(),
+    "loaded": lambda p: saved(p, dynamo_lite.load).module(),
+    "loaded by torch": lambda p: saved(p, torch.export.load).module(),
+    "decomposed": lambda p: p.run_decompositions().module(),
+}
+
+
+def equal(left: Any, right: Any) -> bool:
+    pairs = zip(pytree.tree_leaves(left), pytree.tree_leaves(right), strict=True)
+    return all(torch.allclose(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in pairs)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("export", [torch.export.export, dynamo_lite.export], ids=["torch's", "ours"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_a_program_is_exported_again(kind: type[nn.Module], form: str, export: Any, dynamic: bool) -> None:
+    if kind is Nested and export is torch.export.export and form.startswith("loaded"):
+        pytest.skip("torch.export.load takes no nested regions of torch.export's")
+    torch.manual_seed(0)
+    model = kind()
+    shapes = ({0: ROWS},) if dynamic else None
+    program = export(copy.deepcopy(model), (X.clone(),), dynamic_shapes=shapes)
+    again = dynamo_lite.export(copy.deepcopy(FORMS[form](program)), (X.clone(),), dynamic_shapes=shapes)
+    x = torch.cat([X, X]) if dynamic else X
+    given = [x.clone(), x.clone(), x.clone()]
+    want = model(given[0])
+    assert equal(again.module()(given[1]), want) and equal(given[1], given[0])
+    assert equal(FORMS[form](program)(given[2]), want)  # the program itself is what it was
+    if dynamic and kind is Plain:
+        assert str([*again.range_constraints.values()]) == "[VR[2, 50]]"
+
+
+def test_a_narrower_program_is_not_widened() -> None:
+    program = dynamo_lite.export(Plain(), (X,), dynamic_shapes=({0: Dim("rows", min=2, max=9)},))
+    with pytest.raises(dynamo_lite.ConstraintViolation):
+        dynamo_lite.export(program.module(), (X,), dynamic_shapes=({0: ROWS},))
+
+
+def test_a_program_is_unflattened_and_exported_again() -> None:
+    model = nn.Sequential(Plain(), NoGrad())
+    program = dynamo_lite.export(model, (X,))
+    again = dynamo_lite.export(torch.export.unflatten(program), (X,))
+    assert torch.allclose(again.module()(X), model(X))
+    assert {*again.state_dict} >= {*model.state_dict()}
+
+
+@pytest.mark.parametrize("kind", [Plain, NoGrad, Constants])
+def test_torch_s_tracers_take_what_they_take_of_torch_s_own(kind: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    model = kind()
+    tracers: dict[str, Callable[[Any], Any]] = {
+        "torch.export": lambda m: torch.export.export(m, (X,)).module(),
+        "torch.fx": torch.fx.symbolic_trace,
+        "torch.jit": lambda m: torch.jit.trace(m, (X,), strict=False),
+    }
+    for name, tracer in tracers.items():
+        made = []
+        for export in (torch.export.export, dynamo_lite.export):
+            try:
+                made.append(tracer(export(model, (X,)).module()))
+            except Exception as error:
+                made.append(error)
+        if not isinstance(made[0], Exception):
+            assert not isinstance(made[1], Exception), name
+            assert equal(made[1](X), model(X)), name
+
+
+def test_tracing_leaves_the_sizes_of_a_program_open() -> None:
+    """The guards of a trace look at the tensors in a program's `meta`; to ask one of its sizes would fix it."""
+    program = dynamo_lite.export(Plain(), (X,), dynamic_shapes=({0: ROWS},))
+    module = program.module()
+    dynamo_lite.trace(module, (X,))
+    sizes = next(node.meta["val"] for node in program.graph.nodes if node.name == "x").shape
+    assert str(sizes[0]) == "s0"
+    assert module(torch.randn(7, 4)).shape == (7, 4)

@@ -1,0 +1,1 @@
+"""The wheel, installed outside of the repository."""

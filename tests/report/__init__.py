@@ -1,0 +1,1 @@
+"""trace.report: the document, the page, and the page in a browser."""
