@@ -77,8 +77,11 @@ def _changed(tracer: Forking) -> Iterator[Any]:
 
 
 def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """What can be reached from frames and objects: (object, what it holds), each once."""
-    todo, seen = roots, set()
+    """What can be reached from frames and objects: (object, what it holds), each once.
+
+    The tracer itself, which the iterators of loops hold, is not the program's: it leads to all that the process has.
+    """
+    todo, seen = roots, {id(tracer), id(tracer.vm), id(tracer.recorder)}
     while todo:
         value = todo.pop()
         if id(value) in seen or type(value) in _LEAVES:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 import dynamo_lite
+from dynamo_lite.control_flow import reachable
 
 EQUAL: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "type": lambda outs, x: torch.stack(outs) if type(outs) is list else x * 0,
@@ -50,3 +51,11 @@ def test_equals_eager_at_other_lengths(name: str) -> None:
 def test_what_it_is_made_of_is_not_seen(name: str) -> None:
     with pytest.raises(dynamo_lite.errors.DataDependent, match="each round of a loop adds"):
         _exported(REFUSED[name])
+
+
+def test_what_the_process_holds_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The iterator of the loop holds the tracer, which leads to all that a long process has: more than is looked at."""
+    monkeypatch.setattr(reachable, "_LIMIT", 200)
+    program, run = _exported(EQUAL["len"])
+    x = torch.randn(7, 3)
+    torch.testing.assert_close(run(x), program(x))
