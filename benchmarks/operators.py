@@ -34,7 +34,7 @@ RESULTS = Path(__file__).parent / "results" / "operators.md"
 SUITES = ("op_db", "module_db", "custom_op_db", "autograd_function_db")
 EQUAL, OTHER, REFUSED, FAILS, EAGER = "equal", "another value", "error at export", "does not run", "eager fails"
 SECONDS = 60
-_UNSET = ("empty", "new_empty")  # results whose values nobody has set
+_UNSET = ("empty", "new_empty")  # results whose values are not set
 
 
 class Sample(nn.Module):

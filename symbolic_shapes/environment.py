@@ -35,7 +35,7 @@ class ShapeEnv:
     Attributes:
         symbols: name -> Symbol, in order of creation.
         facts: the log of `Fact`s.
-        version: changes whenever an answer may change (a fact was learned or rolled back).
+        version: changes whenever an answer may change (a fact was recorded or rolled back).
         listeners: told of each new symbol and fact, and of what the fact changed (listener.py).
     """
 
@@ -124,7 +124,7 @@ class ShapeEnv:
         if value is None:
             raise DataDependentQuestion(relation, origin, self.ranges_of(relation))
         if not self._suppressed:
-            self._add_fact(relation if value else not_(relation), origin, "guard")
+            self._append_fact(relation if value else not_(relation), origin, "guard")
         return bool(value)
 
     def value_of(self, expr: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> int:
@@ -169,16 +169,16 @@ class ShapeEnv:
 
     # -- facts ----------------------------------------------------------------------------------------
     def assume(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
-        """Learn that a relation holds; None if that is known already. ContradictoryFacts names what it clashes with.
+        """Record that a relation holds; None if that is known already. ContradictoryFacts names what it clashes with.
 
-        Under suppression nothing is learned (and None returned), but a contradiction still raises."""
+        Under suppression nothing is recorded (and None returned), but a contradiction still raises."""
         relation = as_bool(relation)
         answer = self.decide(relation)
         if answer.verdict is PROVED:
             return None
         if answer.verdict is REFUTED:
             raise ContradictoryFacts(relation, origin, smallest(relation, answer.facts))
-        return None if self._suppressed else self._add_fact(relation, origin, kind)
+        return None if self._suppressed else self._append_fact(relation, origin, kind)
 
     def require_nonzero(self, divisor: Int | int, origin: Origin = UNKNOWN_ORIGIN) -> None:
         """Record that a division is about to be performed: as `assume`/`evaluate` that divisor != 0.
@@ -191,19 +191,19 @@ class ShapeEnv:
         elif not (self.evaluate(relation, origin) if answer.verdict is None else answer.verdict):
             raise ZeroDivisionError("integer division or modulo by zero")
 
-    def learn(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
+    def add_fact(self, relation: Bool | bool, origin: Origin = UNKNOWN_ORIGIN, kind: str = "check") -> Fact | None:
         """`assume` without searching for a proof first: None only if the relation is known at a glance. A contradiction
         that only search would find goes unnoticed."""
         relation = as_bool(relation)
         shown = self.knowledge.quick(self.simplify(relation))
         if shown is not None and shown[0]:
             return None
-        return None if self._suppressed else self._add_fact(relation, origin, kind)
+        return None if self._suppressed else self._append_fact(relation, origin, kind)
 
-    def _add_fact(self, relation: Bool, origin: Origin, kind: str) -> Fact:
+    def _append_fact(self, relation: Bool, origin: Origin, kind: str) -> Fact:
         before = _KnownBefore(self) if self.listeners else None
         try:
-            fact = self.knowledge.learn(relation, origin, kind)
+            fact = self.knowledge.add(relation, origin, kind)
         except Clash as clash:
             others = [f for f in facts_used(clash.step) if f.index < len(self.facts)]
             raise ContradictoryFacts(relation, origin, smallest(relation, others)) from None
@@ -217,7 +217,7 @@ class ShapeEnv:
         return self.knowledge.snapshot()
 
     def rollback(self, token: Mark) -> None:
-        """Forget every fact learned since the snapshot (symbols stay). StaleSnapshot if it is no longer there."""
+        """Forget every fact recorded since the snapshot (symbols stay). StaleSnapshot if it is no longer there."""
         if not self.knowledge.is_current(token):
             raise StaleSnapshot("facts that this snapshot includes have been rolled back since")
         self.knowledge.rollback(token)

@@ -52,7 +52,7 @@ NOT_YET: dict[str, tuple[str, ...]] = {
     "constraints": ("dims", "suggestions"), "dims": ("dims", "suggestions"), "dim_specs": ("dims", "suggestions"),
     "definitions": ("suggestions",), "suggestions": ("suggestions",), "sympy_bridge": ("canonical", "torch_heads"),
 }
-"""The same for files whose survivors nobody has judged yet."""
+"""The same for files whose survivors are not judged yet."""
 COLUMNS = ("mutants", "killed", "equivalent", "weaker", "SURVIVED")
 
 
@@ -91,7 +91,7 @@ def _say(fate: str, name: str, mutant: Mutant) -> None:
 
 
 def table(results: Iterator[tuple[str, Counter[str]]]) -> int:
-    """Print the results as they come; the number of survivors that nobody has judged."""
+    """Print the results as they come; the number of survivors that are not judged."""
     print(f"| file | {' | '.join(COLUMNS[:-1])} | not judged |", "|" + "---|" * 6, sep="\n", flush=True)
     total = Counter[str]()
     for name, counts in results:

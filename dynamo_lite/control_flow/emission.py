@@ -163,7 +163,7 @@ def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[An
 
 @contextmanager
 def _facts_of_its_own(tracer: Forking, level: Level) -> Iterator[None]:
-    """What is learned by running the sub-graphs is true where they run."""
+    """Facts from running the sub-graphs are true where they run."""
     env = tracer.recorder.env
     if env is None:
         yield
@@ -172,9 +172,9 @@ def _facts_of_its_own(tracer: Forking, level: Level) -> Iterator[None]:
     try:
         yield
     finally:
-        learned = env.core.facts[facts:]
+        new_facts = env.core.facts[facts:]
         env.core.rollback(mark)
-        keep_facts(tracer, Side(level), learned, symbols)
+        keep_facts(tracer, Side(level), new_facts, symbols)
 
 
 def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:

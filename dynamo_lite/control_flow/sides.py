@@ -49,7 +49,7 @@ def run_side(
     """Run `frame` from the state `base`, changed by `begin`, to one of `stops`, and put everything back.
 
     begin is called in the new sub-graph. assumed: a relation of sizes that holds on this side. keeps: the facts that it
-    adds are kept at once (else by `keep_facts` of `side.learned`).
+    adds are kept at once (else by `keep_facts` of `side.new_facts`).
     """
     base.put(frame)
     side = Side(None)  # type: ignore[arg-type]
@@ -173,20 +173,20 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
     try:
         yield
     finally:
-        learned = core.facts[count:]
+        new_facts = core.facts[count:]
         core.rollback(mark)
         if keeps:
-            keep_facts(tracer, side, learned, symbols)
+            keep_facts(tracer, side, new_facts, symbols)
         else:
-            side.learned = learned, symbols
+            side.new_facts = new_facts, symbols
 
 
-def keep_facts(tracer: Forking, side: Side, learned: Sequence[Any], before: set[Any]) -> None:
-    """What a side learned of the inputs is a condition of the program; of values made on the side, it holds there; of
+def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any]) -> None:
+    """A side's fact of the inputs is a condition of the program; of values made on the side, it holds there; of
     values from around that run time knows only, it is true on this side only."""
     assert tracer.recorder.env is not None
     core = tracer.recorder.env.core
-    for fact in learned:
+    for fact in new_facts:
         unknown = {s for s in symbols_of(fact.relation) if s.unbacked}
         if unknown & before or has_unknown_float(fact.relation):
             if fact.kind != "axiom":

@@ -67,7 +67,7 @@ class Side:
         problem: why no merge with this side is right, else None.
         heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
         young: ids of the objects that the side made (`keep` holds them).
-        learned: what was learned of sizes, and the symbols of before, if it is not kept yet.
+        new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.
     """
@@ -80,7 +80,7 @@ class Side:
     problem: CannotMerge | None = None
     heap: dict[tuple[int, str], tuple[Any, Any]] = field(default_factory=dict)
     young: set[int] = field(default_factory=set)
-    learned: tuple[Any, Any] = ((), ())
+    new_facts: tuple[Any, Any] = ((), ())
     checks: list[Any] = field(default_factory=list)
     switches: list[Any] = field(default_factory=list)
     keep: list[Any] = field(default_factory=list)

@@ -18,8 +18,8 @@ _LONG = 60
 def reason_record(reason: Any, identifier: str, sources: Sources) -> dict[str, Any]:
     """What a condition on sizes (dynamic_shapes.SizeReason) rests on.
 
-    facts: what the trace learned, with the lines. steps: how the condition follows. spares: what needs no check because
-    of it. checked: each step was verified again, without search.
+    facts: what the trace recorded, with the lines. steps: how the condition follows. spares: what needs no check
+    because of it. checked: each step was verified again, without search.
     """
     table, guard_set = reason.solution.table, reason.solution.guard_set
     words: Callable[[Any], str] = table.in_words
@@ -56,8 +56,8 @@ def origin_record(origin: Origin, identifier: str, sources: Sources, role: str =
     return {"kind": origin.kind, "note": origin.note, "at": at, "text": str(origin)}
 
 
-def _derivation(ledger: Any, relation: Any, words: Callable[[Any], str]) -> Iterator[dict[str, Any]]:
-    for shown, derivation in ledger.trace(relation):
+def _derivation(table: Any, relation: Any, words: Callable[[Any], str]) -> Iterator[dict[str, Any]]:
+    for shown, derivation in table.trace(relation):
         step: dict[str, Any] = {"shows": words(shown), "rule": "collected", "from": [], "proof": []}
         if derivation is not None:
             step["rule"] = RULES_IN_WORDS.get(derivation.rule, derivation.rule)

@@ -255,7 +255,7 @@ def _holds_from(least: Extended, symbol: Symbol, relation: Bool) -> bool:
     """Whether a relation of one symbol is no demand on sizes from `least` on."""
     env = ShapeEnv()
     if isinstance(least, int):
-        env.learn(ge(symbol.as_int(), least))
+        env.add_fact(ge(symbol.as_int(), least))
     return env.decide(relation).verdict is True
 
 

@@ -1,4 +1,4 @@
-"""Facts: relations known to hold, in the order in which they were learned, each with where it came from."""
+"""Facts: relations known to hold, in the order in which they were recorded, each with where it came from."""
 
 from __future__ import annotations
 

@@ -53,9 +53,9 @@ class Knowledge(Tables):
         self._queue: list[tuple[Bool, Step]] = []
         self._focus: dict[Atom, None] | None = None
 
-    # -- learning -----------------------------------------------------------------------------------------
-    def learn(self, relation: Bool, origin: Origin, kind: str) -> Fact:
-        """Append a fact and derive what follows. Clash (and nothing learned) if it contradicts the others."""
+    # -- adding facts -------------------------------------------------------------------------------------
+    def add(self, relation: Bool, origin: Origin, kind: str) -> Fact:
+        """Append a fact and derive what follows. Clash (and nothing added) if it contradicts the others."""
         mark = self.snapshot()
         fact = Fact(len(self.facts), relation, origin, kind)
         self.facts.append(fact)

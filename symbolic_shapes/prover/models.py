@@ -91,7 +91,7 @@ class Models:
         return any(self._is_witness(relation, truth, changes) for changes in self._candidates(symbols))
 
     def _refresh(self) -> None:
-        """Facts were learned or taken back: which of the models are still some?"""
+        """Facts were added or taken back: which of the models are still some?"""
         facts, solved = self._known.facts, self._known.solved
         now = (len(facts), facts[-1] if facts else None)
         if now == self._facts:

@@ -62,7 +62,7 @@ class Tables:
     # -- bookkeeping ------------------------------------------------------------------------------------------
     def forms_near(self, atom: Atom) -> list[Int]:
         """The known forms that an atom is in, the first NEAR of them: the cost of a question does not depend on how
-        much is known. The oldest are kept, so that learning more never makes one disappear."""
+        much is known. The oldest are kept, so that further facts never makes one disappear."""
         forms = list(islice(self.forms_of.get(atom, ()), NEAR))
         self.steps += len(forms)
         return forms

@@ -35,11 +35,11 @@ def _clashing(relation: Bool, facts: list[Fact]) -> list[Fact] | None:
     known = Knowledge()
     try:
         for fact in facts:
-            known.learn(fact.relation, fact.origin, fact.kind)
+            known.add(fact.relation, fact.origin, fact.kind)
         answer = decide(known, relation)
         if answer.verdict is REFUTED and answer.step is not None:
             return _these(facts, answer.step)
-        known.learn(relation, UNKNOWN_ORIGIN, "check")
+        known.add(relation, UNKNOWN_ORIGIN, "check")
     except Clash as clash:
         return _these(facts, clash.step)
     together = and_(relation, *(f.relation for f in facts))  # what no fact says alone, their values may

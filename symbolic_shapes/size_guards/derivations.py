@@ -257,7 +257,7 @@ def environment_of(relations: Iterable[Bool]) -> ShapeEnv:
     """An environment with these facts. ContradictoryFacts if that is seen to be impossible."""
     env = ShapeEnv()
     for relation in relations:
-        env.learn(relation)
+        env.add_fact(relation)
     return env
 
 

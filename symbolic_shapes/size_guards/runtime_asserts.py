@@ -46,7 +46,7 @@ def schedule(facts: Sequence[Fact], order: Sequence[Symbol], *, given: Iterable[
     for fact in placed:
         if env.decide(fact.relation).verdict is True:
             continue
-        env.learn(fact.relation)
+        env.add_fact(fact.relation)
         if fact.kind != "axiom":
             asserts.append(_assertion(fact, order[_place(fact, place)], name))
     return asserts

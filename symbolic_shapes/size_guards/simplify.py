@@ -343,7 +343,7 @@ class Simplifier:
 
     def _assume(self, env: ShapeEnv, relation: Bool) -> None:
         try:
-            env.learn(relation)
+            env.add_fact(relation)
         except ContradictoryFacts as error:
             raise self._contradiction(relation, [relation, *(f.relation for f in error.facts)]) from error
 

@@ -52,7 +52,7 @@ class Memo:
         self._version = self._core.version
 
     def equations(self) -> int:
-        """Changes when an equation is learned or facts are rolled back: expressions may now simplify differently."""
+        """Changes when an equation is recorded or facts are rolled back: expressions may now simplify differently."""
         if self._version != self._core.version:
             self._refresh()
         return self._equations

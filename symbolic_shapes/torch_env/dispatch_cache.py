@@ -146,7 +146,7 @@ class SymbolicCache:
                 raise Bypass("made an unbacked symbol")
             entry = self.make_entry(result, tensors)
             self.misses += 1
-            if self.call_key(func, args, kwargs, []) == key:  # else it learned an equation: the next run knows it
+            if self.call_key(func, args, kwargs, []) == key:  # else it recorded an equation: the next run knows it
                 self._entries[key] = entry
         except Bypass as bypass:
             self.bypasses[bypass.reason] += 1

@@ -5,7 +5,7 @@ FakeTensorMode, meta kernels, decompositions and higher-order operators talk to 
 `core`: proved facts, else the example's values, which then become facts with the program's line.
 
 What is answered without a fact, and why that is sound:
-- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is learned there.
+- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is recorded there.
 - Strides are products of sizes, where torch has max(1, size): the two differ only for tensors without elements, whose
   strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
 - A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
@@ -32,10 +32,10 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env.recording import Learning, float_equals
+from dynamo_lite.symbolic_shapes.torch_env.recording import FactRecording, float_equals
 from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past
 from dynamo_lite.symbolic_shapes.torch_node._torch import GuardOnDataDependentSymNode, ShapeEnvSettings
-from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, Asking
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, QueryContext
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))
@@ -60,7 +60,7 @@ class DataDependentError(GuardOnDataDependentSymNode):
         self.question = question
 
 
-class TorchShapeEnv(Learning):
+class TorchShapeEnv(FactRecording):
     """See the module's docstring.
 
     Attributes:
@@ -91,7 +91,7 @@ class TorchShapeEnv(Learning):
             specialize_zero_one=specialize_zero_one,
             prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
         super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
-        Asking.__init__(self)
+        QueryContext.__init__(self)
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.refuses_size: Callable[[Exception], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None

@@ -16,7 +16,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import RuntimeAssert, ShapeGu
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 
 
-class Reading(Inputs, Unbacked):
+class TorchQueries(Inputs, Unbacked):
     """The part of torch's ShapeEnv that decides nothing."""
 
     # -- settings that torch reads -------------------------------------------------------------------------------

@@ -16,13 +16,13 @@ from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
-from dynamo_lite.symbolic_shapes.torch_env.queries import Reading
+from dynamo_lite.symbolic_shapes.torch_env.queries import TorchQueries
 from dynamo_lite.symbolic_shapes.torch_node._torch import _ShapeEnvGuardError, int_oo
-from dynamo_lite.symbolic_shapes.torch_node.query_kinds import PROGRAM, Asking
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import PROGRAM, QueryContext
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_end, range_relations
 
 
-class Learning(Reading, Asking):
+class FactRecording(TorchQueries, QueryContext):
     """The part of torch's ShapeEnv by which it comes to know facts.
 
     Attributes:

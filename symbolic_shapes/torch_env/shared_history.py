@@ -1,7 +1,7 @@
 """Shares answers between environments with equal histories.
 
 What an environment answers depends on its symbols (their names, ranges and values in the example) and on the facts that
-were learned before. A `State` stands for such a past. Environments with the same past share it, and what is known in
+were recorded before. A `State` stands for such a past. Environments with the same past share it, and what is known in
 it: answers (answer_cache.py), and results of operators (dynamo_lite/capture/fakes/symbolic_cache.py).
 
 A state has symbols of its own, which expressions are translated to and from: two environments never share symbols.
@@ -150,13 +150,13 @@ class Past:
         return self._env.wrap(self.ours(value)) if isinstance(value, Int) else value
 
     # -- what is known ------------------------------------------------------------------------------------------------
-    def learn(self, facts: tuple[tuple[Bool, str], ...]) -> None:
-        """Learn what was learned in an environment with the same past: none of it is known here."""
+    def add_facts(self, facts: tuple[tuple[Bool, str], ...]) -> None:
+        """Record what was recorded in an environment with the same past: none of it is known here."""
         for relation, kind in facts:
-            self._env.core.learn(self.ours(relation), self._env.asked_at(), kind)
+            self._env.core.add_fact(self.ours(relation), self._env.asked_at(), kind)
 
     def facts_since(self, count: int) -> tuple[tuple[Bool, str], ...]:
-        """The facts that this environment learned since there were `count`. Raises Untranslatable."""
+        """The facts that this environment recorded since there were `count`. Raises Untranslatable."""
         return tuple((self.shared(fact.relation), fact.kind) for fact in self._env.core.facts[count:])
 
 

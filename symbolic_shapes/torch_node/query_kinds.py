@@ -62,7 +62,7 @@ def kernel_kind(func: Any) -> int | None:
     return LAYOUT_ONLY if kind is None and torch.Tag.pointwise in func.tags else kind
 
 
-class Asking:
+class QueryContext:
     """Follows who asks.
 
     Attributes:

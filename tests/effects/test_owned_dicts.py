@@ -143,7 +143,7 @@ def test_a_change_of_the_programs_own_object_is_nobodys_business(name: str) -> N
 
 
 class _Bare(nn.Module):
-    """Nobody has asked for its `__dict__`: CPython makes it when the program does."""
+    """Nothing has asked for its `__dict__`: CPython makes it when the program does."""
 
     def forward(self, x: Tensor) -> Tensor:
         if "mean" not in self._buffers:

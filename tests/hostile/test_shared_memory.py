@@ -61,16 +61,16 @@ def test_other_weights_reach_the_view(name: str, way: str) -> None:
 def test_an_optimizer_step_reaches_the_view_and_gradients_the_parameter() -> None:
     module, x = Holder(lambda m: m.w[0], lambda m, x: x * m.v + m.w[1]), torch.randn(4)
     program = dynamo_lite.export(module, (x,)).module()
-    twin = Holder(lambda m: m.w[0], lambda m, x: x * m.v + m.w[1])
+    other = Holder(lambda m: m.w[0], lambda m, x: x * m.v + m.w[1])
     with torch.no_grad():
-        twin.w.copy_(module.w)
-    for step in (program, twin):
+        other.w.copy_(module.w)
+    for step in (program, other):
         optimizer = torch.optim.SGD(step.parameters(), 0.1)
         for _ in range(2):
             optimizer.zero_grad()
             step(x).square().sum().backward()
             optimizer.step()
-    torch.testing.assert_close(program.w, twin.w)
+    torch.testing.assert_close(program.w, other.w)
 
 
 def test_a_view_is_no_constant_of_the_program() -> None:

@@ -56,10 +56,10 @@ def test_the_facts_that_are_named_clash_and_each_of_them_is_needed(terms: list[T
         relation = as_bool(our_node(term, sizes))
         before = list(env.facts)
         try:
-            (env.assume if searched else env.learn)(relation, line(number))
+            (env.assume if searched else env.add_fact)(relation, line(number))
         except ContradictoryFacts as error:
             assert error.relation is relation
-            assert env.facts == before, "a contradiction is not learned"
+            assert env.facts == before, "a contradiction is not recorded"
             assert set(error.facts) <= set(before)
             named = [f.relation for f in error.facts]
             assert not satisfiable([*named, relation], symbols)
@@ -90,10 +90,10 @@ def test_these_facts_clash(name: str, searched: bool) -> None:
     build, expected = CLASHES[name]
     env = ShapeEnv()
     *facts, last = build(*(env.unbacked(name=n) for n in "abc"))
-    made = [env.learn(fact, line(i)) for i, fact in enumerate(facts)]
+    made = [env.add_fact(fact, line(i)) for i, fact in enumerate(facts)]
     if not searched:
         try:
-            env.learn(last, line(9))
+            env.add_fact(last, line(9))
         except ContradictoryFacts as error:
             assert list(error.facts) == [made[i] for i in expected]
         return  # else only search sees it

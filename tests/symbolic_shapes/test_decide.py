@@ -190,7 +190,7 @@ def test_a_contradiction_names_the_facts_that_clash(name: str) -> None:
     with pytest.raises(ContradictoryFacts) as info:
         env.assume(last, HERE)
     assert [f.relation for f in info.value.facts] == [facts[i] for i in clashing]
-    assert env.facts == before, "a contradiction is not learned"
+    assert env.facts == before, "a contradiction is not recorded"
 
 
 def test_answers_name_the_facts_they_rest_on() -> None:

@@ -160,7 +160,7 @@ def test_the_range_of_a_symbol_that_was_replaced_proves_nothing(rule: str) -> No
 def test_a_premise_about_a_symbol_that_was_replaced_is_no_premise_of_a_certificate() -> None:
     symbol, b = Symbol("a", 2, 9), Symbol("b").as_int()
     env = ShapeEnv()
-    env.learn(b >= symbol.as_int())
+    env.add_fact(b >= symbol.as_int())
     certificate = env.decide(b >= 2).certificate
     assert certificate is not None
     step = Derivation("decided", tuple(f.relation for f in certificate.facts), (certificate,))

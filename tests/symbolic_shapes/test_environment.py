@@ -99,7 +99,7 @@ def test_a_fact_that_follows_is_not_recorded_again() -> None:
     u = env.unbacked(lo=0)
     assert env.assume(u <= 10) is not None
     assert env.assume(u <= 12) is None
-    assert env.learn(u <= 11) is None
+    assert env.add_fact(u <= 11) is None
     assert len(env.facts) == 1
 
 

@@ -1,4 +1,4 @@
-"""In which order facts are learned changes no verdict.
+"""In which order facts are recorded changes no verdict.
 
 In a small box, whatever the facts are: there enumeration has the last word. Without ends, for what sizes are mostly
 about (sums, comparisons, residues); beyond that the search has budgets, and two orders may find different things: about

@@ -77,7 +77,7 @@ def test_a_symbol_that_is_never_bound_is_an_error() -> None:
 
 @given(cases(size=4), st.permutations(NAMES), st.sampled_from(NAMES), st.booleans())
 @QUIET
-def test_the_assertions_accept_what_the_facts_accept(case: Case, order: list[str], backed: str, learn: bool) -> None:
+def test_the_assertions_accept_what_the_facts_accept(case: Case, order: list[str], backed: str, added: bool) -> None:
     """By enumeration; each assertion uses what is bound so far. One symbol is an input, its facts are the guards'."""
     env = ShapeEnv()
     made: dict[str, Symbol] = {}
@@ -86,7 +86,7 @@ def test_the_assertions_accept_what_the_facts_accept(case: Case, order: list[str
         made[name] = sym(env.backed(case.hints[name], name=name, lo=lo, hi=hi) if name == backed
                          else env.unbacked(name=name, lo=lo, hi=hi))
     for fact in case.facts(made):
-        (env.learn if learn else env.assume)(fact.relation)
+        (env.add_fact if added else env.assume)(fact.relation)
     bound = [name for name in order if name != backed]
     asserts = schedule(env.facts, [made[name] for name in bound])
     for check in asserts:

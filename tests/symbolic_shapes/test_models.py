@@ -24,7 +24,7 @@ def test_what_is_shown_is_so_somewhere(case: Case, first: Term, second: Term) ->
     models, terms = Models(env.knowledge), list[Term]()
     for term in (*case.terms, first if python_value(first, case.hints, PYTHON) else ("not", first)):
         terms.append(term)
-        env.learn(our_node(term, symbols))
+        env.add_fact(our_node(term, symbols))
         points = [p for p in case.points() if all(python_value(t, p, PYTHON) for t in terms)]
         question = our_node(second, symbols)
         for truth in (True, False):
@@ -38,7 +38,7 @@ def test_no_proof_is_lost(case: Case, term: Term) -> None:
     env = ShapeEnv()
     symbols = {n: env.backed(case.hints[n], name=n, lo=case.ranges[n][0], hi=case.ranges[n][1]) for n in NAMES}
     for fact in case.terms:
-        env.learn(our_node(fact, symbols))
+        env.add_fact(our_node(fact, symbols))
     question = our_node(term, symbols)
     answer = env.decide(question)
     assert answer.verdict == decide(env.knowledge, question).verdict

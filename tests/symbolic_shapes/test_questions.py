@@ -141,7 +141,7 @@ def test_a_value_that_is_not_known_names_the_symbols() -> None:
 # -- suppression and rollback ------------------------------------------------------------------------------------------
 ACTIONS = st.recursive(
     st.one_of(st.tuples(st.just("evaluate"), RELATIONS), st.tuples(st.just("assume"), RELATIONS),
-              st.tuples(st.just("learn"), RELATIONS), st.tuples(st.just("nonzero"), TERMS),
+              st.tuples(st.just("add_fact"), RELATIONS), st.tuples(st.just("nonzero"), TERMS),
               st.tuples(st.just("value"), TERMS), st.tuples(st.just("decide"), RELATIONS)),
     lambda a: st.one_of(st.tuples(st.just("suppressed"), st.lists(a, max_size=4)),
                         st.tuples(st.just("undone"), st.lists(a, max_size=4))), max_leaves=6)
@@ -149,7 +149,7 @@ REFUSED = (ContradictoryFacts, ZeroDivisionError, DataDependentQuestion, Unknown
 
 
 def perform(env: ShapeEnv, sizes: dict[str, Int], action: Any, silent: bool = False) -> None:
-    """Do it; under suppression no fact is learned, and what is undone leaves nothing."""
+    """Do it; under suppression no fact is recorded, and what is undone leaves nothing."""
     kind, what = action
     log, bounds = list(env.facts), {n: env.bounds(s) for n, s in sizes.items()}
     if kind == "suppressed":
@@ -167,7 +167,7 @@ def perform(env: ShapeEnv, sizes: dict[str, Int], action: Any, silent: bool = Fa
     else:
         try:
             node = our_node(what, sizes)
-            {"evaluate": env.evaluate, "assume": env.assume, "learn": env.learn, "nonzero": env.require_nonzero,
+            {"evaluate": env.evaluate, "assume": env.assume, "add_fact": env.add_fact, "nonzero": env.require_nonzero,
              "value": env.value_of, "decide": env.decide}[kind](node)
         except REFUSED:  # the divisor is zero in the example: that it raises is the way the program went, and a guard
             assert env.facts == log or (kind == "nonzero" and not silent)

@@ -170,13 +170,13 @@ def test_a_rollback_makes_the_operator_ask_again(env, mode, x) -> None:
     token = env.core.snapshot()
     with mode:
         x.squeeze()
-        learned = [str(f.relation) for f in env.core.facts]
-        assert learned
+        recorded = [str(f.relation) for f in env.core.facts]
+        assert recorded
         x.squeeze()
         env.core.rollback(token)
         assert not env.core.facts
         x.squeeze()
-    assert [str(f.relation) for f in env.core.facts] == learned
+    assert [str(f.relation) for f in env.core.facts] == recorded
 
 
 def test_answers_under_suppression_are_not_kept(env, mode, cache, x) -> None:

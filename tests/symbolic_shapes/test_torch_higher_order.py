@@ -146,7 +146,7 @@ def test_a_traced_graph_is_for_other_sizes_too(name: str) -> None:
 
 
 def admits(env: TorchShapeEnv, size: int) -> bool:
-    """Whether what was learned holds where the sizes that are 7 in the example are another."""
+    """Whether what was recorded holds where the sizes that are 7 in the example are another."""
     values = {s: size if s.hint == 7 else s.hint for s in env.core.symbols.values()}
     known = [fact.relation for fact in env.core.facts if symbols_of(fact.relation) <= {s for s in values if s.hint}]
     return all(evaluate(relation, values) for relation in known)

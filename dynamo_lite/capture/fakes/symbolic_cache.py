@@ -126,7 +126,7 @@ class SymbolicMemory:
         if remembered is not None:
             func = call.shared[0]
             with self._env.inside_operator(func):
-                self._past.learn(remembered.facts)
+                self._past.add_facts(remembered.facts)
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
         made = self._replay(entry, tensors)
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):

@@ -142,9 +142,9 @@ def check(
         agree = False
     if not agree:
         raise InternalError(f"the rule for {func} says {said}, and torch {[*map(shown, tensors_among([out]))]}")
-    learned = [] if env is None else env.core.facts[facts:]
-    if learned:
-        raise InternalError(f"the rule for {func} says {said}, and torch demands {[*map(str, learned)]}")
+    demanded = [] if env is None else env.core.facts[facts:]
+    if demanded:
+        raise InternalError(f"the rule for {func} says {said}, and torch demands {[*map(str, demanded)]}")
 
 
 def _agree(said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Any) -> bool:

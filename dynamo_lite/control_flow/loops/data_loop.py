@@ -74,7 +74,7 @@ class DataLoop:
         carried, found = self._settled()
         after = FirstReads.of(tracer.reads)  # no round may be run at all: it reads, and writes nothing first
         reads.joined(reads, after).put(tracer.reads)
-        keep_facts(tracer, found.side, *found.side.learned)  # not of the first round: it is run on other values
+        keep_facts(tracer, found.side, *found.side.new_facts)  # not of the first round: it is run on other values
         if carried.is_scan:
             results, added = emit_scan(self, carried, found)
         else:

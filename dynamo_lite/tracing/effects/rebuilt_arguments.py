@@ -34,7 +34,7 @@ from dynamo_lite.tracing.tracer import Tracer
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
-ANEW: Final = object()
+REMADE: Final = object()
 """Stands for a leaf that the registered flatten function computes each time."""
 _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
@@ -163,7 +163,7 @@ def rebuild(
         if given is leaf or not isinstance(leaf, torch.Tensor):
             continue
         if given is not same:
-            now[index] = ANEW
+            now[index] = REMADE
         elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
             what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
             tracer.refuse("container-function", name="the flatten function of a container", what=what)
@@ -227,7 +227,7 @@ def changed_arguments(
 ) -> list[str]:
     """The names of the arguments whose containers no longer hold what they held before the run.
 
-    `leaves` are those of the containers `call` that the run got; ANEW for one that cannot be compared: whether the
+    `leaves` are those of the containers `call` that the run got; REMADE for one that cannot be compared: whether the
     program has written into that container is asked instead.
     """
     calls, (args, kwargs) = ContainerFunctions(tracer), call
@@ -237,9 +237,9 @@ def changed_arguments(
     for name, spec, value in zip(names, specs, [*args, *kwargs.values()]):
         flat = flatten(value, calls)
         before, first = leaves[first : first + spec.num_leaves], first + spec.num_leaves
-        if flat.spec != spec or any(a is not b and a is not ANEW for a, (_, b) in zip(before, flat.leaves)):
+        if flat.spec != spec or any(a is not b and a is not REMADE for a, (_, b) in zip(before, flat.leaves)):
             changed.append(name)
-        elif any(a is ANEW for a in before):
+        elif any(a is REMADE for a in before):
             own = {id(part) for part in classify.containers(value)}
             if any(id(change.owner) in own for change in tracer.journal.changes()):
                 changed.append(name)
