@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import Branch
 from dynamo_lite.control_flow.iterators import Watch
-from dynamo_lite.control_flow.loops import heads
+from dynamo_lite.control_flow.loops import growing, heads
 from dynamo_lite.control_flow.loops.counted import Counter, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes, line_of
@@ -71,7 +72,10 @@ class ForkingTracer(Tracer):
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.watches:
             self._check_iterators((*args, *kwargs.values()))
-        return super().before_call(fn, args, kwargs)
+        answer = super().before_call(fn, args, kwargs)
+        if answer is NOT_HANDLED and (type(fn) is not FunctionType or self.runs_natively(fn)):
+            growing.check_call(self._parts, fn, args, kwargs)
+        return answer
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if self.watches and type(result) in ITERATORS and not any(result is arg for arg in args):

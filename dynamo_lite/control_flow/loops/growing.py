@@ -256,6 +256,35 @@ def _refusing(otherwise: Any) -> Any:
     return rule
 
 
+_HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, list.append, list.extend, list.reverse,
+            dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
+            object.__getattribute__)  # fmt: skip
+"""C functions that do not look at the items of a list."""
+_DEPTH = 3
+
+
+def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuses to give such a list to a function that runs natively, which would see what it is made of."""
+    frame = tracer.vm.frame
+    is_own = getattr(fn, "__module__", None) == __name__ or (frame is not None and frame.code.co_filename == __file__)
+    if isinstance(fn, type) or is_own or any(fn is holding for holding in _HOLDING):
+        return
+    for value in (*args, *kwargs.values()):
+        held = _grown_in(value, _DEPTH)
+        if held is not None:
+            held.refuse()
+
+
+def _grown_in(value: Any, depth: int) -> GrownList | None:
+    kind = type(value)
+    if kind is GrownList:
+        return value
+    if kind not in (list, tuple, dict) or not depth:
+        return None
+    items = value.values() if kind is dict else value
+    return next((found for item in items if (found := _grown_in(item, depth - 1)) is not None), None)
+
+
 def attach(rules: dict[int, Any]) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     for fn, make in _TENSORS.items():
