@@ -14,6 +14,8 @@ ERROR = "tensor-reshaped"
 
 
 class Module(nn.Module):
+    bias: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("bias", torch.ones(3))
@@ -24,6 +26,8 @@ class Module(nn.Module):
 
 
 class Rewrite(nn.Module):
+    bias: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("bias", torch.ones(3))
