@@ -13,6 +13,7 @@ outside is lifted by graph_inputs.py.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
@@ -192,6 +193,8 @@ class Recorder(Outside):
                 remember(out)
         elif func is torch.ops.aten.detach.default:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
+        if func._schema.is_mutable and _may_reshape(func):
+            self.check_shapes(func, _written(func, fake_args, fake_kwargs))
         if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
             if func in ANSWERED:
                 self.layout.asked.add(ANSWERED[func])
@@ -412,6 +415,12 @@ class Recorder(Outside):
         self._raised = None
         # While recording, a real tensor below this boundary is an error; AOTInductor traces the program's own again.
         self.fake_mode.allow_non_fake_inputs = True
+
+
+@functools.cache
+def _may_reshape(func: OpOverload) -> bool:
+    """Whether an operator may give a tensor that it changes other sizes or strides (unsqueeze_, resize_, out=)."""
+    return torch.Tag.inplace_view in func.tags or any(argument.is_out for argument in func._schema.arguments)
 
 
 def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:

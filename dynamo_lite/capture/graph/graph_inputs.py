@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import Any
 
@@ -38,6 +38,12 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
         return False
     return one.shape == other.shape
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    if tensor.layout is not torch.strided:
+        return (tensor.shape,)
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
 class Outside(GraphWriter):
@@ -411,6 +417,20 @@ class Outside(GraphWriter):
         """The stand-in of a tensor that has been lifted; any other tensor as it is. Records nothing."""
         lifted = self._lifted_by_id.get(id(tensor))
         return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)
+
+    def check_shapes(self, func: Any, written: Iterable[torch.Tensor]) -> None:
+        """Refuses new sizes or strides for a parameter, buffer or constant: who asks it gets those of before."""
+        for tensor in written:
+            original = self._originals.get(id(tensor))
+            if original is None or _geometry(original) == _geometry(tensor):
+                continue
+            name = func._overloadpacket._qualified_op_name.rpartition("::")[2]
+            raise CaptureError(
+                "tensor-reshaped",
+                f"{func} gives a parameter, a buffer or a constant other sizes or strides in place",
+                "reshape a copy, or a view of it",
+                {"name": name},
+            )
 
     def from_outside(self) -> list[torch.Tensor]:
         """The stand-ins of inputs, parameters, buffers and constants: the caller can see their memory."""

@@ -229,6 +229,8 @@ def _spaces(vm: VM, globals_: Any, locals_: Any) -> tuple[Any, Any]:
     elif locals_ is None:
         locals_ = globals_
     if "__builtins__" not in globals_:
+        if vm.before_write is not None:
+            vm.before_write("global", globals_, "__builtins__", frame.builtins)
         globals_["__builtins__"] = frame.builtins
     return globals_, locals_
 

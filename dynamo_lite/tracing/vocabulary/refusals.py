@@ -270,6 +270,11 @@ REFUSALS: dict[str, Refusal] = {
         "The program replaces the storage of a tensor from outside ({name}).",
         "write into it with copy_(), which the exported program carries.",
     ),
+    "tensor-reshaped": Refusal(
+        errors.UnsupportedEffect,
+        "The program gives a parameter, a buffer or a constant from outside other sizes or strides in place ({name}).",
+        "use the operator without the underscore, which makes a view, and leave the tensor as it is.",
+    ),
     "python-state": Refusal(
         errors.UnsupportedEffect,
         "The program changes {target} from {old} to {new}, and a later call would see it; the exported program "
