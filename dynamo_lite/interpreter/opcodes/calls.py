@@ -55,6 +55,8 @@ def CALL_KW(frame: Frame, stack: Stack, count: int) -> None:
 @handler
 def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
     kwargs = stack.pop() if has_kwargs else None
+    if kwargs is NULL:
+        kwargs = None
     args = stack.pop()
     vm = frame.vm
     if vm.on_look is not None:
@@ -128,7 +130,9 @@ def MAKE_FUNCTION(frame: Frame, stack: Stack, flags: int) -> None:
 def SET_FUNCTION_ATTRIBUTE(frame: Frame, stack: Stack, flag: int) -> None:
     """value, function -> function"""
     fn, value = stack.pop(), stack.pop()
-    if flag == 8:
+    if flag == 16:
+        fn.__annotate__ = value
+    elif flag == 8:
         fn = _function(frame, fn, value)
     elif flag == 4:
         _set_annotations(fn, value)
