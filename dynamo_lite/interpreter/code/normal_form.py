@@ -8,10 +8,10 @@ the handlers (package `opcodes`) are written once, against the normal form.
 The differences in short (see https://docs.python.org/3/library/dis.html):
 
 =====================  ============================================================================================
-the value stack        NULL may stand before the callable (3.11, 3.12) or after it (3.13, 3.14): the CALL handlers take both
+the value stack        NULL may stand before the callable (3.11, 3.12) or after it (3.13 on): the CALL handlers take both
 KW_NAMES, PRECALL      3.11/3.12 CALL after KW_NAMES becomes CALL_KW, which takes the names from the stack as in 3.13
 CALL_FUNCTION_EX       its keyword arguments are optional, by the argument; in 3.14 always on the stack, or NULL
-FOR_ITER               pops its iterator when exhausted (3.11); from 3.12 on the jump passes over END_FOR (and what follows)
+FOR_ITER               pops its iterator when exhausted (3.11); from 3.12 on the jump passes over END_FOR
 SEND                   pops its receiver when finished (3.11), or leaves it to END_SEND: the flag `pops`
 COMPARE_OP             the operator's index moved (3.12, 3.13); 3.13 may ask for the truth of the result: + TO_BOOL
 fused instructions     LOAD_FAST_LOAD_FAST, STORE_FAST_*, RETURN_CONST are split again

@@ -6,6 +6,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.frames.build_class import make_super
@@ -19,7 +20,7 @@ Stack = list[Any]
 
 
 def _pop_callee(stack: Stack, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (3.13) | callable, self."""
+    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (from 3.13 on) | callable, self."""
     second, first = stack.pop(), stack.pop()
     if first is NULL:
         return second, args
@@ -71,7 +72,7 @@ def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
         if not is_iterable(args):
             name = callee_name(callee_under(stack, 0))
             raise TypeError(f"{name} argument after * must be an iterable, not {type_name(type(args))}")
-        args = tuple(collect(vm, args))
+        args = tuple(collect(vm, args, asks_length=VERSION < (3, 14)))
     fn, args = _pop_callee(stack, args)
     stack.append(vm.call(fn, args, dict(kwargs) if kwargs else None))
 
