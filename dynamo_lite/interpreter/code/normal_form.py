@@ -8,7 +8,7 @@ the handlers (package `opcodes`) are written once, against the normal form.
 The differences in short (see https://docs.python.org/3/library/dis.html):
 
 =====================  ============================================================================================
-the value stack        NULL may stand before the callable (3.11, 3.12) or after it (3.13 on): the CALL handlers take both
+the value stack        NULL may stand before the callable (3.11, 3.12) or after it (from 3.13): CALL takes both
 KW_NAMES, PRECALL      3.11/3.12 CALL after KW_NAMES becomes CALL_KW, which takes the names from the stack as in 3.13
 CALL_FUNCTION_EX       its keyword arguments are optional, by the argument; in 3.14 always on the stack, or NULL
 FOR_ITER               pops its iterator when exhausted (3.11); from 3.12 on the jump passes over END_FOR

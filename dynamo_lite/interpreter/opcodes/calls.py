@@ -20,7 +20,7 @@ Stack = list[Any]
 
 
 def _pop_callee(stack: Stack, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (from 3.13 on) | callable, self."""
+    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (from 3.13) | callable, self."""
     second, first = stack.pop(), stack.pop()
     if first is NULL:
         return second, args
