@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
+.PHONY: help demo test test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -33,6 +33,16 @@ LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
   $(foreach part,cost proofs suggestions guards_admission guards_cost families promises tampering,--ignore tests/symbolic_shapes/test_$(part).py)
 
+# CPython 3.14 in WebAssembly, run by node, from npm; its Python packages from PyPI, pure ones and those for pyodide. It has
+# no threads, processes or asyncio.run, so no pytest-xdist either, and z3 has no wheel for it: tests that need these are
+# skipped. It takes two minutes.
+PYODIDE := build/pyodide
+PYODIDE_VERSION := 314.0.7
+PYODIDE_STAMP := $(PYODIDE)/.installed-$(PYODIDE_VERSION)
+PYODIDE_PLATFORM := pyemscripten_2026_0_wasm32
+PYODIDE_TESTS := $(LIGHT_TESTS) --ignore tests/interpreter/cpython tests/guards/test_guard_set.py tests/guards/test_values.py
+HAS_NODE := $(shell command -v node >/dev/null && command -v npm >/dev/null && echo yes)
+
 # What is run on the torches that are not the default: torch's interfaces, capture, dynamic shapes, higher-order
 # operators, strict=False, 33 models, saved programs.
 COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tests/nonstrict tests/operators \
@@ -44,7 +54,7 @@ PYTEST := -m pytest -q -n $(WORKERS) --dist load
 export OMP_NUM_THREADS ?= 1
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z0-9.-]*\):.*## /  make \1|/p' Makefile | column -t -s '|'
 
 $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) ($(BASE_PYTHON))"
@@ -61,11 +71,20 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(@D)/bin/python $(PIP) constraints.txt $(LIGHT_PACKAGES)
 	@touch $@
 
+$(PYODIDE_STAMP): constraints.txt
+	@echo "Installing into $(PYODIDE) (pyodide $(PYODIDE_VERSION): CPython 3.14 in WebAssembly)"
+	@rm -rf $(PYODIDE) && mkdir -p $(PYODIDE)
+	@npm install --silent --no-audit --no-fund --no-save --prefix $(PYODIDE) pyodide@$(PYODIDE_VERSION)
+	@$(BASE_PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --target $(PYODIDE)/site \
+	  --python-version 3.14 --platform $(PYODIDE_PLATFORM) --only-binary=:all: pytest hypothesis bytecode sympy
+	@touch $@
+
 demo: $(STAMP) ## export a tiny Whisper, show the program, save, load and check it
 	@$(RUN) examples/demo.py
 
 test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other Pythons at hand too
 	@status=0; \
+	$(if $(HAS_NODE),$(MAKE) --no-print-directory test-light-3.14 || status=1;) \
 	for version in $(LIGHT_VERSIONS); do \
 	  echo "Torch-free tests on Python $$version"; \
 	  .venv-light-$$version/bin/python $(PYTEST) $(LIGHT_TESTS) || status=1; \
@@ -73,6 +92,10 @@ test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other P
 	echo "All tests on Python $(VERSION)"; \
 	$(RUN) $(PYTEST) || status=1; \
 	exit $$status
+
+test-light-3.14: $(PYODIDE_STAMP) ## the torch-free tests on Python 3.14 (in WebAssembly: needs node and npm)
+	@echo "Torch-free tests on Python 3.14 (pyodide $(PYODIDE_VERSION))"
+	@node tools/pyodide_pytest.mjs $(PYODIDE) -q $(PYODIDE_TESTS)
 
 compatibility: $(STAMP) ## with TORCH=2.15.0: the tests of what torch itself has to do with; the doctor
 	@echo "Compatibility with torch $(TORCH)"

@@ -9,8 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dynamo_lite.guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
-
 
 @dataclass(frozen=True)
 class TensorFacts:
@@ -55,6 +53,8 @@ def facts_of(tensor: Any, *, dynamic: tuple[int, ...] = (), keys: bool = True) -
     """The facts of a tensor as it is; sizes of the dimensions in `dynamic` are left open, and its strides with them."""
     import torch
 
+    from dynamo_lite.guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
+
     with DisableTorchFunctionSubclass():
         # A size that another environment holds open (a FakeTensor in a program's `meta`) is asked nothing: the answer
         # would be a fact there, and fix it.
@@ -82,6 +82,7 @@ def _is_int(size: Any) -> bool:
 
 def difference(value: Any, facts: TensorFacts) -> str:
     """How a value differs from the facts, in words; empty if it does not."""
+    from dynamo_lite.guards._torch_dispatch import DisableTorchFunctionSubclass, _dispatch_keys
 
     if type(value) is not facts.cls:
         return f"a {type(value).__module__}.{type(value).__qualname__}"
@@ -139,6 +140,7 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
 
 
 def helpers() -> dict[str, Any]:
-    """What the code of `fails` calls."""
+    """What the code of `fails` calls. (Guards on Python values need no torch.)"""
+    from dynamo_lite.guards._torch_dispatch import _dispatch_keys
 
     return {"_difference": difference, "_dispatch_keys": _dispatch_keys}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
+from ..webassembly import needs_event_loop
 from .differential import check, raised_by, value_of
 
 VALUES = {
@@ -438,7 +440,11 @@ RAISES = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
+def _param(name: str) -> Any:
+    return pytest.param(name, marks=needs_event_loop if "asyncio.run" in VALUES[name] else ())
+
+
+@pytest.mark.parametrize("name", map(_param, VALUES))
 def test_value(name: str) -> None:
     value_of(VALUES[name])
 

@@ -9,6 +9,7 @@ import pytest
 
 import dynamo_lite.interpreter.vm  # noqa: F401  (fills the table of handlers)
 from dynamo_lite.interpreter.code.decode import info_of
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.flow import END, FlowGraph
 from dynamo_lite.interpreter.flow.loops import loop_at
 
@@ -88,7 +89,7 @@ SOURCES: dict[str, tuple[str, dict[int, Any]]] = {
             x = x * 2
         return x
         """,
-        {1: (6, (2, 6)), 3: (6, (1, 5))},
+        {1: (6, (2, 6)), 3: (6, (1, 5)) if VERSION < (3, 14) else (1, None)},  # 3.14 tests at the head alone
     ),
     "while_true": (
         """

@@ -18,6 +18,7 @@ import pytest
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
 
 from ..stack import needs_deep_stack
+from ..webassembly import needs_processes, needs_threads
 from .differential import value_of
 
 
@@ -165,6 +166,7 @@ def test_the_recursion_limit_is_put_back_and_is_the_programs() -> None:
     assert before - 20 < deepest < before
 
 
+@needs_threads
 def test_threads_have_interpreters_of_their_own_and_one_host_limit() -> None:
     before = sys.getrecursionlimit()
 
@@ -226,6 +228,7 @@ def test_modules_imported_by_interpreted_importlib() -> None:
     assert interpret(program) == "colorsys"
 
 
+@needs_processes
 def test_no_sentinel_of_the_interpreter_is_shown_by_the_collector() -> None:
     """A loop over gc.get_objects() once met the mark of an unbound variable and found its own variable unbound."""
 

@@ -25,6 +25,7 @@ import pytest
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
 from tests.interpreter.hermetic import check
+from tests.webassembly import needs_threads
 
 PROGRAMS: list[Callable[[], Any]] = []
 
@@ -481,6 +482,7 @@ def test_same_result_and_hermetic(fn: Callable[[], Any]) -> None:
     check(fn)
 
 
+@needs_threads
 def test_a_thread_started_by_the_program_is_interpreted() -> None:
     results: list[int] = []
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
 from dynamo_lite.interpreter.datamodel.trampolines import _active, is_trampoline, original_code
+from tests.webassembly import needs_processes, needs_threads
 
 
 class Entered(Observer):
@@ -90,6 +91,7 @@ def test_a_nested_run_leaves_the_outer_one_armed() -> None:
     assert not is_trampoline(outer.__code__)
 
 
+@needs_threads
 def test_another_thread_calls_an_armed_function_natively() -> None:
     seen: list[bool] = []
 
@@ -172,6 +174,7 @@ def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> N
     assert interpret(program) == (int(sys.version_info >= (3, 13)), 2)
 
 
+@needs_processes
 def test_an_audit_hook_of_the_process_can_be_armed() -> None:
     """CPython tells audit hooks of what trampolines do themselves; that once recursed until the stack was full."""
     script = """

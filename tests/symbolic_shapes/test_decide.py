@@ -31,6 +31,8 @@ from dynamo_lite.symbolic_shapes import (
 )
 from dynamo_lite.symbolic_shapes.proofs.checker import verify
 
+from ..webassembly import needs_processes
+
 HERE = Origin("user line", "model.py", 1)
 
 
@@ -216,6 +218,7 @@ def test_z3_is_the_last_rung() -> None:
         assert (answer.verdict, answer.rung) == expected
 
 
+@needs_processes
 def test_the_package_needs_no_torch() -> None:
     code = "import sys, symbolic_shapes; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

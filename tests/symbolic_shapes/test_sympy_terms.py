@@ -10,6 +10,8 @@ import sympy
 
 from dynamo_lite.symbolic_shapes.expressions.sympy_terms import product, sum_of_terms
 
+from ..webassembly import needs_processes
+
 _SYMBOLS = [sympy.Symbol(f"s{i}", integer=True, positive=True) for i in range(14)] + [sympy.Dummy("d")]
 
 
@@ -39,6 +41,7 @@ def test_other_terms_are_left_to_sympy() -> None:
     assert sum_of_terms([sympy.floor(x / y), x, sympy.Integer(1)]) == sympy.floor(x / y) + x + 1
 
 
+@needs_processes
 def test_a_polynomial_does_not_import_tensors_of_sympy() -> None:
     program = (
         "import sys; from symbolic_shapes.expressions.sympy_bridge import ToSympy;"

@@ -1,4 +1,4 @@
-"""The normal form: one vocabulary of instructions for CPython 3.11, 3.12 and 3.13.
+"""The normal form: one vocabulary of instructions for CPython 3.11 to 3.14.
 
 `expand` turns one instruction of the running Python into zero or more *normal* instructions, each a pair
 (name, argument) whose argument is resolved: a constant's value, a name, an index into the frame's locals,
@@ -8,12 +8,16 @@ the handlers (package `opcodes`) are written once, against the normal form.
 The differences in short (see https://docs.python.org/3/library/dis.html):
 
 =====================  ============================================================================================
-the value stack        NULL may stand before the callable (3.11, 3.12) or after it (3.13): the CALL handlers take both
+the value stack        NULL may stand before the callable (3.11, 3.12) or after it (from 3.13): CALL takes both
 KW_NAMES, PRECALL      3.11/3.12 CALL after KW_NAMES becomes CALL_KW, which takes the names from the stack as in 3.13
+CALL_FUNCTION_EX       its keyword arguments are optional, by the argument; in 3.14 always on the stack, or NULL
 FOR_ITER               pops its iterator when exhausted (3.11); from 3.12 on the jump passes over END_FOR
 SEND                   pops its receiver when finished (3.11), or leaves it to END_SEND: the flag `pops`
 COMPARE_OP             the operator's index moved (3.12, 3.13); 3.13 may ask for the truth of the result: + TO_BOOL
 fused instructions     LOAD_FAST_LOAD_FAST, STORE_FAST_*, RETURN_CONST are split again
+BINARY_OP []           3.14: BINARY_SUBSCR again
+LOAD_FAST_BORROW       3.14: LOAD_FAST; LOAD_SMALL_INT, LOAD_COMMON_CONSTANT: LOAD_CONST
+with                   3.14 has LOAD_SPECIAL for BEFORE_WITH: NULL is beside __exit__, and __exit__ is looked up first
 intrinsics             CALL_INTRINSIC_1/2 n becomes an instruction of its own, named as in 3.11 where there was one
 =====================  ============================================================================================
 """
@@ -41,7 +45,7 @@ class Raw(NamedTuple):
 
 
 DROPPED = frozenset({"CACHE", "NOP", "PRECALL", "RESUME", "EXTENDED_ARG", "GEN_START", "COPY_FREE_VARS", "RESERVED",
-                     "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR"})  # fmt: skip
+                     "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR", "NOT_TAKEN"})  # fmt: skip
 """No effect of their own here: caches, tracing points, what making the frame does, what CPython puts in by itself."""
 
 SAME = frozenset({
@@ -56,7 +60,7 @@ SAME = frozenset({
     "DICT_UPDATE", "DICT_MERGE", "UNPACK_SEQUENCE", "UNPACK_EX", "RAISE_VARARGS", "RERAISE", "MATCH_CLASS",
     "COPY", "SWAP", "SET_FUNCTION_ATTRIBUTE", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "STORE_FAST",
     "DELETE_FAST", "MAKE_CELL", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF",
-    "CONVERT_VALUE", "MAKE_FUNCTION",
+    "CONVERT_VALUE", "MAKE_FUNCTION", "BUILD_TEMPLATE",
 })  # fmt: skip
 """Carried over by name, the argument being the number as it stands."""
 
@@ -89,6 +93,11 @@ INTRINSICS_1 = ("INTRINSIC_1_INVALID", "PRINT_EXPR", "IMPORT_STAR", "STOPITERATI
 INTRINSICS_2 = ("INTRINSIC_2_INVALID", "PREP_RERAISE_STAR", "TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS",
                 "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT")  # fmt: skip
 
+COMMON_CONSTANTS = (AssertionError, NotImplementedError, tuple, all, any)
+"""What LOAD_COMMON_CONSTANT loads (3.14, Include/internal/pycore_opcode_utils.h), whatever the builtins hold."""
+SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+"""What LOAD_SPECIAL looks up on the type."""
+
 _COMPARE_SHIFT = {(3, 11): 0, (3, 12): 4}.get(VERSION, 5)
 
 
@@ -114,6 +123,8 @@ def _compare(raw: Raw, code: CodeType) -> list[Normal]:
 
 def _binary(raw: Raw, code: CodeType) -> list[Normal]:
     count = len(BINARY_SYMBOLS)
+    if raw.arg == 2 * count:
+        return [("BINARY_SUBSCR", 0)]
     return [("BINARY_OP", BINARY_SYMBOLS[raw.arg])] if raw.arg < count else [
         ("INPLACE_OP", BINARY_SYMBOLS[raw.arg - count])
     ]  # fmt: skip
@@ -128,7 +139,7 @@ def _end_for(raw: Raw, code: CodeType) -> list[Normal]:
 
 
 def _for_iter(raw: Raw, code: CodeType) -> list[Normal]:
-    """From 3.12 on an exhausted FOR_ITER goes past END_FOR (and in 3.13 past the POP_TOP after it)."""
+    """From 3.12 on an exhausted FOR_ITER goes past END_FOR (from 3.13 on past POP_TOP or POP_ITER too)."""
     return [("FOR_ITER", raw.target + {(3, 11): 0, (3, 12): 2}.get(VERSION, 4))]
 
 
@@ -138,10 +149,17 @@ EXPANSIONS: dict[str, Callable[[Raw, CodeType], list[Normal]]] = {
     "KW_NAMES": lambda raw, code: [("LOAD_CONST", code.co_consts[raw.arg])],
     "CALL": lambda raw, code: [("CALL_KW" if raw.after_kw_names else "CALL", raw.arg)],
     "CALL_KW": lambda raw, code: [("CALL_KW", raw.arg)],
-    "CALL_FUNCTION_EX": lambda raw, code: [("CALL_FUNCTION_EX", bool(raw.arg & 1))],
+    "CALL_FUNCTION_EX": lambda raw, code: [("CALL_FUNCTION_EX", VERSION >= (3, 14) or bool(raw.arg & 1))],
     "LOAD_GLOBAL": _load_global,
     "LOAD_ATTR": _load_attr,
     "LOAD_SUPER_ATTR": _load_super_attr,
+    "LOAD_SMALL_INT": lambda raw, code: [("LOAD_CONST", raw.arg)],
+    "LOAD_COMMON_CONSTANT": lambda raw, code: [("LOAD_CONST", COMMON_CONSTANTS[raw.arg])],
+    "LOAD_SPECIAL": lambda raw, code: [("LOAD_SPECIAL", SPECIAL_METHODS[raw.arg])],
+    "LOAD_FAST_BORROW": lambda raw, code: [("LOAD_FAST", raw.arg)],
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _two_fast("LOAD_FAST", "LOAD_FAST"),
+    "POP_ITER": lambda raw, code: [("POP_TOP", 0)],
+    "BUILD_INTERPOLATION": lambda raw, code: [("BUILD_INTERPOLATION", (raw.arg >> 2, bool(raw.arg & 1)))],
     "LOAD_CLOSURE": lambda raw, code: [("LOAD_FAST", raw.arg)],
     "LOAD_CLASSDEREF": lambda raw, code: [("LOAD_LOCALS", 0), ("LOAD_FROM_DICT_OR_DEREF", raw.arg)],
     "COMPARE_OP": _compare,
@@ -195,5 +213,5 @@ def normal_opcodes() -> frozenset[str]:
     """The names of the normal form: each needs a handler."""
     by_version = {"BINARY_OP", "INPLACE_OP", "LOAD_CONST", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "LOAD_GLOBAL",
                   "IS_OP", "LOAD_GLOBAL_CALLEE", "LOAD_ATTR", "LOAD_SUPER", "COMPARE_OP", "CONTAINS_OP", "FOR_ITER",
-                  "SEND", "BUILD_CONST_KEY_MAP", "FORMAT_VALUE"}  # fmt: skip
+                  "SEND", "BUILD_CONST_KEY_MAP", "FORMAT_VALUE", "LOAD_SPECIAL", "BUILD_INTERPOLATION"}  # fmt: skip
     return frozenset({*SAME, *NAMES, *JUMPS.values(), *by_version, *INTRINSICS_1[1:], *INTRINSICS_2[1:]})

@@ -16,6 +16,13 @@ def type_name(cls: type) -> str:
     return name if module == "builtins" else f"{module}.{name}"
 
 
+def qualified_name(cls: type) -> str:
+    """What %T and %N of PyErr_Format say since 3.13: module.qualname, but for builtins and __main__."""
+    qualname: str = type.__dict__["__qualname__"].__get__(cls)
+    module = type.__dict__["__module__"].__get__(cls)
+    return qualname if module in ("builtins", "__main__") or not isinstance(module, str) else f"{module}.{qualname}"
+
+
 def callee_name(fn: Any) -> str:
     """The callable with parentheses: `module.qualname()` (_PyObject_FunctionStr), or str(fn)."""
     qualname = getattr(fn, "__qualname__", None)

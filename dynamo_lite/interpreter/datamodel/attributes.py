@@ -51,12 +51,25 @@ def lookup_special(vm: Any, obj: Any, name: str) -> Any:
     return vm.trampolines.apply_shallow(getter, found, obj, cls)
 
 
+def _arm_annotate(vm: Any, obj: Any) -> None:
+    """Arms what reading `obj.__annotations__` calls since 3.14 (PEP 649). (A class' own is in its namespace.)"""
+    kind = type(obj)
+    if kind is MethodType:
+        obj, kind = obj.__func__, type(obj.__func__)
+    if kind is FunctionType:
+        vm.trampolines.arm(getattr(obj, "__annotate__", None))
+    elif kind is ModuleType:
+        vm.trampolines.arm((_module_dict(obj) or {}).get("__annotate__"))
+
+
 def getattr_(vm: Any, obj: Any, name: str) -> Any:
     """`obj.name`.
 
     Raises: AttributeError as CPython does (with `name` and `obj` set); whatever a getter raises.
     """
     kind = type(obj)
+    if name == "__annotations__":
+        _arm_annotate(vm, obj)
     try:
         if kind in _QUIET_ATTRIBUTES:
             value = getattr(obj, name)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 
-from . import building, calls, control, imports, matching, operators, raising, suspending, typeparams, variables
+from . import (
+           building,
+           calls,
+           control,
+           imports,
+           matching,
+           operators,
+           raising,
+           suspending,
+           templates,
+           typeparams,
+           variables,
+)
 
 __all__ = ["HANDLERS", "building", "calls", "control", "imports", "matching", "operators", "raising", "suspending",
-           "typeparams", "variables"]  # fmt: skip
+           "templates", "typeparams", "variables"]  # fmt: skip

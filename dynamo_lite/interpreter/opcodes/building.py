@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
@@ -132,14 +133,15 @@ def is_iterable(x: Any) -> bool:
     )
 
 
-def collect(vm: VM, iterable: Any) -> list[Any]:
+def collect(vm: VM, iterable: Any, asks_length: bool = True) -> list[Any]:
     """list(iterable), with what is Python in it interpreted."""
     if type(iterable) in (list, tuple):
         if vm.on_look is not None:
             vm.on_look("items", iterable)
         return list(iterable)
     iterator = datamodel.iter_(vm, iterable)
-    datamodel.ask_length(vm, iterable)
+    if asks_length:
+        datamodel.ask_length(vm, iterable)
     found = []
     while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
         found.append(item)
@@ -250,8 +252,14 @@ def UNPACK_SEQUENCE(frame: Frame, stack: Stack, count: int) -> None:
     iterator = _iterate_to_unpack(vm, sequence)
     items = _advance_times(vm, iterator, count, f"expected {count}")
     if datamodel.advance(vm, iterator, MISSING) is not MISSING:
-        raise ValueError(f"too many values to unpack (expected {count})")
+        raise ValueError(f"too many values to unpack (expected {count}{_given(sequence, count)})")
     stack.extend(items[::-1])
+
+
+def _given(sequence: Any, count: int) -> str:
+    """How many there are, which 3.14 says where that is known without a call."""
+    known = VERSION >= (3, 14) and type(sequence) in (list, tuple, dict) and len(sequence) > count
+    return f", got {len(sequence)}" if known else ""
 
 
 def _advance_times(vm: VM, iterator: Any, count: int, expected: str) -> list[Any]:

@@ -6,6 +6,7 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
 from dynamo_lite.interpreter.frames.build_class import make_super
@@ -19,7 +20,7 @@ Stack = list[Any]
 
 
 def _pop_callee(stack: Stack, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (3.13) | callable, self."""
+    """The callable under the arguments: NULL, callable (up to 3.12) | callable, NULL (from 3.13) | callable, self."""
     second, first = stack.pop(), stack.pop()
     if first is NULL:
         return second, args
@@ -55,6 +56,8 @@ def CALL_KW(frame: Frame, stack: Stack, count: int) -> None:
 @handler
 def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
     kwargs = stack.pop() if has_kwargs else None
+    if kwargs is NULL:
+        kwargs = None
     args = stack.pop()
     vm = frame.vm
     if vm.on_look is not None:
@@ -69,7 +72,7 @@ def CALL_FUNCTION_EX(frame: Frame, stack: Stack, has_kwargs: bool) -> None:
         if not is_iterable(args):
             name = callee_name(callee_under(stack, 0))
             raise TypeError(f"{name} argument after * must be an iterable, not {type_name(type(args))}")
-        args = tuple(collect(vm, args))
+        args = tuple(collect(vm, args, asks_length=VERSION < (3, 14)))
     fn, args = _pop_callee(stack, args)
     stack.append(vm.call(fn, args, dict(kwargs) if kwargs else None))
 
@@ -128,7 +131,9 @@ def MAKE_FUNCTION(frame: Frame, stack: Stack, flags: int) -> None:
 def SET_FUNCTION_ATTRIBUTE(frame: Frame, stack: Stack, flag: int) -> None:
     """value, function -> function"""
     fn, value = stack.pop(), stack.pop()
-    if flag == 8:
+    if flag == 16:
+        fn.__annotate__ = value
+    elif flag == 8:
         fn = _function(frame, fn, value)
     elif flag == 4:
         _set_annotations(fn, value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dynamo_lite.interpreter.code.handler_table import handler
-from dynamo_lite.interpreter.code.type_names import type_name
+from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.code.type_names import qualified_name, type_name
 from dynamo_lite.interpreter.frames.exceptions import (
     chain,
     check_except_star_type,
@@ -156,6 +157,33 @@ def BEFORE_WITH(frame: Frame, stack: Stack, _: int) -> None:
 
 @handler
 def WITH_EXCEPT_START(frame: Frame, stack: Stack, _: int) -> None:
-    """__exit__, lasti, handled so far, exception -> the same, __exit__(type, exception, traceback)"""
+    """__exit__, [NULL], lasti, handled so far, exception -> the same, __exit__(type, exception, traceback)"""
     exc = stack[-1]
-    stack.append(frame.vm.call(stack[-4], (type(exc), exc, get_traceback(exc))))
+    exiting = stack[-5] if stack[-4] is NULL else stack[-4]
+    stack.append(frame.vm.call(exiting, (type(exc), exc, get_traceback(exc))))
+
+
+_WITH = ("__enter__", "__exit__")
+_ASYNC_WITH = ("__aenter__", "__aexit__")
+
+
+@handler
+def LOAD_SPECIAL(frame: Frame, stack: Stack, name: str) -> None:
+    """manager -> its special method, NULL (3.14, where BEFORE_WITH was)"""
+    manager = stack[-1]
+    method = datamodel.lookup_special(frame.vm, manager, name)
+    if method is datamodel.MISSING:
+        raise TypeError(_no_protocol(type(manager), name))
+    stack[-1] = method
+    stack.append(NULL)
+
+
+def _no_protocol(cls: type, name: str) -> str:
+    """What 3.14 says of a manager without the method `name` (Python/ceval.c, _Py_SpecialMethods)."""
+    here, other, others, statement = "context manager", "asynchronous context manager", _ASYNC_WITH, "async with"
+    if name in _ASYNC_WITH:
+        here, other, others, statement = other, here, _WITH, "with"
+    text = f"'{qualified_name(cls)}' object does not support the {here} protocol (missed {name} method)"
+    if all(datamodel.type_lookup(cls, each) is not datamodel.MISSING for each in others):
+        text += f" but it supports the {other} protocol. Did you mean to use '{statement}'?"
+    return text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.decode import COROUTINE, ITERABLE_COROUTINE
 from dynamo_lite.interpreter.code.handler_table import handler
+from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.type_names import type_name
 from dynamo_lite.interpreter.frames.exceptions import issubclass_of, reraise, set_cause, set_context
 from dynamo_lite.interpreter.frames.frame import SUSPENDED
@@ -92,7 +93,9 @@ def awaitable_iterator(vm: VM, x: Any) -> Any:
         return x
     method = datamodel.lookup_special(vm, x, "__await__")
     if method is datamodel.MISSING:
-        raise TypeError(f"object {type_name(type(x))} can't be used in 'await' expression")
+        name = type_name(type(x))
+        old, new = f"object {name} can't be used in 'await' expression", f"'{name}' object can't be awaited"
+        raise TypeError(old if VERSION < (3, 14) else new)
     iterator = vm.call(method)
     if isinstance(iterator, CoroutineType):
         raise TypeError("__await__() returned a coroutine")
