@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -11,6 +12,7 @@ from dynamo_lite.errors import checks_keywords
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
 from dynamo_lite.pipeline import Options, capture
+from dynamo_lite.program.modules.recipe import Recipe, code_of
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.traces import Trace, trace_of
 
@@ -104,5 +106,19 @@ def trace(
         captured = capture(mod, args, kwargs, options)
         with logs.phase("the guards"):
             found.append(trace_of(mod, captured))
+        if constraints is None:
+            found[0].program.recipe = _recipe(found[0], mod, args, kwargs or {}, options)  # type: ignore[attr-defined]
         reported += found
     return found[0]
+
+
+def _recipe(
+    made: Trace, mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
+) -> Recipe:
+    """How to export again, for a conversion of the program's module."""
+    given = {name: value for name, value in vars(options).items() if name != "dynamic_shapes"}
+
+    def holds(*call: Any) -> bool:
+        return made.guards.check(*call, weights="any") is None
+
+    return Recipe(mod, args, kwargs, options.dynamic_shapes, code_of(made.program), holds, partial(export, **given))

@@ -109,9 +109,35 @@ def test_a_conversion_to_the_same_is_none() -> None:
     assert module.float().to("cpu") is module and module.layer.weight is weight
 
 
+def saved(program: Any, save: Any) -> Any:
+    file = io.BytesIO()
+    save(program, file)
+    file.seek(0)
+    return dynamo_lite.load(file)
+
+
+@pytest.mark.parametrize("kind", [ReadsDtype, HasLiteral, Regions])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64])
+def test_a_conversion_that_changes_the_program_exports_the_converted_model(
+    kind: type[nn.Module], dtype: torch.dtype
+) -> None:
+    model = kind()
+    program = dynamo_lite.export(model, (X,), dynamic_shapes=({0: ROWS},))
+    module = program.module()
+    with torch.no_grad():
+        module.layer.bias.add_(1)  # the module's tensors are converted, not those of the model at its export
+    converted, eager, x = module.to(dtype), copy.deepcopy(model).to(dtype), torch.cat([X, X]).to(dtype)
+    assert converted is module
+    got, want = module(x), eager(x)
+    assert got.dtype == want.dtype and torch.equal(got, want)
+    assert {p.dtype for p in (*model.parameters(), *program.parameters())} == {torch.float32}
+    back = module.float()
+    assert torch.equal(back(x.float()), copy.deepcopy(eager).float()(x.float()))
+
+
 @pytest.mark.parametrize("kind", [ReadsDtype, HasLiteral, Regions])
 def test_a_conversion_that_may_change_the_program_is_refused(kind: type[nn.Module]) -> None:
-    program = dynamo_lite.export(kind(), (X,))
+    program = saved(dynamo_lite.export(kind(), (X,)), dynamo_lite.save)  # without its model
     with pytest.raises(dynamo_lite.UnsupportedConversion, match=r"test_after_export\.py"):
         program.module().half()
     with pytest.raises(RuntimeError, match=r"model\.half\(\)"):
@@ -120,6 +146,40 @@ def test_a_conversion_that_may_change_the_program_is_refused(kind: type[nn.Modul
     assert as_torch.layer.weight.dtype == torch.float16
     if kind is ReadsDtype:
         assert as_torch(X.half()).dtype == torch.float16
+
+
+def test_a_conversion_of_what_was_changed_since_is_refused() -> None:
+    model = ReadsDtype()
+    edited = dynamo_lite.export(model, (X,))
+    linear = next(node for node in edited.graph.nodes if node.target is torch.ops.aten.linear.default)
+    with edited.graph.inserting_after(linear):
+        edited.graph.call_function(torch.ops.aten.relu.default, (linear,))
+    with pytest.raises(dynamo_lite.UnsupportedConversion, match="graph of the program has been changed"):
+        edited.module().half()
+    program = dynamo_lite.export(model, (X,))
+    model.layer.bias = None
+    with pytest.raises(dynamo_lite.UnsupportedConversion, match="not as it was"):
+        program.module().half()
+
+
+class KeepsFloat(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(4))
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        return self
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.weight
+
+
+def test_a_part_that_is_not_converted_in_eager_is_not_converted() -> None:
+    model = nn.Sequential(KeepsFloat())
+    module = dynamo_lite.export(model, (X,)).module().half()
+    got, want = module(X.half()), copy.deepcopy(model).half()(X.half())
+    assert got.dtype == want.dtype == torch.float32 and torch.equal(got, want)
+    assert {p.dtype for p in module.parameters()} == {torch.float32}
 
 
 def test_a_device_in_the_graph_is_named() -> None:
@@ -133,16 +193,10 @@ def test_a_device_in_the_graph_is_named() -> None:
 
     program = dynamo_lite.export(Makes(), (X,))
     with pytest.raises(dynamo_lite.UnsupportedConversion, match="move_to_device_pass"):
-        program.module().to("meta")
+        saved(program, dynamo_lite.save).module().to("meta")
+    assert program.module().to("meta")(X.to("meta")).device.type == "meta"
     module = dynamo_lite.export(Model().eval(), (X,)).module().to("meta")
     assert module(X.to("meta")).device.type == "meta"
-
-
-def saved(program: Any, save: Any) -> Any:
-    file = io.BytesIO()
-    save(program, file)
-    file.seek(0)
-    return dynamo_lite.load(file)
 
 
 def test_what_the_program_has_asked_is_saved_with_it() -> None:

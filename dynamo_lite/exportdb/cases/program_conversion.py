@@ -7,6 +7,8 @@ same node. Convert the model before its export.
 
 from __future__ import annotations
 
+import io
+
 import torch
 from torch import Tensor, nn
 from torch.export import ExportedProgram
@@ -41,7 +43,10 @@ def inputs() -> tuple[Tensor, ...]:
 
 def export(module: nn.Module) -> ExportedProgram:
     program = dynamo_lite.export(module, inputs())
-    program.module().half()
+    file = io.BytesIO()
+    dynamo_lite.save(program, file)
+    file.seek(0)
+    dynamo_lite.load(file).module().half()  # a file has no model that could be exported again
     return program
 
 

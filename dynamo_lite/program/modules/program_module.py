@@ -11,11 +11,12 @@ import torch
 from torch import fx, nn
 from torch.export import ExportedProgram
 
-from dynamo_lite.errors import UnsupportedMode
+from dynamo_lite.errors import UnsupportedConversion, UnsupportedMode
 from dynamo_lite.program._torch import StatefulGraphModule
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules import conversion
 from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.modules.recipe import Recipe
 
 Guards = Callable[[ExportedProgram], nn.Module | None]
 
@@ -38,6 +39,10 @@ class Origin:
     @property
     def asked(self) -> Questions | None:
         return getattr(self.program, "asked", None)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        return getattr(self.program, "recipe", None)
 
     def __deepcopy__(self, memo: Any) -> Origin:
         return self
@@ -62,15 +67,49 @@ class ProgramModule(StatefulGraphModule):
         floating = {d for d in (*now, *(tensor.dtype for tensor in tensors)) if d.is_floating_point}
         dtypes = conversion.changed_dtypes(fn, floating)
         devices = conversion.changed_devices(fn, {tensor.device for tensor in tensors})
-        if dtypes and origin.check.dtypes is not None:
-            conversion.check_dtypes(self, dtypes, origin.asked)
-        if devices:
-            conversion.check_devices(self, devices)
         if dtypes or devices:
+            again = self._exported_again(fn, origin, dtypes, devices)
+            if again is not None:
+                return self._become(again)
             _own_parameters(self)
         super()._apply(fn, recurse)
         if dtypes and origin.check.dtypes is not None:
             self.follow({**origin.dtypes, **dtypes, **{o: dtypes.get(n, n) for o, n in origin.dtypes.items()}})
+        return self
+
+    def _exported_again(
+        self, fn: Callable[..., Any], origin: Origin, dtypes: Mapping[Any, Any], devices: Mapping[Any, Any]
+    ) -> ProgramModule | None:
+        """The module of the converted model's program, where this graph may not be it. Raises UnsupportedConversion."""
+        recipe = origin.recipe if origin.check.dtypes is not None else None
+        refused = None
+        try:
+            if dtypes and origin.check.dtypes is not None:
+                conversion.check_dtypes(self, dtypes, origin.asked)
+            if devices:
+                conversion.check_devices(self, devices)
+        except UnsupportedConversion as error:
+            if recipe is None:
+                raise
+            refused = error
+        if recipe is None or (refused is None and not recipe.has_own_rule):
+            return None
+        try:
+            made: ProgramModule = recipe.converted(fn, origin.program, self).module(**origin.options)  # type: ignore[assignment]
+        except UnsupportedConversion as error:
+            raise UnsupportedConversion(f"{error}\n{refused or ''}".rstrip()) from error
+        return made
+
+    def _become(self, other: ProgramModule) -> ProgramModule:
+        """This very object, as `other` is."""
+        hooks = (*self._forward_hooks.values(), *self._forward_pre_hooks.values())
+        if not all(map(_is_own, hooks)):
+            raise UnsupportedConversion(
+                "The module has hooks, which the converted one would lose: add them afterwards."
+            )
+        self.__class__ = type(other)
+        self.__dict__.clear()
+        self.__dict__.update(other.__dict__)
         return self
 
     def follow(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> None:
@@ -142,6 +181,13 @@ def _restored(
     if dtypes:
         module.follow(dtypes)  # type: ignore[operator]
     return module
+
+
+def _is_own(hook: Any) -> bool:
+    """Whether a hook is one that each module of a program has, torch's or ours."""
+    owner = getattr(hook, "__self__", None)
+    where = getattr(hook, "__module__", "") if owner is None else type(owner).__module__
+    return f"{where}.".startswith(("torch.", "dynamo_lite."))
 
 
 def _own_parameters(module: nn.Module) -> None:
