@@ -27,6 +27,7 @@ from dynamo_lite.capture._torch import (
     custom_function_call,
     dispatch_functorch,
 )
+from dynamo_lite.capture._torch_pre_dispatch import Shortcut
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import subclasses
 from dynamo_lite.capture.fakes.static_cache import Memory
@@ -70,9 +71,11 @@ class OperatorMode(ProxyTorchDispatchMode):
         self._invoke_subgraph_names = set()
         self._invoke_subgraph_cache = {}
         self._recorder = recorder
+        self.shortcut = Shortcut()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        self.shortcut.add(func, self)
         if functorch.active():
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)

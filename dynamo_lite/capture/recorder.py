@@ -406,7 +406,9 @@ class Recorder(Outside):
         stack.enter_context(self.fake_mode)
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(FunctionMode(self))
-        stack.enter_context(OperatorMode(self))
+        mode = OperatorMode(self)
+        stack.callback(mode.shortcut.clear)
+        stack.enter_context(mode)
         stack.enter_context(collectives.recorded(self.context.refuse))
         return self
 

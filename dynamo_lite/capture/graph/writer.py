@@ -21,6 +21,7 @@ from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.torch_internals._torch_fx import call_function
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -82,7 +83,7 @@ class GraphWriter:
         return node
 
     def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
-        node = self.graph.create_node("call_function", func, args, kwargs, name=name)
+        node = call_function(self.graph, func, args, kwargs, name)
         meta = node.meta
         context = self.context
         trace = context.stack_trace()

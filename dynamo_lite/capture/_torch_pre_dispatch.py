@@ -1,0 +1,94 @@
+"""How torch hands an operator to the mode at the PreDispatch key: the private API, and a shorter way.
+
+torch builds a handler for each call, which pops the mode through a context manager and flattens the arguments for the
+`types` of `__torch_dispatch__`: some ninety Python calls for each operator. `Shortcut` leaves a handler in the
+operator's dispatch cache that does the same for one mode alone, and hands any other call to torch's own.
+
+Checked with torch 2.13.0; with 2.14.1 and 2.15.0 the names alone, in their sources: there torch goes its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._C import DispatchKey
+from torch._C import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
+from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
+from torch._ops import OpOverload, mode_stack_state_for_pre_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+
+DISABLES = "every export and trace"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._C:DispatchKey", "keys of the dispatcher"),
+    Symbol("torch._C:_dispatch_tls_is_dispatch_key_excluded", "whether modes are off"),
+    Symbol("torch._C:_dispatch_tls_set_dispatch_key_included", "the mode is off while it answers"),
+    Symbol("torch.utils._python_dispatch:TorchDispatchMode", "the class of modes"),
+    Symbol("torch._ops:OpOverload", "the class of operators, whose dispatch cache takes a handler"),
+    Symbol("torch._ops:OpOverload._dispatch_cache", "where a handler is left"),
+    Symbol("torch._ops:OpOverload._get_dispatch", "torch's own handler, for another mode"),
+    Symbol("torch._ops:OpOverload._uncache_dispatch", "the handler is taken away"),
+    Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "which modes are at the PreDispatch key"),
+)
+
+__all__ = ["Shortcut"]
+
+_PRE_DISPATCH, _PYTHON = DispatchKey.PreDispatch, DispatchKey.Python
+_CHECKED = torch.__version__.startswith("2.13.")  # another torch takes its own way
+
+
+class Shortcut:
+    """The handlers for one mode, which sits in torch's slot for proxy modes and does not ask for `types`."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
+
+    def add(self, operator: OpOverload[..., Any], mode: TorchDispatchMode) -> None:
+        """From now on, and until `clear`, calls of this operator take the shorter way to `mode`."""
+        if id(operator) in self._handlers or type(operator) is not OpOverload or not _CHECKED:
+            return
+        cache = operator._dispatch_cache
+        if _PRE_DISPATCH not in cache:  # that of a trace around this one stays
+            handler = cache[_PRE_DISPATCH] = _handler(operator, mode)
+            self._handlers[id(operator)] = (operator, handler)
+
+    def clear(self) -> None:
+        """Takes the handlers away: they hold the mode."""
+        for operator, handler in self._handlers.values():
+            if operator._dispatch_cache.get(_PRE_DISPATCH) is handler:
+                operator._uncache_dispatch(_PRE_DISPATCH)
+        self._handlers.clear()
+
+
+def _handler(operator: OpOverload[..., Any], mode: TorchDispatchMode) -> Callable[..., Any]:
+    """What torch's own handler does where `mode` is the only one at the key."""
+    stack, dispatch = mode_stack_state_for_pre_dispatch(), mode.__torch_dispatch__
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        if stack.get(0) is not mode or stack.count() != 1 or _is_excluded(_PYTHON):
+            return _as_torch_does(operator, args, kwargs)
+        stack.set(0, None)
+        _set_included(_PRE_DISPATCH, False)
+        try:
+            return dispatch(operator, (), args, kwargs)
+        finally:
+            stack.set(0, mode)
+            _set_included(_PRE_DISPATCH, True)
+
+    return handler
+
+
+def _as_torch_does(operator: OpOverload[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call through what torch finds without a handler in its cache."""
+    handler = operator._dispatch_cache.pop(_PRE_DISPATCH, None)
+    try:
+        found = operator._get_dispatch(_PRE_DISPATCH)
+    finally:
+        if handler is not None:
+            operator._dispatch_cache[_PRE_DISPATCH] = handler
+    return operator._op_dk(found, *args, **kwargs) if isinstance(found, DispatchKey) else found(*args, **kwargs)
