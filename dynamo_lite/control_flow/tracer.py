@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 from types import FunctionType
 from typing import Any
 
@@ -31,9 +30,6 @@ from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete, items_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_ROUNDS = 500
-"""How often a test of a loop may be an assertion."""
-
 
 class ForkingTracer(Tracer):
     """A tracer that captures branches on data (interfaces.py has what its parts see of it)."""
@@ -44,7 +40,6 @@ class ForkingTracer(Tracer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.marked: list[Any] = []
-        self.asserted: collections.Counter[tuple[int, int]] = collections.Counter()
         self.loops: list[OpenLoop] = []
         self.forked = self.depth = 0
         self.unlike_layouts = False
@@ -99,11 +94,10 @@ class ForkingTracer(Tracer):
             return NOT_HANDLED
         if functorch.active() or not self.predicates.depends_on_data(value) or self._is_known(value):
             return NOT_HANDLED
+        if runtime_values.is_assertion(frame):
+            return NOT_HANDLED
         at, around = frame.pc - 1, self.loop_of(frame)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
-        if runtime_values.is_assertion(frame):
-            self._check_end(frame, at, loop)
-            return NOT_HANDLED
         predicate = self.predicates.of(value)
         if loop is not None:
             before = State.of(frame)
@@ -116,12 +110,6 @@ class ForkingTracer(Tracer):
                 self.refuse(error.id, **error.names)
         starts = {jumps_if: target, not jumps_if: at + 1}
         return Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
-
-    def _check_end(self, frame: Any, at: int, loop: Loop | None) -> None:
-        """`while test: ...` with nothing but a `raise` behind it asserts its test in each round, and has no end."""
-        self.asserted[id(frame), at] += loop is not None or at not in flow_of(frame.info).returning
-        if self.asserted[id(frame), at] > _ROUNDS:
-            self.refuse("branch-unsupported", why="a loop on data has no end but an exception")
 
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:

@@ -58,7 +58,7 @@ class Recipe:
         root = self.root
         if root is None:
             raise UnsupportedConversion("The program is that of a function: there is no model to convert.")
-        if code_of(program) != self.code:
+        if "\n".join(part.graph.python_code("self").src for part in _graphs(program)) != self.code:
             raise UnsupportedConversion("The graph of the program has been changed since it was exported.")
         if not self.holds(self.mod, self.args, self.kwargs):
             raise UnsupportedConversion("The model, or the example call, is not as it was when it was exported.")
@@ -115,6 +115,9 @@ def _converted_call(
 
 
 def code_of(program: ExportedProgram) -> str:
-    """The program's graphs as text, as they are now."""
-    parts = [part for part in program.graph_module.modules() if isinstance(part, fx.GraphModule)]
-    return "\n".join(part.graph.python_code("self").src for part in parts)
+    """The text of the program's graphs, as it was generated when the program was made."""
+    return "\n".join(part.code for part in _graphs(program))
+
+
+def _graphs(program: ExportedProgram) -> list[fx.GraphModule]:
+    return [part for part in program.graph_module.modules() if isinstance(part, fx.GraphModule)]

@@ -11,7 +11,7 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Trace
-from dynamo_lite.tracing.sizes import asserted_branches
+from dynamo_lite.tracing.sizes import asserted_branches, endless_loops
 from dynamo_lite.tracing.sizes.builtin_calls import SizesInCalls
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
@@ -54,6 +54,7 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
         asserted = _raised(frame)
     if asserted is None or may_be_caught(frame, frozenset({asserted[2], RuntimeError})):  # eager's class, and ours
         return NOT_HANDLED
+    endless_loops.check(tracer, frame)
     wanted, message, _ = asserted
     if is_tensor(value):
         return _assert_tensor(value, wanted, message)
