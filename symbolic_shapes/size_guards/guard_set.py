@@ -83,7 +83,10 @@ class GuardSet:
     def residue_of(self, expr: Int | int) -> Residue:
         """(m, r) such that the expression is r modulo m wherever the guards hold; (1, 0) if nothing is known."""
         node = self.size_of(expr)
-        return self.environment().knowledge.residue_of(node) if node.terms else NOTHING
+        knowledge = self.environment().knowledge
+        # Knowledge solves an equality for the newer of two symbols, GuardSet for the one of the lower rank.
+        found = (knowledge.residue_of(form) for form in (node, as_int(knowledge.simplify(node))) if form.terms)
+        return max(found, default=NOTHING)
 
     def resting_on(self, relation: Bool) -> list[Guard]:
         """The guards that a relation follows from; empty if it is not seen to follow."""

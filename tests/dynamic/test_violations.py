@@ -158,6 +158,18 @@ def test_every_violation_is_listed(errors: dict[str, ConstraintViolation]) -> No
     assert [v.kind for v in found.violations] == ["divisibility", "specialised", "related", "range"]
 
 
+@pytest.mark.parametrize(("of_x", "of_y"), [(Dim.DYNAMIC, Dim("c")), (Dim("c"), Dim.DYNAMIC), (Dim.AUTO, Dim("c"))])
+def test_a_divisor_of_the_other_size(of_x: Any, of_y: Any) -> None:
+    """The size that is checked follows the named one, by an equality."""
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        torch._check(x.shape[0] % 2 == 0)
+        return x + y
+
+    with pytest.raises(ConstraintViolation, match="% 2 == 0 must hold"):
+        dynamo_lite.export(program, (torch.ones(4), torch.ones(4)), dynamic_shapes=({0: of_x}, {0: of_y}))
+
+
 # -- generated programs ------------------------------------------------------------------------------------------------
 @given(cases())
 @settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
