@@ -193,10 +193,11 @@ class Tracer(Refusing):
             try:
                 answer = plan.rule(self, fn, args, kwargs)
             except Exception as error:
-                if type(error) is not IndexError or str(error) != _NO_ARGUMENT:
+                answer = native_arguments.with_bools_decided(self, fn, args, kwargs, error)
+                if answer is NOT_HANDLED and (type(error) is not IndexError or str(error) != _NO_ARGUMENT):
                     self._stop_if_ours(error)
                     raise
-                answer = NOT_HANDLED  # an argument is missing: the callable itself says which
+                # or an argument is missing: the callable itself says which
             if answer is not NOT_HANDLED or is_function:
                 return answer
         for step in plan.after:

@@ -7,6 +7,7 @@ nothing of stand-ins (numpy, json), or that insists on a number (`__index__`) is
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import operator
@@ -17,13 +18,17 @@ from types import (
     FunctionType,
     MethodDescriptorType,
     MethodWrapperType,
+    ModuleType,
     WrapperDescriptorType,
 )
 from typing import Any
 
+import torch
+
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.sizes.builtin_calls import Rule, needs_number
@@ -124,7 +129,18 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
         return call_with_numbers if isinstance(module, str) and _knows_no_sizes(module) else None
+    if type(fn) in _C_CALLABLES and _is_torchs(fn):
+        return call_with_bools
     return call_with_numbers if wants_numbers(fn) else None
+
+
+def _is_torchs(fn: Any) -> bool:
+    """Whether a C callable is a method of tensors, or a function of torch."""
+    owner = getattr(fn, "__objclass__", None) or fn.__self__
+    if owner is None:  # as of torch.sum, a static method of a type that it does not name
+        return getattr(torch, fn.__name__, None) is fn
+    module = owner.__name__ if isinstance(owner, ModuleType) else getattr(owner, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] == "torch"
 
 
 def _knows_no_sizes(module: str) -> bool:
@@ -150,9 +166,51 @@ def call_with_numbers(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return tracer.vm.call(fn, args, kwargs)
 
 
+def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls torch's C code with a condition on sizes (`x.sum(0, keepdim=n > 2)`).
+
+    It takes one as a number (torch.full), and not where a parameter is a bool: its parser says so, before anything is
+    done, and the condition is decided. NOT_HANDLED if there is none in the arguments.
+    """
+    if torch.SymBool not in map(type, (*args, *kwargs.values())):
+        return NOT_HANDLED
+    tracer.torch_function = fn
+    tracer.call_serial += 1
+    try:
+        return run_native(fn, args, kwargs)
+    except TypeError as error:
+        answer = with_bools_decided(tracer, fn, args, kwargs, error)
+        if answer is NOT_HANDLED:
+            raise
+        return answer
+
+
+def with_bools_decided(tracer: Trace, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
+    """The call again, with the conditions on sizes decided, if `error` says that it takes bools only."""
+    if type(error) is not TypeError or torch.SymBool not in map(type, (*args, *kwargs.values())):
+        return NOT_HANDLED
+    if "SymBool" not in str(error):
+        return NOT_HANDLED
+    with needs_number(tracer, getattr(fn, "__name__", "")):
+        args = tuple([bool(a) if type(a) is torch.SymBool else a for a in args])
+        kwargs = {name: bool(a) if type(a) is torch.SymBool else a for name, a in kwargs.items()}
+    return tracer.vm.call(fn, args, kwargs)
+
+
+def make_deque(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """collections.deque(items, maxlen): of all C code that passes sizes on, it alone insists on an int here."""
+    maxlen = args[1] if len(args) == 2 else kwargs.get("maxlen")
+    if type(maxlen) is not torch.SymInt:
+        return NOT_HANDLED
+    with needs_number(tracer, "deque"):
+        maxlen = int(maxlen)
+    return tracer.vm.call(fn, args[:1], {**kwargs, "maxlen": maxlen})
+
+
 def table() -> dict[int, Rule]:
     """id(callable) → rule."""
     rows = {id(fn): _mapped(0, "") for fn in (map, filter, itertools.starmap)}
     rows[id(itertools.groupby)] = _mapped(1, "key")
     rows[id(sorted)] = _mapped(-1, "key")
+    rows[id(collections.deque)] = make_deque
     return rows
