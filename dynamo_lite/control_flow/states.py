@@ -21,6 +21,11 @@ class CannotMerge(Exception):
         self.on_stack = on_stack  # it is the value of an expression at work that differs
 
 
+class FirstRoundDiffers(CannotMerge):
+    """The first round of a loop leaves variables with another kind of value than before, as `total = total + x` does to
+    a `total` that was 0. Of the rounds behind it that may not be so."""
+
+
 def cannot_merge(id: str, **names: Any) -> NoReturn:
     raise CannotMerge(id, **names)
 

@@ -13,12 +13,12 @@ from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import Branch
 from dynamo_lite.control_flow.iterators import Watch
 from dynamo_lite.control_flow.loops import growing, heads
-from dynamo_lite.control_flow.loops.counted import Counter, Rounds
+from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
-from dynamo_lite.control_flow.states import CannotMerge, LeftFromWithin, OpenLoop, State
+from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, State
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -131,6 +131,11 @@ class ForkingTracer(Tracer):
         except LeftFromWithin:
             why = "the loop is left from within (return, or break past an else)"
             problem = CannotMerge("branch-unsupported", why=why)
+        except FirstRoundDiffers:
+            before.put(frame)
+            self._run_first_round(frame, iterator.of)
+            frame.pc = at + 1
+            return None
         except CannotMerge as error:
             problem = error
         if not iterator.of.count.node.has_hint():
@@ -139,6 +144,13 @@ class ForkingTracer(Tracer):
         self._unroll(frame, iterator.of, str(problem.names["why"]))
         frame.pc = at
         return None
+
+    def _run_first_round(self, frame: Any, rounds: Rounds) -> None:
+        """The first round is none of the loop's: the frame goes on in it, and comes back to those behind it."""
+        assert rounds.count >= 1  # a fact, or a guard from here on
+        self.note(f"the first round of the loop at line {line_of(frame, frame.pc - 1)} is run before the loop")
+        frame.stack[-1] = iter(LaterRounds(rounds))
+        frame.stack.append(rounds.item(0))
 
     def _unroll(self, frame: Any, rounds: Rounds, why: str) -> None:
         """A loop over a size of the inputs that is not captured: it fixes the size."""

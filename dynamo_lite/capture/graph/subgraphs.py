@@ -176,9 +176,12 @@ class Levels:
 
     def capture_float(self, value: Any) -> fx.Node:
         """The node for a float of the level around. An operand is a tensor: torch's operators take no floats."""
-        recorder = self._recorder
+        recorder, full = self._recorder, torch.ops.aten.full.default
         with self._around():
-            fake = torch.ops.aten.full.default([], value, dtype=torch.float64, device="cpu")
+            fake = full([], value, dtype=torch.float64, device="cpu")
+            if fake not in recorder.nodes:  # an operator is being recorded, and what runs in it is not
+                options = {"dtype": torch.float64, "device": torch.device("cpu")}
+                recorder.record(full, ([], recorder.lower_symbolic(value)), options, fake)
         self.capture(fake)
         node = recorder.call_node(torch.ops.aten.item.default, (recorder.node_of(fake),), {}, "item")
         node.meta["val"] = value

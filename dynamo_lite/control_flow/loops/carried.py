@@ -71,7 +71,8 @@ class Carried:
         after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
         if start is None:
             replace(after, {id(growth.stand_in): growth.owner for growth in self.growths if growth.stand_in})
-        self.put_frame = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live).put
+        plan = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live)
+        self.put_frame, self.unmergeable = plan.put, plan.unmergeable
         self.rows = []
         for key, (snapshot, contents) in side.heap.items():
             initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents

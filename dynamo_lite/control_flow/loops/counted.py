@@ -125,6 +125,24 @@ class ZippedRounds(Rounds):
         return list(zip(*[part.items(count) for part in self.parts]))
 
 
+class LaterRounds(Rounds):
+    """All rounds of `of` but the first, which there is."""
+
+    def __init__(self, of: Rounds) -> None:
+        super().__init__(of.tracer, of.count - 1)
+        self.of = of
+
+    def item(self, at: Any) -> Any:
+        return self.of.item(at + 1)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        yield from self.of.relations(at + 1)
+
+    def items(self, count: int) -> list[Any]:
+        return self.of.items(count + 1)[1:]
+
+
 class Counter:
     """The iterator: `at` is the number of the round that comes next."""
 

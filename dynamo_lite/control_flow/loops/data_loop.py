@@ -30,12 +30,12 @@ from dynamo_lite.control_flow.emission import (
 from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
-from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
 from dynamo_lite.control_flow.loops.growing import grown, growths_of, left
 from dynamo_lite.control_flow.loops.scan import emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
 from dynamo_lite.control_flow.sides import keep_facts, run_side
-from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, Goes, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -111,6 +111,9 @@ class DataLoop:
                            growths, is_scan)  # fmt: skip
 
         made = found()
+        if carried is None and made.unmergeable and self._may_run_first_round():
+            names = [self.frame.info.names[index] for index in made.unmergeable]
+            raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
         if carried is None and (growths or self.has_gradient(made)):
             is_scan = self.counter is not None and made.test is self.next_test
             if growths and not is_scan:
@@ -123,6 +126,17 @@ class DataLoop:
         elif carried is not None and [len(g.added) for g in growths] != [len(g.added) for g in carried.growths]:
             raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike numbers of items to a list")
         return made
+
+    def _may_run_first_round(self) -> bool:
+        """Whether the first round can be taken out of the loop: it is known, or in the example, that there is one."""
+        env = self.tracer.recorder.env
+        if self.counter is None or env is None or isinstance(self.counter.of, LaterRounds):
+            return False
+        answer = self.counter.of.count >= 1
+        if type(answer) is bool:
+            return answer
+        decided = env.decide_node(answer.node)
+        return decided if decided is not None else bool(answer.node.has_hint() and answer.node.hint)
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
