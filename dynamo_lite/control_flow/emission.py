@@ -207,9 +207,10 @@ def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:
         return True
     with DisableTorchFunction():
         one, other = list(a.stride()), list(b.stride())
-        if any(type(s) is torch.SymInt for s in (*one, *other, *a.shape, *b.shape)):
+        offsets = [a.storage_offset(), b.storage_offset()]
+        if any(type(s) is torch.SymInt for s in (*one, *other, *a.shape, *b.shape, *offsets)):
             return False
-        return one == other and a.storage_offset() == b.storage_offset() == 0 and _is_dense(a.shape, one)
+        return one == other and offsets == [0, 0] and _is_dense(a.shape, one)
 
 
 def _is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:

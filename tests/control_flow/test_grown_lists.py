@@ -51,6 +51,25 @@ def test_equals_eager_at_other_lengths(name: str) -> None:
         torch.testing.assert_close(run(x), program(x))
 
 
+def test_one_side_adds_the_row_itself() -> None:
+    """The row lies where only run time knows; what the other side adds, at the beginning of its memory."""
+
+    def program(x: Tensor) -> Any:
+        outs = []
+        for row in x:
+            if row.sum() > 0:
+                outs.append(row)
+            else:
+                outs.append(-row)
+        return torch.stack(outs)
+
+    shapes = ({0: torch.export.Dim("n", min=1, max=50)},)
+    run = dynamo_lite.export(program, (torch.randn(4, 3),), dynamic_shapes=shapes, control_flow="capture").module()
+    for n in (1, 2, 7):
+        x = torch.randn(n, 3)
+        torch.testing.assert_close(run(x), program(x))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_it_is_made_of_is_not_seen(name: str) -> None:
     with pytest.raises(dynamo_lite.errors.DataDependent, match="each round of a loop adds"):
