@@ -67,7 +67,7 @@ def describe(value: Any) -> str:
     if is_tensor(value):
         return f"a tensor {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if type(value) in PYTHON_TYPE:
-        return f"the {PYTHON_TYPE[type(value)].__name__} {value}"
+        return f"the {PYTHON_TYPE[type(value)].__name__} {value.node}"  # its own text would take the number
     return classify.describe(value)
 
 
