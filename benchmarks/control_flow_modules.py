@@ -124,6 +124,8 @@ def _result(module: torch.nn.Module, call: tuple[Any, ...]) -> Any:
 
 
 def _cell(entry: Module, result: Outcome) -> str:
+    if not result:
+        return "not run"
     if "error" in result:
         return str(result["error"])
     parts = [f"{what} on {result[key]}" for key, what in (("wrong", "wrong"), ("raises", "raises")) if result[key]]
@@ -132,22 +134,22 @@ def _cell(entry: Module, result: Outcome) -> str:
 
 def _reason(result: Outcome) -> str:
     """The first paragraph of a refusal, on one line."""
-    text = " ".join(result["text"].split("\n\n")[0].split()).replace("|", "/")
+    text = " ".join(result["text"].split("\n\n")[0].split()).replace("|", "/").replace(f"{Path.cwd()}/", "")
     return text[:300]
 
 
 def _table(state: dict[str, dict[str, Outcome]]) -> str:
     rows, refused = [], []
     for name, entry in MODULES.items():
-        results = [state[name][e] for e in EXPORTERS]
+        results = [state.get(name, {}).get(e, {}) for e in EXPORTERS]
         ours, others = results[0], results[1:]
-        captured = "refused" if "error" in ours else "captured"
+        captured = "refused" if "error" in ours else "captured" if ours else "not run"
         equal = f"`{ours['error']}`" if "error" in ours else _cell(entry, ours)
         theirs = " | ".join(_cell(entry, each) for each in others)
-        rows.append(f"| {name} | {entry.what} | {captured} | {equal} | {ours['seconds']:.2f} | {theirs} |")
+        rows.append(f"| {name} | {entry.what} | {captured} | {equal} | {ours.get('seconds', 0):.2f} | {theirs} |")
         if "error" in ours:
             refused.append(f"- **{name}**, `{ours['error']}`: {_reason(ours)}")
-    cells = {e: [_cell(entry, state[name][e]) for name, entry in MODULES.items()] for e in EXPORTERS}
+    cells = {e: [_cell(entry, state.get(name, {}).get(e, {})) for name, entry in MODULES.items()] for e in EXPORTERS}
     counts = [cells[e].count("equal") for e in EXPORTERS]
     wrong = [sum("wrong on" in cell for cell in cells[e]) for e in EXPORTERS]
     raising = [sum(cell.startswith("**raises") for cell in cells[e]) for e in EXPORTERS]
