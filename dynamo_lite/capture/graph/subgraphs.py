@@ -248,9 +248,9 @@ def operands_of(recorder: Recording, levels: Sequence[Level]) -> list[Any]:
                     "give it clones",
                     {"operator": "a control-flow operator", "what": "a view of an operand that it changes"},
                 )
-            with unrecorded():
+            with unrecorded():  # what recording asks of the copy (its strides) is no question of the program
                 copy = torch.ops.aten.clone.default(value)
-            operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
+                operands[index] = recorder.record(torch.ops.aten.clone.default, (recorder.node_of(value),), {}, copy)
         taken.add(key)
     return operands
 

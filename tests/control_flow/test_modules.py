@@ -1,0 +1,61 @@
+"""Real modules (benchmarks/control_flow_programs): what is captured equals eager, on calls in a row too."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from benchmarks.control_flow_modules import compared, exported, made
+from benchmarks.control_flow_programs import MODULES
+from dynamo_lite.errors import GraphBreak
+
+REFUSED = {
+    "GreedyDecoderList": "branch-differs",
+    "NMSWhile": "branch-unsupported",
+    "ExpertByIndex": "data-dependent-value",
+    "CRFPartition": "loop-gradient",
+    "DeepEquilibriumTrained": "loop-gradient",
+}
+"""Some that are refused, with the id. The benchmark has all."""
+QUICK = [
+    "AnomalyCheck", "AudioNormalise", "BeamSearch", "Bisection", "BranchyNet", "CTCAlpha",
+    "CTCGreedy", "CacheWarmUp", "ConjugateGradient", "Curriculum", "ExitAtLayer", "ExponentialSmoothing",
+    "HostRoutedMoE", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MixtralRouting", "ObserverRange",
+    "SpeculativeDecoding", "SwitchOneExpert", "TokenPruning", "TripletLoss", "Viterbi",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_equals_eager(name: str) -> None:
+    entry = MODULES[name]
+    model = made(entry)
+    program = exported(entry, model).module()
+    with torch.no_grad() if entry.no_grad else contextlib.nullcontext():
+        assert compared(model, program, entry.calls) == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused(name: str) -> None:
+    with pytest.raises(GraphBreak) as caught:
+        exported(MODULES[name], made(MODULES[name]))
+    assert caught.value.id == REFUSED[name]
+
+
+class _OneStorage(nn.Module):
+    """rows and cols are columns of one result of nonzero: the second is copied for the operator."""
+
+    def forward(self, x):
+        rows, cols = torch.where(x > 0)
+        if rows.numel() == 0:
+            return x.sum()
+        return x[rows, cols].sum() * 2
+
+
+def test_a_copy_of_an_operand_asks_nothing_of_its_sizes() -> None:
+    program = dynamo_lite.export(_OneStorage(), (torch.ones(3, 2),), control_flow="capture").module()
+    for x in (torch.ones(3, 2), -torch.ones(3, 2)):
+        assert torch.equal(program(x), _OneStorage()(x))
