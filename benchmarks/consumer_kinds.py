@@ -43,6 +43,8 @@ class Made:
 class Consumer:
     make: Callable[[Job], Made]
     packages: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    """What is imported once, before its cells fork: it takes longer than most of them."""
     tolerance: float = 1e-3
     """The largest error in proportion to the largest value of the tensor."""
 
@@ -170,12 +172,16 @@ CONSUMERS: Final[dict[str, Consumer]] = {
     "run_decompositions()": Consumer(decomposed),
     "saved, loaded": Consumer(saved_and_loaded),
     "torch.compile (aot_eager)": Consumer(compiled),
-    "ONNX, onnxruntime": Consumer(onnx, ("onnx", "onnxscript", "onnxruntime")),
-    "OpenVINO": Consumer(openvino, ("openvino",)),
-    "torchao, int8 weights": Consumer(torchao_weights, ("torchao",)),
-    "torchao, PT2E": Consumer(torchao_pt2e, ("torchao",), tolerance=0.25),
-    "coremltools": Consumer(coremltools, ("coremltools",)),
-    "ExecuTorch portable": Consumer(executorch_portable, ("executorch",)),
-    "ExecuTorch XNNPACK": Consumer(executorch_xnnpack, ("executorch",)),
+    "ONNX, onnxruntime": Consumer(onnx, ("onnx", "onnxscript", "onnxruntime"), ("onnxscript", "onnxruntime")),
+    "OpenVINO": Consumer(openvino, ("openvino",), ("openvino",)),
+    "torchao, int8 weights": Consumer(torchao_weights, ("torchao",), ("torchao.quantization",)),
+    "torchao, PT2E": Consumer(torchao_pt2e, ("torchao",), ("torchao.quantization.pt2e.quantize_pt2e",), tolerance=0.25),
+    "coremltools": Consumer(coremltools, ("coremltools",), ("coremltools",)),
+    "ExecuTorch portable": Consumer(executorch_portable, ("executorch",), ("executorch.exir",)),
+    "ExecuTorch XNNPACK": Consumer(
+        executorch_xnnpack,
+        ("executorch",),
+        ("executorch.exir", "executorch.backends.xnnpack.partition.xnnpack_partitioner"),
+    ),
     "AOTInductor": Consumer(aot_inductor),
 }

@@ -61,25 +61,23 @@ class Decoder(Tensors):
 
 
 class Step(Tensors):
-    """A decoding step on a DynamicCache, which it makes of tensors or is given."""
+    """A decoding step: the cache goes in and comes out as tensors."""
 
     def forward(self, input_ids: Tensor, keys: list[Tensor], values: list[Tensor]) -> Any:
         cache = DynamicCache(config=self.model.config)
         for layer in range(LAYERS):
             cache.update(keys[layer], values[layer], layer)
-        return self.step(input_ids, cache)
-
-    def step(self, input_ids: Tensor, cache: DynamicCache) -> Any:
         out = self.model(input_ids=input_ids, past_key_values=cache, use_cache=True)
         layers = out.past_key_values.layers
         return out.logits, [layer.keys for layer in layers], [layer.values for layer in layers]
 
 
 class CacheStep(Step):
-    """The same with the cache as an input."""
+    """The same with a DynamicCache as an input, which stays as it is."""
 
     def forward(self, input_ids: Tensor, past_key_values: DynamicCache) -> Any:  # type: ignore[override]
-        return self.step(input_ids, past_key_values)
+        layers = past_key_values.layers
+        return super().forward(input_ids, [layer.keys for layer in layers], [layer.values for layer in layers])
 
 
 def _mlp() -> nn.Module:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.consumers [--models A] [--consumers B] [--seconds 540] [--limit 120] [--again] [--write]
 
-A cell is a process of its own (a fork) with a time limit: a crash or an endless loop is a result. Each cell that is done
-is a line of build/consumers.jsonl, which the next call goes on from. `--write` makes benchmarks/results/consumers.md of it.
+A cell is a process of its own (a fork) with a time limit: a crash or an endless loop is a result. Each cell that is
+done is a line of build/consumers.jsonl, which the next call goes on from; `--write` makes the page of results of it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from typing import Any, Final
 
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
-import torch  # noqa: E402
-from torch import Tensor, nn  # noqa: E402
-from torch.utils import _pytree as pytree  # noqa: E402
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
 
-import dynamo_lite  # noqa: E402
-from benchmarks.consumer_kinds import CONSUMERS, Consumer, Job, Made  # noqa: E402
-from benchmarks.consumer_models import MODELS, Subject  # noqa: E402
-from benchmarks.exporters import first_line  # noqa: E402
+import dynamo_lite
+from benchmarks.consumer_kinds import CONSUMERS, Consumer, Job, Made
+from benchmarks.consumer_models import MODELS, Subject
+from benchmarks.exporters import first_line
 
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = ROOT / "build" / "consumers.jsonl"
@@ -169,6 +169,9 @@ def run(wanted: list[Cell], seconds: float, limit: float) -> None:
             print("out of time: call again")
             return
         start = time.monotonic()
+        for module in CONSUMERS[cell[1]].imports:
+            with contextlib.suppress(Exception):  # the cell says what is wrong with it
+                importlib.import_module(module)
         outcome = in_process(cell, limit)
         with CELLS.open("a") as file:
             file.write(json.dumps([*cell, *outcome]) + "\n")
