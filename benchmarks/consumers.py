@@ -199,7 +199,8 @@ def _introduction(found: dict[Cell, Outcome], kinds: list[str]) -> list[str]:
         " model is dynamic; PT2E near the float model), c converts (it cannot be run on this system), – not exported,"
         " F the consumer fails or runs differently, ? not run.",
         "",
-        f"{', '.join(versions)}; torch.export.export with its defaults (strict=False), containers not registered by hand. Not installed, so not run:"
+        f"{', '.join(versions)}; torch.export.export with its defaults (strict=False),"
+        f" containers not registered by hand. Not installed, so not run:"
         f" {', '.join(missing) or 'none of the list'}; litert-torch was not tried.",
         "",
         "Written by `python -m benchmarks.consumers --write` (`pip install dynamo-lite[consumers,downstream,models]`);"
