@@ -102,7 +102,8 @@ class Branch:
         if tracer.forked > FORKS:
             tracer.refuse("branch-unsupported", why=f"there are more than {FORKS} ways through the program")
         if tracer.depth >= DEPTH:
-            why = f"more than {DEPTH} branches lie in one another (a loop that is left by return is unrolled)"
+            unrolled = "a loop that is left from within, by return or break, is unrolled"
+            why = f"more than {DEPTH} branches lie in one another ({unrolled})"
             tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
         sides: dict[bool, Side] = {}

@@ -147,7 +147,8 @@ class ForkingTracer(Tracer):
 
     def _run_first_round(self, frame: Any, rounds: Rounds) -> None:
         """The first round is none of the loop's: the frame goes on in it, and comes back to those behind it."""
-        assert rounds.count >= 1  # a fact, or a guard from here on
+        if not rounds.count >= 1:  # asking makes it a guard, if it is no fact yet
+            self.refuse("branch-unsupported", why="a loop over a size has no first round")
         self.note(f"the first round of the loop at line {line_of(frame, frame.pc - 1)} is run before the loop")
         frame.stack[-1] = iter(LaterRounds(rounds))
         frame.stack.append(rounds.item(0))

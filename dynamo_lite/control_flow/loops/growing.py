@@ -8,6 +8,7 @@ a round the list has an item for what earlier rounds added, which nothing may lo
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any, NamedTuple, NoReturn
 
 import torch
@@ -260,19 +261,19 @@ _HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, lis
             dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
             object.__getattribute__)  # fmt: skip
 """C functions that do not look at the items of a list."""
+_IN_PYTHON = (FunctionType, MethodType)
 _DEPTH = 3
 
 
 def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuses to give such a list to a function that runs natively, which would see what it is made of."""
-    frame = tracer.vm.frame
-    is_own = getattr(fn, "__module__", None) == __name__ or (frame is not None and frame.code.co_filename == __file__)
-    if isinstance(fn, type) or is_own or any(fn is holding for holding in _HOLDING):
+    held = _grown_in((*args, *kwargs.values()), _DEPTH + 1)
+    if held is None or isinstance(fn, type) or any(fn is holding for holding in _HOLDING):
         return
-    for value in (*args, *kwargs.values()):
-        held = _grown_in(value, _DEPTH)
-        if held is not None:
-            held.refuse()
+    frame = tracer.vm.frame
+    is_own = type(fn) in _IN_PYTHON and fn.__module__ == __name__
+    if not is_own and (frame is None or frame.code.co_filename != __file__):  # nor called by one of the list's own
+        held.refuse()
 
 
 def _grown_in(value: Any, depth: int) -> GrownList | None:

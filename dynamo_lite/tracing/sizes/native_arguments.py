@@ -183,13 +183,15 @@ def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if answer is NOT_HANDLED:
             raise
         return answer
+    finally:
+        tracer.torch_function = None
 
 
 def with_bools_decided(tracer: Trace, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
     """The call again, with the conditions on sizes decided, if `error` says that it takes bools only."""
-    if type(error) is not TypeError or torch.SymBool not in map(type, (*args, *kwargs.values())):
+    if type(error) is not TypeError or "SymBool" not in str(error) or type(fn) not in _C_CALLABLES:
         return NOT_HANDLED
-    if "SymBool" not in str(error):
+    if not _is_torchs(fn) or torch.SymBool not in map(type, (*args, *kwargs.values())):
         return NOT_HANDLED
     with needs_number(tracer, getattr(fn, "__name__", "")):
         args = tuple([bool(a) if type(a) is torch.SymBool else a for a in args])
