@@ -29,7 +29,7 @@ PIP := -m pip install --quiet --disable-pip-version-check --constraint
 LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13),$(if $(shell tools/find_python.sh $(v)),$(v)))
 LIGHT_STAMPS := $(LIGHT_VERSIONS:%=.venv-light-%/.installed)
 LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
-# Reasoning about sizes is the same Python on each version: the dear parts of its tests run once, under torch.
+# Reasoning about sizes is the same Python on each version: the slow parts of its tests run once, under torch.
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
   $(foreach part,cost proofs suggestions guards_admission guards_cost families promises tampering,--ignore tests/symbolic_shapes/test_$(part).py)
 

@@ -110,6 +110,25 @@ def llama_meta(exporter: str) -> str:
     return f"{_billions(module)}, {nodes} nodes | {peak():.0f} MB peak of the process | {seconds:.2f} s"
 
 
+def decoder_meta(exporter: str) -> str:
+    """A Llama of 32 layers on the meta device, of a width at which the weights would not matter: what export adds to
+    the process after another export, at its peak."""
+    import transformers
+
+    config = transformers.LlamaConfig(
+        vocab_size=1000, hidden_size=256, intermediate_size=512, num_hidden_layers=32, num_attention_heads=8,
+        num_key_value_heads=8, max_position_embeddings=512, tie_word_embeddings=False,
+    )  # fmt: skip
+    with torch.device("meta"):
+        module = transformers.LlamaForCausalLM(config).eval()
+        ids = torch.zeros(1, 16, dtype=torch.int64)
+    small = nn.Sequential(nn.Linear(8, 8)).eval()
+    _checked(exporter, small, (torch.zeros(2, 8),))
+    before = peak()
+    seconds, nodes = _checked(exporter, module, (ids,), use_cache=False)
+    return f"{nodes} nodes | {peak() - before:.0f} MB added | {seconds:.2f} s"
+
+
 def llama_fake(exporter: str) -> str:
     """Llama 70B made under FakeTensorMode."""
     from torch._subclasses.fake_tensor import FakeTensorMode  # private; torch 2.13.0 checked
@@ -121,8 +140,10 @@ def llama_fake(exporter: str) -> str:
     return f"{_billions(module)}, {nodes} nodes | {peak():.0f} MB peak of the process | {seconds:.2f} s"
 
 
+DECODER = "32-layer decoder, meta device"
 MEMORY: dict[str, Callable[[str], str]] = {
     "1 GB of weights": one_gigabyte,
+    DECODER: decoder_meta,
     "Llama 70B, meta device": llama_meta,
     "Llama 70B, FakeTensorMode": llama_fake,
 }
@@ -132,12 +153,14 @@ def memory() -> str:
     """Each of `MEMORY` in a process of its own."""
     lines = ["| what | size | memory | time |", "|---|---|---:|---:|"]
     for name in MEMORY:
-        progress(f"memory: {name}")
-        command = [sys.executable, "-W", "ignore", __file__, "--memory", name]
-        done = subprocess.run(command, capture_output=True, text=True)
-        outcome = done.stdout.splitlines()[-1:] if done.returncode == 0 else []
-        failed = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        lines.append(f"| {name} | {outcome[0] if outcome else failed + ' | – | –'} |")
+        for exporter in EXPORTERS if name == DECODER else (OURS,):
+            progress(f"memory: {name}")
+            command = [sys.executable, "-W", "ignore", __file__, "--memory", name, "--exporter", exporter]
+            done = subprocess.run(command, capture_output=True, text=True)
+            outcome = done.stdout.splitlines()[-1:] if done.returncode == 0 else []
+            failed = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+            shown = name if exporter == OURS else f"{name}, {exporter}"
+            lines.append(f"| {shown} | {outcome[0] if outcome else failed + ' | – | –'} |")
     return "\n".join(lines)
 
 

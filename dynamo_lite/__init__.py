@@ -42,9 +42,11 @@ if TYPE_CHECKING:
     from dynamo_lite.explanation.draft import Draft as Draft
     from dynamo_lite.explanation.draft import draft_export as draft_export
     from dynamo_lite.explanation.explain import explain as explain
+    from dynamo_lite.methods import CompiledMethods as CompiledMethods
     from dynamo_lite.methods import Method as Method
     from dynamo_lite.methods import Methods as Methods
     from dynamo_lite.methods import export_methods as export_methods
+    from dynamo_lite.methods import load_compiled_methods as load_compiled_methods
     from dynamo_lite.methods import load_methods as load_methods
     from dynamo_lite.observation import observe as observe
     from dynamo_lite.opaque import allow as allow
@@ -74,7 +76,14 @@ _MODULES = {
     ),
     "dynamo_lite.explanation.draft": ("Draft", "draft_export"),
     "dynamo_lite.explanation.explain": ("explain",),
-    "dynamo_lite.methods": ("Method", "Methods", "export_methods", "load_methods"),
+    "dynamo_lite.methods": (
+        "CompiledMethods",
+        "Method",
+        "Methods",
+        "export_methods",
+        "load_compiled_methods",
+        "load_methods",
+    ),
     "dynamo_lite.observation": ("observe",),
     "dynamo_lite.opaque": ("allow", "assume_constant_result", "branch", "substitute"),
     "dynamo_lite.program.exported_program": ("load", "save"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -11,10 +10,11 @@ from torch.export import ExportedProgram
 from dynamo_lite.errors import checks_keywords
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
-from dynamo_lite.pipeline import Options, capture
-from dynamo_lite.program.modules.recipe import Recipe, code_of
+from dynamo_lite.pipeline import Options, capture, root_of
+from dynamo_lite.program.modules.recipe import Recipe, graphs_of
 from dynamo_lite.torch_errors import catchable_as_torch
-from dynamo_lite.traces import Trace, trace_of
+from dynamo_lite.traces import Trace, is_of_mode, trace_of
+from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 
 @catchable_as_torch
@@ -115,10 +115,20 @@ def trace(
 def _recipe(
     made: Trace, mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: Options
 ) -> Recipe:
-    """How to export again, for a conversion of the program's module."""
+    """How to export again, for a conversion of the program's module, or in another mode."""
     given = {name: value for name, value in vars(options).items() if name != "dynamic_shapes"}
+    then = TorchState()
 
-    def holds(*call: Any) -> bool:
-        return made.guards.check(*call, weights="any") is None
+    def holds(*call: Any, any_mode: bool = False) -> bool:
+        guards = made.guards.without(is_of_mode) if any_mode else made.guards
+        with then.again():
+            return guards.check(*call, weights="any") is None
 
-    return Recipe(mod, args, kwargs, options.dynamic_shapes, code_of(made.program), holds, partial(export, **given))
+    def again(*call: Any, dynamic_shapes: Any) -> ExportedProgram:
+        with then.again():
+            return export(*call, dynamic_shapes=dynamic_shapes, **given)
+
+    root = root_of(mod)
+    modes = {part.training for part in root.modules()} if root is not None else set()
+    mode = modes.pop() if len(modes) == 1 else None
+    return Recipe(mod, args, kwargs, options.dynamic_shapes, graphs_of(made.program), holds, again, mode)

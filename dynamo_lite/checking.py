@@ -127,10 +127,11 @@ def _replay(
             if refused and label.startswith(_SIZES):  # the example, and other data of its sizes, must be taken
                 assert exported.raised is not None
                 return Replay(label, f"rejected ({_short(exported.raised)})")
-            said = judge(program, number)
-            replay.noted |= {str(change): verdict for change in eager.python if (verdict := said(change)) is not None}
+            account_of = judge(program, number)
+            accounts = ((str(change), account_of(change)) for change in eager.python)
+            replay.noted |= {change: account for change, account in accounts if account is not None}
             where = f"{label}, call {number + 1}"
-            replay.difference = first_difference(program, eager, exported, tolerance, where, said)
+            replay.difference = first_difference(program, eager, exported, tolerance, where, account_of)
             if replay.difference is not None:
                 replay.outcome = "different"
                 break

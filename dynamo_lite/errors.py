@@ -232,6 +232,11 @@ class GraphBreak(DynamoLiteError):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.id, self.what, self.instead, self.frames), dict(self.__dict__)
 
+    def suggest(self, text: str) -> None:
+        """Put another way out before those that are named."""
+        self.instead = f"{text}; or {self.instead}"
+        self.args = (self._text(),)
+
     @property
     def frame(self) -> UserFrame | None:
         """The line to look at: the innermost frame that is not torch's or the standard library's, if there is one."""

@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.control_flow import ForkingTracer, MarkedTracer
-from dynamo_lite.errors import InvalidArguments
+from dynamo_lite.errors import DataDependent, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.opaque import branch
@@ -31,6 +31,8 @@ from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.marked_branches import Marked, call_branch
 from dynamo_lite.tracing.effects.persisted_sizes import Kept
+from dynamo_lite.tracing.sizes.builtin_calls import Specializations
+from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -72,6 +74,7 @@ _TRACERS: dict[tuple[bool, str], type[Tracer]] = {
     (False, "refuse"): NativeTracer,
 }
 """Which tracer watches the run, by `strict` and `control_flow`."""
+_CAPTURE = 'export with control_flow="capture", which takes branches as they are written'
 
 
 def capture(
@@ -99,11 +102,15 @@ def capture(
             program, run = _attempt(replace(request, known=kept.facts), call, options)
         except Marked:
             program, run = _attempt(replace(request, tracer=MarkedTracer), call, options)
+        except DataDependent as error:
+            if error.id == "data-dependent-branch" and options.control_flow == "refuse":
+                error.suggest(_CAPTURE if options.strict else f"{_CAPTURE} (with strict=True)")
+            raise
     orders = run.tracer.reads.key_orders
     if orders is not None and isinstance(program, Program):
         program.key_orders = orders.asked()
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
-    program.specializations = tuple(run.tracer.specializations)  # type: ignore[attr-defined]
+    program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)
 
 
@@ -125,15 +132,17 @@ def _with_call_signatures(root: nn.Module | None, paths: Sequence[str]) -> Calla
     def started(run: Run) -> None:
         tell = run.tracer.abort, run.tracer.note
         run.tracer.rules.setdefault(id(branch), call_branch)
-        run.tracer.calls = CallSignatures(run.recorder, root, paths, *tell) if paths else None
+        if paths:
+            run.tracer.modules.signatures = CallSignatures(run.recorder, root, paths, *tell)
 
     return started
 
 
 def built(run: Run, root: nn.Module | None, inputs: FlatInputs, settled: Any) -> ExportedProgram:
     """The program that a run has recorded. Raises GraphBreak for what a program cannot hold."""
-    updates, guards = run.effects.buffer_updates, [*run.tracer.guards, *run.layout_guards(settled)]
-    calls = run.tracer.calls.calls if run.tracer.calls is not None else ()
+    updates, guards = run.effects.buffer_updates, [*run.tracer.own(InputGuards).texts, *run.layout_guards(settled)]
+    signatures = run.tracer.modules.signatures
+    calls = () if signatures is None else signatures.calls
     try:
         return build_program(
             run.recorder,

@@ -16,6 +16,8 @@ from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
+from dynamo_lite.tracing.calls.torchscript import CompiledCalls
+from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.attributes import DtypeReads
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
@@ -27,20 +29,24 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         captured.program,
         guards_of(mod, run, captured.inputs, captured.program),
         [*run.records, *changed_in_place(captured.program, set(run.effects.buffer_updates))],
-        [*run.tracer.specializations] if hasattr(run.tracer, "specializations") else [],
+        [*run.tracer.own(Specializations).rows],
         run.tracer.notes,
         run.settled.solution if run.settled is not None else None,
         title=_name(mod),
     )
     captured.program.trace = found  # type: ignore[attr-defined]
-    if run.tracer.sees_python:
+    if run.tracer.sees_python and not run.tracer.own(CompiledCalls).any:
         dtypes = [frames_at(mark)[-1] for mark in run.tracer.own(DtypeReads).marks]
-        modes = [(guard.line, guard.expected) for guard in found.guards if guard.text.endswith(_MODES)]
+        modes = [(guard.line, guard.expected) for guard in found.guards if is_of_mode(guard)]
         captured.program.asked = Questions.of(dtypes, modes)  # type: ignore[attr-defined]
     return found
 
 
-_MODES = (".training == True", ".training == False")
+def is_of_mode(guard: Guard) -> bool:
+    """Whether a guard is the answer to a read of `training`. Few texts are made to tell."""
+    if guard.source is None or guard.source.key != "training" or type(guard.expected) is not bool:
+        return False
+    return guard.text.endswith((".training == True", ".training == False"))
 
 
 @dataclass(eq=False)

@@ -23,6 +23,17 @@ INERT = frozenset(
 """Names with underscores that Python itself never looks up on a type to decide what an operation does."""
 
 
+def mro_of(cls: type) -> tuple[type, ...]:
+    """The method resolution order, past a metaclass's overrides."""
+    found: tuple[type, ...] = _mro(cls)
+    return found
+
+
+def namespace_view(cls: type) -> Any:
+    """The mapping proxy `cls.__dict__`, past a metaclass's overrides."""
+    return _namespace(cls)
+
+
 class Form(NamedTuple):
     """The method resolution order of a class, and the names in its own namespace."""
 

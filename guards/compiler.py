@@ -7,9 +7,8 @@ generated code tells which (nothing is paid for that while the guards hold).
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Sequence
-from itertools import count
+from functools import cached_property
 from typing import Any
 
 from dynamo_lite.guards import kinds, source, tensors
@@ -19,23 +18,41 @@ from dynamo_lite.guards.source import STEPS, Source
 
 Check = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[int, Exception | None]]
 
-_serial = count()
+
+def ranked(guards: Sequence[Guard]) -> list[int]:
+    """The indices in the order in which the guards are asked."""
+
+    def order(index: int) -> tuple[int, int]:
+        guard = guards[index]
+        of_module = guard.kind == "tensor" and guard.line is not None
+        group = 0 if guard.kind in EARLY and not of_module else 2 if guard.kind in LATE else 1
+        if guard.kind == "state":
+            group = -1  # before the tensors: with a function mode on, asking a tensor would run the mode
+        return (group, index)  # in the order of discovery within a group: depth by depth from the roots
+
+    # not by len(): a program may have replaced it by now, and the guard on that has to be asked
+    return sorted((index for index, _ in enumerate(guards)), key=order)
+
+
+def type_guards(guards: Sequence[Guard]) -> dict[int, int]:
+    """For the source of each guard that says what is there: its index. It is asked before a step goes through that."""
+    return {id(g.source): i for i, g in enumerate(guards) if g.kind in ("type", "is", "same") and g.source is not None}
 
 
 class Compiler:
     """Writes the function for `guards`. `arguments` are the names of the call's tensors and constants, for guards that
-    are written as Python over `L`: name → the source of that argument; `namespace` holds what else those use. Guards of
-    the kinds `without` are left out."""
+    are written as Python over `L`: name → the source of that argument; `namespace` holds what else those use. The
+    guards `left_out`, by index, are not asked: they are known to hold."""
 
     def __init__(
         self,
         guards: Sequence[Guard],
         arguments: dict[str, Source],
         namespace: dict[str, Any],
-        without: frozenset[str] = frozenset(),
+        left_out: frozenset[int] = frozenset(),
     ) -> None:
         self._guards = guards
-        self._without = without
+        self._left_out = left_out
         self._arguments = arguments
         self._lines: list[str] = []
         self._owner: list[int] = []  # of each line, the guard that it belongs to
@@ -43,23 +60,24 @@ class Compiler:
         self._constants: dict[str, Any] = {**namespace, **source.HELPERS, **kinds.HELPERS}
         self._constant_names: dict[int, str] = {}
         self._emitted: set[int] = set()
-        self._type_guards = {
-            id(g.source): i for i, g in enumerate(guards) if g.kind in ("type", "is", "same") and g.source is not None
-        }
+        self._type_guards = type_guards(guards)
         self._has_names = False
+        self._names = 0
 
-    def compile(self) -> tuple[Check, str]:
-        """(the function, its source)."""
-        ranked = sorted(range(len(self._guards)), key=self._order)
-        for index in ranked:
+    @cached_property
+    def text(self) -> str:
+        """The source of the function."""
+        for index in ranked(self._guards):
             self._emit(index)
-        filename = f"<guards {next(_serial)}>"
         body = [f"    {line}" for line in self._lines] or ["    pass"]
-        text = "\n".join(["def check(mod, args, kwargs):", *body, "    return -1"]) + "\n"
+        return "\n".join(["def check(mod, args, kwargs):", *body, "    return -1"]) + "\n"
+
+    def compile(self) -> Check:
+        """The function."""
+        code = compile(self.text, "<guards>", "exec")
         if any(guard.kind == "tensor" for guard in self._guards):
             self._constants.update(tensors.helpers())
-        exec(compile(text, filename, "exec"), self._constants)
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        exec(code, self._constants)
         run, owner = self._constants["check"], self._owner
 
         def check(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Exception | None]:
@@ -71,15 +89,7 @@ class Compiler:
                 assert inner is not None and inner.tb_lineno is not None
                 return owner[inner.tb_lineno - 2], error
 
-        return check, text
-
-    def _order(self, index: int) -> tuple[int, int]:
-        guard = self._guards[index]
-        of_module = guard.kind == "tensor" and guard.line is not None
-        group = 0 if guard.kind in EARLY and not of_module else 2 if guard.kind in LATE else 1
-        if guard.kind == "state":
-            group = -1  # before the tensors: with a function mode on, asking a tensor would run the mode
-        return (group, index)  # in the order of discovery within a group: depth by depth from the roots
+        return check
 
     def _line(self, text: str, index: int) -> None:
         self._lines.append(text)
@@ -87,7 +97,7 @@ class Compiler:
 
     def _emit(self, index: int) -> None:
         guard = self._guards[index]
-        if index in self._emitted or guard.kind in self._without:
+        if index in self._emitted or index in self._left_out:
             return
         self._emitted.add(index)
         variable = self._read(guard.source, index) if guard.source is not None else ""
@@ -131,7 +141,8 @@ class Compiler:
             if before is not None:
                 self._emit(before)
         step = STEPS[path.step].code
-        name = f"v{len(self._variables)}"
+        self._names += 1  # not len(), which a program may have replaced by now
+        name = f"v{self._names}"
         key = path.key if path.step == "attribute" else self._literal(path.key)
         self._line(f"{name} = {step.replace('{p}', parent).replace('{k}', str(key))}", index)
         self._variables[id(path)] = name
@@ -153,7 +164,8 @@ class Compiler:
     def _constant(self, value: Any) -> str:
         name = self._constant_names.get(id(value))
         if name is None:
-            name = f"c{len(self._constant_names)}"
+            self._names += 1
+            name = f"c{self._names}"
             self._constant_names[id(value)] = name
             self._constants[name] = value
         return name

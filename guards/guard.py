@@ -12,7 +12,7 @@ from dynamo_lite.guards.source import Source
 class Guard:
     """`kind` is a row of kinds.KINDS; `expected` its constant; `other` the second source of a guard on two places.
 
-    `line` says which line of the program read the value: anything with a text (made when somebody asks), or None for
+    `line` says which line of the program read the value: anything with a text (made on demand), or None for
     what every program rests on (the form of the call, torch's switches). Its `brief`, if it has one, is the text for a
     place where there is one line.
     """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from dynamo_lite.guards.compiler import Check, Compiler
+from dynamo_lite.guards.checks import Checks
+from dynamo_lite.guards.compiler import Compiler
 from dynamo_lite.guards.guard import Failure, Guard
 from dynamo_lite.guards.kinds import KINDS
 from dynamo_lite.guards.source import Source
@@ -38,21 +39,24 @@ class GuardSet(Sequence[Guard]):
         return iter(self._guards)
 
     @cached_property
-    def _compiled(self) -> tuple[Check, str]:
-        return self._compile(frozenset())
+    def _same(self) -> Checks:
+        return Checks(self._guards, self._arguments, self._namespace)
 
     @cached_property
-    def _for_any_weights(self) -> tuple[Check, str]:
+    def _any_weights(self) -> Checks:
         # indices stay those of the whole set: what is left out holds always
-        return self._compile(frozenset({"same_tensor"}))
+        left_out = frozenset(i for i, guard in enumerate(self._guards) if guard.kind == "same_tensor")
+        return Checks(self._guards, self._arguments, self._namespace, left_out)
 
-    def _compile(self, without: frozenset[str]) -> tuple[Check, str]:
-        return Compiler(self._guards, self._arguments, self._namespace, without).compile()
+    def without(self, left_out: Callable[[Guard], bool]) -> GuardSet:
+        """The set of the other guards."""
+        kept = [guard for guard in self._guards if not left_out(guard)]
+        return GuardSet(kept, self._arguments, self._namespace)
 
     @property
     def code(self) -> str:
-        """The Python of the function that `check` runs."""
-        return self._compiled[1]
+        """The guards as one Python function: what `check` runs where no stamp answers."""
+        return Compiler(self._guards, self._arguments, self._namespace).text
 
     def failing(
         self, mod: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None, *, weights: str = "same"
@@ -90,8 +94,8 @@ class GuardSet(Sequence[Guard]):
     ) -> tuple[int, Exception | None]:
         if weights not in ("same", "any"):
             raise ValueError(f'weights is "same" or "any", not {weights!r}')
-        check = (self._compiled if weights == "same" else self._for_any_weights)[0]
-        return check(mod, args, kwargs if kwargs is not None else {})
+        checks = self._same if weights == "same" else self._any_weights
+        return checks.run(mod, args, kwargs if kwargs is not None else {})
 
     def _found(self, guard: Guard, call: tuple[Any, Any, Any]) -> str:
         if guard.kind == "state":

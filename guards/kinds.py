@@ -146,6 +146,5 @@ HELPERS: Mapping[str, Any] = {
 }
 """What the generated code of KINDS calls."""
 
-RANK: Mapping[str, int] = {name: rank for rank, name in enumerate(KINDS)}
 EARLY = frozenset({"unknown", "arguments", "keywords", "tensor", "python", "state"})
 LATE = frozenset({"plain_code", "code", "class", "unset", "no_attribute"})

@@ -89,8 +89,8 @@ _PLAIN = frozenset({"attribute", "slot", "class_entry"})
 class Source:
     """A path: `step` with `key` from `parent` (None for a root).
 
-    Sources are compared by identity; whoever makes them makes each once (so that prefixes are shared). Texts are made
-    when somebody asks.
+    Sources are compared by identity; their maker makes each once (so that prefixes are shared). Texts are made
+    on demand.
     """
 
     __slots__ = ("_shown", "_text", "key", "parent", "step")

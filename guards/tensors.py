@@ -1,4 +1,4 @@
-"""Guards on tensors: the only file here that knows torch (and imports it only when there is a tensor to look at).
+"""Guards on tensors: the only file here that uses torch (and imports it only when there is a tensor to look at).
 
 Checked against torch 2.13.0.
 """
@@ -35,6 +35,13 @@ class TensorFacts:
         if len(sizes) != len(self.sizes) or self.strides is None or min(sizes, default=2) < 2:
             return False
         return all(step == math.prod(sizes[i + 1 :]) for i, step in enumerate(self.strides))
+
+    @property
+    def is_of_torch(self) -> bool:
+        """Whether the class is torch's own, which answers from the tensor's metadata alone."""
+        import torch
+
+        return self.cls in (torch.Tensor, torch.nn.Parameter)
 
     @property
     def is_static(self) -> bool:
@@ -114,7 +121,7 @@ def fails(variable: str, facts: TensorFacts, constant: Any) -> str:
     """Python that is true when the tensor in `variable` differs; `constant(value)` names a constant."""
     import torch
 
-    if facts.cls not in (torch.Tensor, torch.nn.Parameter):
+    if not facts.is_of_torch:
         return f"_difference({variable}, {constant(facts)})"
     v = variable
     parts = [f"type({v}) is not {constant(facts.cls)}"]

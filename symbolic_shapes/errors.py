@@ -1,4 +1,4 @@
-"""What a shape environment refuses, and the words for it."""
+"""The errors of a shape environment, with their texts."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Which memory the nodes of a graph may show, and which nodes write to it.
 
 A *root* stands for memory: what an operator allocated, or the storage of a tensor from outside. A node may show
-several; the analysis errs on that side. It is made once, after the run, where two recordings are compared
-(fingerprint.py). Checked against torch 2.13.0 (native_functions.yaml).
+several; the analysis errs on that side. It is made after the run, where two recordings are compared (fingerprint.py),
+and where the data of a constant is needed (constant_values.py). Checked against torch 2.13.0 (native_functions.yaml).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch import fx
 from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
@@ -121,7 +122,7 @@ _MARKERS = frozenset({_set_grad_enabled, _enter_autocast, _exit_autocast})
 
 def is_size(node: fx.Node) -> bool:
     """Whether a node computes a number from sizes."""
-    return isinstance(node.meta.get("val"), (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+    return isinstance(node.meta.get("val"), (int, float, *SYMBOLIC_TYPES))
 
 
 def is_pure(node: fx.Node) -> bool:

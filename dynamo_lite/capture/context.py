@@ -1,4 +1,4 @@
-"""What a recorder asks about the program while it adds a node: where it is in the source and in the modules."""
+"""What a recorder needs of the program while it adds a node: its place in the source and in the modules."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
-            if len(self._recorder.graph.nodes) > recorded or not number_arguments.wanted(error, args, kwargs):
+            if len(self._recorder.graph.nodes) > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)

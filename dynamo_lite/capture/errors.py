@@ -25,6 +25,6 @@ class UnknownTensor(CaptureError):
     """A FakeTensor that no recorded operator made reached an operator.
 
     Lifting it as a constant would leave a tensor without data in the program. "foreign-tensor": another recording made
-    it. "unknown-tensor": an alias was made behind our back (C code that does not dispatch), and whoever let it
+    it. "unknown-tensor": an alias was made by C code that does not dispatch, and the code that let it
     through must call `Recorder.alias`.
     """

@@ -15,15 +15,18 @@ import torch
 from torch import nn
 
 _NAMED = frozenset({"named_modules", "named_parameters", "named_buffers", "_named_members"})
+_DEEPEST = 900
+"""Levels of modules; torch's own walks, which are recursive, end at the recursion limit."""
 _REGISTRIES = ("_modules", "_parameters", "_buffers")
 
 
 def _is_as_torch(module: nn.Module) -> bool:
     """Whether the module says what it consists of as nn.Module does. (A scripted one keeps its tensors in C++.)"""
     own, cls = module.__dict__, cast("Hashable", type(module))
-    return _class_is_as_torch(cls) and _NAMED.isdisjoint(own) and all(
-        type(own.get(registry)) is dict for registry in _REGISTRIES
-    )
+    if not _class_is_as_torch(cls) or not _NAMED.isdisjoint(own):
+        return False
+    children, parameters, buffers = own.get("_modules"), own.get("_parameters"), own.get("_buffers")
+    return type(children) is dict and type(parameters) is dict and type(buffers) is dict
 
 
 @cache
@@ -42,19 +45,25 @@ class ModuleTree:
         """(path, module) under all names, in the order of `named_modules(remove_duplicate=False)`."""
         self._plain = True
         if root is not None:
-            self._add("", root)
+            self._walk(root)
         if root is not None and not self._plain:
             self.modules = [*root.named_modules(remove_duplicate=False)]
 
-    def _add(self, path: str, module: nn.Module) -> None:
-        self.modules.append((path, module))
-        if not _is_as_torch(module):
-            self._plain = False
-            return
-        prefix = path and path + "."
-        for name, child in module._modules.items():
-            if child is not None:
-                self._add(prefix + name, child)
+    def _walk(self, root: nn.Module) -> None:
+        """Fills `modules`, a module before its children."""
+        todo: list[tuple[str, nn.Module]] = [("", root)]
+        while todo:
+            path, module = place = todo.pop()
+            if path.count(".") > _DEEPEST:
+                raise RecursionError(f"modules that contain one another: {path[:80]}...")
+            self.modules.append(place)
+            if not _is_as_torch(module):
+                self._plain = False
+                return
+            children = module.__dict__["_modules"]
+            if children:
+                prefix = path and path + "."
+                todo += [(prefix + name, child) for name, child in reversed(children.items()) if child is not None]
 
     @property
     def first_modules(self) -> Iterator[tuple[str, nn.Module]]:

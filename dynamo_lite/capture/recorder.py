@@ -13,6 +13,7 @@ outside is lifted by graph_inputs.py.
 
 from __future__ import annotations
 
+import copy
 import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -32,10 +33,11 @@ from dynamo_lite.capture._torch import (
     disable_autocast_cache,
     enable_python_dispatcher,
 )
+from dynamo_lite.capture.constant_values import READS_DATA, ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes import stand_in_names, static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
@@ -80,6 +82,7 @@ class Recorder(Outside):
         super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
+        self.constant_values = ConstantValues(self)
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
@@ -125,7 +128,11 @@ class Recorder(Outside):
             )
             raise self._raised
         if not self.eagerly(operator.contains, memo, id(tensor)):
-            memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            made = memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            if isinstance(tensor, nn.Parameter):
+                made._is_param = True
+            elif stand_in_names.of_the_user(tensor):
+                vars(made).update(self.eagerly(copy.deepcopy, stand_in_names.of_the_user(tensor), memo))
         return memo[id(tensor)]
 
     def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
@@ -157,6 +164,8 @@ class Recorder(Outside):
         fake_args = tuple([self.stand_in(a) for a in args])
         fake_kwargs = {k: self.stand_in(v) for k, v in kwargs.items()}
         collectives.check(func, fake_args)
+        if func in READS_DATA and (known := self.constant_values.answer(func, fake_args)) is not None:
+            return known
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}
@@ -185,7 +194,7 @@ class Recorder(Outside):
                 out = run(func, fake_args, fake_kwargs)
             except Exception as error:
                 self._operator_failed(func, error)
-                self._raised = self._as_eager_says(func, fake_args, fake_kwargs, error)
+                self._raised = self._eager_error(func, fake_args, fake_kwargs, error)
                 if self._raised is not error:
                     raise self._raised from None
                 raise
@@ -290,7 +299,7 @@ class Recorder(Outside):
             raise refusal from error
         self._raised = error
 
-    def _as_eager_says(
+    def _eager_error(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
     ) -> Exception:
         """The exception that the program gets where `error` was raised on stand-ins."""

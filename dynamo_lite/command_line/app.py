@@ -87,7 +87,8 @@ def export(
         if output is not None:
             _save(trace.program, output)
     record = records.trace_record(trace) | {"output": None if output is None else str(output)}
-    text = str(trace.program.graph).strip() if output is None else f"{output}: {record['operators']} operators"
+    operators = records.counted(record["operators"], "operator")
+    text = str(trace.program.graph).strip() if output is None else f"{output}: {operators}"
     notes = "".join(f"\nnote: {note}" for note in record["notes"])
     out.finish(record, text + notes)
 
@@ -140,7 +141,10 @@ def check(
         if weights:
             _give_weights(loaded, target.module)
         report = dynamo_lite.check(loaded, target.module, *call, tolerance=tolerance)
-    out.finish(records.check_record(report), str(report), OK if report else FOUND)
+    others = [] if report or weights else _other_weights(loaded, target.module)
+    hint = "\n\nThe weights differ ({}): --load-weights gives the module the program's.".format(", ".join(others))
+    text = f"{report}{hint if others else ''}"
+    out.finish(records.check_record(report) | {"other_weights": others}, text, OK if report else FOUND)
 
 
 @app.command()
@@ -181,7 +185,7 @@ def report(
             trace = None
     if trace is None:
         record = records.explanation_record(found) | {"output": str(output)}
-        out.finish(record, f"{output}: refused, {len(found.problems)} problems", FOUND)
+        out.finish(record, f"{output}: refused, {records.counted(len(found.problems), 'problem')}", FOUND)
     out.finish(records.trace_record(trace) | {"output": str(output)}, str(output))
 
 
@@ -273,6 +277,16 @@ def _load(saved: Path) -> Any:
         return dynamo_lite.load(saved)
     except Exception as error:
         raise UsageError(f"{str(saved)!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def _other_weights(program: Any, module: Any) -> list[str]:
+    """Names of parameters and buffers that have other values in the module than in the program; three at most."""
+    import torch
+
+    own = module.state_dict() if isinstance(module, torch.nn.Module) else {}
+    known = {name: value for name, value in program.state_dict.items() if name in own}
+    names = [name for name, value in known.items() if not torch.equal(value.cpu(), own[name].cpu())]
+    return [*names[:3], *(["..."] if len(names) > 3 else [])]
 
 
 def _give_weights(program: Any, module: Any) -> None:

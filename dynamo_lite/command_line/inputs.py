@@ -25,12 +25,17 @@ _RANGE = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<low>\d*)\.\.(?P<high>\d*)$")
 _PLACE = re.compile(r"(?P<path>[A-Za-z_][\w.]*):(?P<dims>-?\d+=.+)$")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)=(?!=)(.*)$", re.DOTALL)
 _HINTS: Mapping[str, Any] = {"auto": Dim.AUTO, "dynamic": Dim.DYNAMIC, "static": Dim.STATIC}
+"""In small or capital letters, with `Dim.` before them or not."""
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\s*=[^=]")
 _DERIVED = re.compile(r"(?:(?P<times>\d+)\*)?(?P<name>[A-Za-z_]\w*)(?P<plus>[+-]\d+)?$")
 
 
 def call_of(target: Target, inputs: Sequence[str], keywords: Sequence[str], function: str | None) -> Call:
     """The example call. Raises UsageError for words that cannot be read."""
     args, kwargs = _from_function(target, function) if function else ((), {})
+    for text in inputs:
+        if _ASSIGNMENT.match(text):
+            raise UsageError(f"--input: {text!r} names an argument: a keyword argument is given with --kwarg (-k)")
     args += tuple(evaluate(text, target.names, "--input") for text in inputs)
     for text in keywords:
         found = _KEYWORD.match(text)
@@ -106,13 +111,14 @@ def _read_dims(text: str, dims: dict[str, Any]) -> dict[int, Any]:
 
 
 def _spec(word: str, dims: dict[str, Any]) -> Any:
-    if word in _HINTS:
-        return _HINTS[word]
+    hint = _HINTS.get(word.removeprefix("Dim.").lower())
+    if hint is not None:
+        return hint
     if word.isdigit():
         return int(word)
     found = _DERIVED.match(word)
     if found is None:
-        raise UsageError(f"--dynamic: {word!r} is no name, no number, and not of the form 2*name+1")
+        raise UsageError(f"--dynamic: {word!r} is no name, no number, not auto, and not of the form 2*name+1")
     if found["name"] not in dims:
         dims[found["name"]] = _dim(found["name"], None, None)
     made = dims[found["name"]]

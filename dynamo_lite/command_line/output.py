@@ -49,13 +49,16 @@ class Output:
         if self.as_json:
             self.finish({"error": record}, "", code)
         prefix = "" if record["id"] or code == USAGE else f"{record['kind']}: "
+        frames = record.get("frames") if prefix else None
+        for at in frames or ():
+            print(f'  File "{at["file"]}", line {at["line"]}, in {at["function"]}\n    {at["code"]}', file=sys.stderr)
         print(f"{prefix}{record['text']}", file=sys.stderr)
         raise typer.Exit(code)
 
 
 @contextmanager
 def _progress(what: str) -> Iterator[None]:
-    """A line on stderr while the work goes on, if somebody sees it."""
+    """A line on stderr while the work goes on, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

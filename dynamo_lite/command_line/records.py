@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
 from typing import Any
 
 from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
+
+_OWN = str(Path(__file__).parents[1]) + "/"
 
 
 def frame_record(frame: UserFrame) -> dict[str, Any]:
@@ -17,6 +21,8 @@ def error_record(error: BaseException) -> dict[str, Any]:
     record: dict[str, Any] = {"kind": type(error).__name__, "id": None, "text": str(error)}
     if isinstance(error, DynamoLiteError):
         record |= {"id": error.id, "exportdb": error.exportdb, "fixes": list(getattr(error, "fixes", ()))}
+    else:
+        record["frames"] = [frame_record(frame) for frame in frames_of(error)]
     if isinstance(error, GraphBreak):
         frame = error.frame
         record |= {
@@ -26,6 +32,20 @@ def error_record(error: BaseException) -> dict[str, Any]:
             "frames": [frame_record(frame) for frame in error.frames],
         }
     return record
+
+
+def frames_of(error: BaseException) -> list[UserFrame]:
+    """Where the program was when it raised: the frames of the traceback that are not dynamo-lite's own."""
+    rows = traceback.extract_tb(error.__traceback__)
+    ours = [row.filename.startswith(_OWN) for row in rows]
+    if True not in ours:
+        return []
+    inside = [row for row, own in zip(rows, ours) if not own][ours.index(True) :]
+    return [UserFrame(row.filename, row.lineno or 0, row.name) for row in inside]
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def trace_record(trace: Any) -> dict[str, Any]:

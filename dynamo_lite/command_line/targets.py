@@ -31,12 +31,14 @@ class Target:
 
 
 def target(text: str, seed: int = 0) -> Target:
-    """The program at `FILE:NAME`. torch's generators are seeded when the file has been imported.
+    """The program at `FILE:NAME`. torch's generators are seeded before the file is imported, and again after that:
+    a module that the file makes has the same weights each time, and so has one that NAME makes.
 
     A class is made (it must take no arguments), a function without parameters is a factory and is called, any other
     callable is the program itself. Raises UsageError if there is nothing that can be called.
     """
     file, name = split(text)
+    torch.manual_seed(seed)
     names = names_of(file)
     torch.manual_seed(seed)
     found = evaluate(name, names, f"{text!r}")

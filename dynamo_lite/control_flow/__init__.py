@@ -12,10 +12,11 @@
 |---|---|
 | does the jump depend on data? | predicates.py |
 | where do its ways meet? does it decide a loop? | interpreter/flow |
-| one side: run it, keep what it left, undo it | sides.py, states.py, iterators.py |
+| one side: run it, keep what it left, undo it | sides.py, states.py, undoing/ |
 | the two states as one | merge.py (values), places.py (variables, heap) |
 | joins further on, sides that raise | branches.py |
 | rounds of a loop, what it carries | loops/ |
+| which item of a list Python takes | choices.py |
 | the operator | emission.py, capture/graph/subgraphs.py |
 | memory that may be shared in eager | capture/may_share.py, reachable.py |
 | what is told of it | notes.py |

@@ -14,13 +14,23 @@ import torch
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
-from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
 from dynamo_lite.control_flow.sides import run_side
-from dynamo_lite.control_flow.states import CannotMerge, Goes, LeftFromWithin, OpenLoop, Side, State, cannot_merge
+from dynamo_lite.control_flow.states import (
+    CannotMerge,
+    Goes,
+    JoinsLater,
+    LeftFromWithin,
+    OpenLoop,
+    Side,
+    State,
+    cannot_merge,
+)
+from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.iterators import is_iterator
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
@@ -68,7 +78,16 @@ class Branch:
         tracer = self.tracer
         joins = _Joins(self)
         while True:
-            sides = self.sides(joins.at)
+            tracer.joins.append((self.frame, joins.at))
+            try:
+                sides = self.sides(joins.at)
+            except JoinsLater as later:
+                if later.frame is not self.frame:
+                    raise
+                joins.at = later.at
+                continue
+            finally:
+                tracer.joins.pop()
             raised = [truth for truth in sides if sides[truth].error is not None]
             if raised:
                 return self.assert_not(raised, sides)
@@ -88,6 +107,10 @@ class Branch:
         tracer.branches.note(self, joins.at, merged.merge, made)
         return merged.end()
 
+    def first_join(self) -> int:
+        """The nearest join that is tried."""
+        return self.flow.join(self.at)
+
     def where(self) -> str:
         """The line of the branch, and those of the sides, for a refusal."""
         at, one, other = (line_of(self.frame, index) for index in (self.at, self.starts[True], self.starts[False]))
@@ -102,7 +125,7 @@ class Branch:
         if tracer.forked > FORKS:
             tracer.refuse("branch-unsupported", why=f"there are more than {FORKS} ways through the program")
         if tracer.depth >= DEPTH:
-            unrolled = "a loop that is left from within, by return or break, is unrolled"
+            unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
             why = f"more than {DEPTH} branches lie in one another ({unrolled})"
             tracer.refuse("branch-unsupported", why=why)
         stops = {join} - {END} | (self.around.stops if self.around is not None else set())
@@ -171,7 +194,7 @@ class _Joins:
 
     def __init__(self, branch: Branch) -> None:
         self.branch = branch
-        self.first = self.at = branch.flow.join(branch.at)
+        self.first = self.at = branch.first_join()
         self.problem: CannotMerge | None = None
         self.number = 0
         self.is_last = False
@@ -206,22 +229,38 @@ class _Joins:
             self.at, self.is_last = self.first, True
             return
         flow, at = self.branch.flow, self.at
+        passed = [at]
         if not unmergeable and not on_stack:
-            self.at = END
+            passed += flow.joins_after(at)
+            self._join_at(END, passed)
             return
         for later in flow.joins_after(at):
-            stored = on_stack and flow.names[at] in ("STORE_FAST", "POP_TOP")
+            passed.append(later)
+            stored = on_stack and takes_value(flow, at)
             at = later
             dead = not on_stack and at != END and not any(flow.live(at) >> index & 1 for index in unmergeable)
             if stored or dead or at == END:
                 break
+        self._join_at(at, passed)
+
+    def _join_at(self, at: int, passed: list[int]) -> None:
+        """Join at `at`, behind `passed`. A branch around, which runs this one to one of these, would miss it."""
         self.at = at
+        joins = self.branch.tracer.joins
+        frame, around = joins[-1] if joins else (None, END)
+        if frame is self.branch.frame and around != at and around in passed:
+            raise JoinsLater(frame, at)
 
     def _refuse(self, problem: CannotMerge) -> None:
         names = problem.names
         if "(the branch at line" not in str(names["why"]):
             names = {**names, "why": f"{names['why']}{self.branch.where()}"}
         self.branch.tracer.refuse(problem.id, **names)
+
+
+def takes_value(flow: FlowGraph, at: int) -> bool:
+    """Whether an instruction takes the value of an expression from the stack, as the end of a statement does."""
+    return flow.names[at] in ("STORE_FAST", "POP_TOP")
 
 
 # -- merging -----------------------------------------------------------------------------------------------------------
@@ -248,7 +287,7 @@ def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Ca
         for side in (left, right):
             as_test(branch.tracer, side, around)
         if left.pc == right.pc and left.pc in around.again:
-            return _plan_test(frame, merge, left, right)
+            return _plan_test(frame, merge, left, right, around)
     if left.pc != right.pc:
         if around is not None:
             raise LeftFromWithin
@@ -268,16 +307,22 @@ def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Ca
     return returned, []
 
 
-def _plan_test(frame: Any, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
+def _plan_test(
+    frame: Any, merge: Merge, left: Side, right: Side, around: OpenLoop
+) -> tuple[Callable[[], Any], list[int]]:
     """Both sides have come to the test of the loop around: whether it goes round is merged as well."""
     assert left.state is not None and right.state is not None
-    one, other = left.state.stack.pop().value, right.state.stack.pop().value
-    test = (lambda: one) if one is other else merge.pair("predicate", one, other)
-    plan = plan_frame(frame, merge, left.state, right.state, left.pc)
+    one, other = left.state.stack.pop(), right.state.stack.pop()
+    truths = zip((one.value, *one.left_by), (other.value, *other.left_by))
+    test, *left_by = [(lambda a=a: a) if a is b else merge.pair("predicate", a, b) for a, b in truths]  # type: ignore[misc]
+    live = 0
+    for at in (left.pc, *around.exits):
+        live |= flow_of(frame.info).live(at)
+    plan = plan_frame(frame, merge, left.state, right.state, left.pc, live)
 
     def again() -> None:
         plan.put()
-        frame.stack.append(Goes(test()))
+        frame.stack.append(Goes(test(), tuple(way() for way in left_by)))
 
     return again, plan.unmergeable
 
@@ -285,17 +330,22 @@ def _plan_test(frame: Any, merge: Merge, left: Side, right: Side) -> tuple[Calla
 def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
     """Leaves on the stack whether the loop goes round again (`Goes`): False for a side that has left it."""
     assert side.state is not None
-    stack = side.state.stack
+    stack, none = side.state.stack, loop.left_by(None)
     if side.pc == loop.leave:
-        stack.append(Goes(False))
+        stack.append(Goes(False, none))
+    elif side.pc in loop.exits:
+        above = stack[loop.height :]
+        if not all(map(is_iterator, above)) or loop.iterators.setdefault(side.pc, len(above)) != len(above):
+            raise LeftFromWithin  # out of a `with`: what is on the stack is used
+        stack[loop.height :] = [Goes(False, loop.left_by(side.pc))]
     elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
         if loop.next_test is not None:
-            stack[-1] = Goes(loop.next_test())
+            stack[-1] = Goes(loop.next_test(), none)
         elif loop.truth_on[side.pc]:
-            stack[-1] = Goes(stack[-1])
+            stack[-1] = Goes(stack[-1], none)
         else:
             with tracer.recorder.levels.resumed(side.level):
-                stack[-1] = Goes(tracer.predicates.negated(stack[-1]))
+                stack[-1] = Goes(tracer.predicates.negated(stack[-1]), none)
     elif side.pc not in loop.again:
         return
     side.pc = min(loop.again)

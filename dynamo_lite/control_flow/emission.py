@@ -6,8 +6,9 @@ changes in place is a clone of the operand inside, and a `copy_` of the result o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -83,6 +84,8 @@ def encode(tracer: Forking, kind: str, value: Any) -> Any:
     """What of a value an operator is given, here."""
     if kind in ("bool", "predicate"):
         return tracer.predicates.tensor(value) if kind == "predicate" or not is_tensor(value) else value
+    if kind == "flat":
+        return value.contiguous().flatten()
     if kind in ("int64", "float64"):
         return torch.full((), value, dtype=getattr(torch, kind))
     return value
@@ -106,24 +109,67 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     for kind, a, b in pairs:
         if kind == "tensor":
             layouts_of_sides.compare(tracer, a, b)
+    given, pairs = pairs, [*_flattened(tracer, pairs)]
+    layouts += [False] * (len(pairs) - len(given))
     outputs = []
     for which, side in enumerate((left, right)):
         values = [(pair[0], pair[1 + which]) for pair in pairs]
-        outputs.append(_outputs_of(tracer, side, values, layouts, len(merge.pairs)))
+        outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
     changed_tensors(tracer, [left.level, right.level], "a branch on data")  # results may have taken views
     for side in (left, right):
         side.level.may_mutate = False
     results = _call(tracer, predicate, [left.level, right.level], outputs)
     if not pairs:
         return "torch.cond, for its assertions"
-    decoded = [decode(tracer, kind, result) for (kind, _, _), result in zip(pairs, results)]
+    decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     merge.give(decoded[: len(merge.pairs)])
-    for target, result in zip(targets, decoded[len(merge.pairs) :]):
+    for target, result in zip(targets, decoded[len(merge.pairs) : len(given)]):
         target.copy_(result)
-    for (kind, a, b), result in zip(pairs[: len(merge.pairs)], decoded):
+    for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             note_shared(tracer, result, (a, b))
-    return f"torch.cond with {len(pairs)} results"
+    return f"torch.cond with {len(given)} results"
+
+
+_Values = tuple[str, Any, Any]
+
+
+def _flattened(tracer: Forking, pairs: Sequence[_Values]) -> Iterator[_Values]:
+    """Results of which only run time knows an inner size, and the sides know another one: torch's rule for cond finds
+    no strides for them. They come out flat, and behind all results the sizes that differ."""
+    inner = [_differing(tracer, a, b) if kind == "tensor" else [] for kind, a, b in pairs]
+    for (kind, a, b), dims in zip(pairs, inner):
+        yield ("flat" if dims else kind), a, b
+    for (_, a, b), dims in zip(pairs, inner):
+        yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
+
+
+def _differing(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[int]:
+    """The dimensions of unlike size, if one behind the first is known at run time only; else none."""
+    sizes = [*zip(a.shape, b.shape)]
+    dims = [dim for dim, (one, other) in enumerate(sizes) if not layouts_of_sides.are_equal(tracer, one, other)]
+    unknown = [dim for dim in dims if dim and any(is_unknown(size) for size in sizes[dim])]
+    return dims if unknown else []
+
+
+def is_unknown(size: Any) -> bool:
+    """Whether only run time knows a size."""
+    return type(size) is torch.SymInt and size.node.maybe_as_int() is None and not size.node.has_hint()
+
+
+def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any]) -> list[Any]:
+    sizes = iter(results[len(pairs) - sum(len(_differing(tracer, a, b)) for kind, a, b in pairs if kind == "flat") :])
+    check = tracer.recorder.guarded
+    for index, (kind, a, b) in enumerate(pairs):
+        if kind != "flat":
+            continue
+        shape, flat = list(a.shape), results[index]
+        for dim in _differing(tracer, a, b):
+            shape[dim] = next(sizes)
+            check(torch._check, shape[dim] >= 0)
+        check(torch._check, flat.shape[0] == math.prod(shape))
+        results[index] = flat.view(shape)
+    return results
 
 
 def _asserts(side: Side) -> bool:
@@ -131,14 +177,14 @@ def _asserts(side: Side) -> bool:
 
 
 def _outputs_of(
-    tracer: Forking, side: Side, values: list[tuple[str, Any]], layouts: list[bool], merged: int
+    tracer: Forking, side: Side, values: list[tuple[str, Any]], layouts: list[bool], targets: range
 ) -> tuple[Any, ...]:
     recorder = tracer.recorder
     with recorder.levels.resumed(side.level) as level:
         functionalise(tracer, level)
         seen: set[int] = set()
         nodes = [
-            output(tracer, level, kind, value, seen, dense, is_own=index >= merged)
+            output(tracer, level, kind, value, seen, dense, is_own=index in targets)
             for index, ((kind, value), dense) in enumerate(zip(values, layouts))
         ]
         for fact in side.checks:
@@ -179,7 +225,7 @@ def _facts_of_its_own(tracer: Forking, level: Level) -> Iterator[None]:
 
 def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:
     recorder = tracer.recorder
-    with unrecorded():
+    with unrecorded(), recorder.env.laying_out() if recorder.env is not None else nullcontext():
         return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, below_autograd=True)
 
 

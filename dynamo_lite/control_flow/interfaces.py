@@ -21,6 +21,8 @@ class Forking(Trace, Protocol):
         known: tensors whose truth is known on the side at work.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
+        joins: where the sides at work run to, as (frame, instruction), innermost last.
+        unrolled: why a loop that data end is unrolled, "" if none is.
         branches: what became of each branch, for `trace.notes` (notes.py).
     """
 
@@ -32,6 +34,8 @@ class Forking(Trace, Protocol):
     known: list[tuple[Any, bool]]
     predicates: Any
     unlike_layouts: bool
+    unrolled: str
+    joins: list[tuple[Any, int]]
     branches: Any
 
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

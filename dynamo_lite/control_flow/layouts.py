@@ -26,12 +26,13 @@ def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> None:
             one, other = list(a.stride()), list(b.stride())
             sizes = [*zip(a.shape, b.shape)]
         tracer.unlike_layouts = not all(
-            _are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1)
+            are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1)
             for s, t, (n, m) in zip(one, other, sizes)
         )
 
 
-def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
+def are_equal(tracer: Forking, one: Any, other: Any) -> bool:
+    """Whether the facts say that two sizes are equal."""
     answer = one == other
     if type(answer) is bool:
         return answer

@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.control_flow import iterators
+from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap import snapshots

@@ -24,7 +24,7 @@ class Predicates:
         if is_tensor(value):
             if is_fake(value) and value.constant is not None:
                 return False
-            return not value._has_symbolic_sizes_strides and value.numel() == 1 and not value.is_complex()
+            return all(type(size) is int and size == 1 for size in value.shape) and not value.is_complex()
         env = self._recorder.env
         if type(value) not in SYMBOLIC or env is None:
             return False
@@ -32,6 +32,12 @@ class Predicates:
         if type(condition) is not torch.SymBool or condition.node.has_hint():
             return False
         return env.decide_node(condition.node) is None
+
+    def is_constant(self, value: Any) -> bool:
+        """Whether `value` is a tensor that the program computes from constants alone: its truth is known."""
+        if not is_tensor(value):
+            return False
+        return self._recorder.constant_values.of(self._recorder.guarded(self._recorder.lift, value)) is not None
 
     def of(self, value: Any) -> Any:
         """The truth of `value` as a bool tensor of no dimensions, or as a SymBool."""

@@ -15,11 +15,11 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow import iterators
-from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.iterators import Kept, Watch, is_held_elsewhere
 from dynamo_lite.control_flow.states import CannotMerge, Side, State
+from dynamo_lite.control_flow.undoing import iterators
+from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.iterators import Kept, Watch, is_held_elsewhere
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -80,7 +80,7 @@ def run_side(
 def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
     snapshot, flow = frame.snapshot, flow_of(frame.info)
     try:
-        stop = tracer.vm.run_until(frame, flow.places(stops))
+        stop = None if frame.state == RETURNED else tracer.vm.run_until(frame, flow.places(stops))
     except Exception as error:
         if tracer.broken is not None:
             raise
@@ -203,7 +203,7 @@ def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: State) -> N
 
 
 def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> None:
-    """No merge is right of a side that has moved on the copy of an iterator that somebody else holds, too."""
+    """No merge is right of a side that has advanced the copy of an iterator that another object holds, too."""
     moved = watch.originals_moved()
     if not moved:
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.flow import END
 
 
@@ -28,6 +28,14 @@ class FirstRoundDiffers(CannotMerge):
 
 def cannot_merge(id: str, **names: Any) -> NoReturn:
     raise CannotMerge(id, **names)
+
+
+class JoinsLater(BaseException):
+    """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too."""
+
+    def __init__(self, frame: Any, at: int) -> None:
+        super().__init__()
+        self.frame, self.at = frame, at
 
 
 class LeftFromWithin(BaseException):
@@ -97,7 +105,9 @@ class Side:
 class OpenLoop:
     """A loop whose body is being captured: jumps of `frame` in it stop at its tests, or where it is left.
 
-    `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop.
+    `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
+    are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
+    `iterators` how many iterators lie above that at each exit, where it was seen.
     """
 
     frame: Any
@@ -106,14 +116,22 @@ class OpenLoop:
     beyond: int
     truth_on: dict[int, bool] = field(default_factory=dict)
     next_test: Callable[[], Any] | None = None
+    exits: tuple[int, ...] = ()
+    height: int = 0
+    iterators: dict[int, int] = field(default_factory=dict)
 
     @property
     def stops(self) -> set[int]:
-        return {*self.again, self.leave, self.beyond} - {END}
+        return {*self.again, self.leave, self.beyond, *self.exits} - {END}
+
+    def left_by(self, exit: int | None) -> tuple[bool, ...]:
+        """One truth for each exit: whether it is this one."""
+        return tuple(other == exit for other in self.exits)
 
 
 class Goes:
-    """The test of a loop, turned so that True goes round again: stands on the stack where a round ends."""
+    """The test of a loop, turned so that True goes round again: stands on the stack where a round ends. `left_by`: for
+    each exit of the loop whether it is left by that."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Any, left_by: tuple[Any, ...] = ()) -> None:
+        self.value, self.left_by = value, left_by

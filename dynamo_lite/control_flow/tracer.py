@@ -9,16 +9,17 @@ import torch
 
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
-from dynamo_lite.control_flow import rules
+from dynamo_lite.control_flow import choices, rules
 from dynamo_lite.control_flow.branches import Branch
-from dynamo_lite.control_flow.iterators import Watch
-from dynamo_lite.control_flow.loops import growing, heads
+from dynamo_lite.control_flow.loops import bounded, growing, heads
+from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, State
+from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -43,6 +44,8 @@ class ForkingTracer(Tracer):
         self.loops: list[OpenLoop] = []
         self.forked = self.depth = 0
         self.unlike_layouts = False
+        self.unrolled = ""
+        self.joins: list[tuple[Any, int]] = []
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
@@ -98,16 +101,23 @@ class ForkingTracer(Tracer):
             return NOT_HANDLED
         at, around = frame.pc - 1, self.loop_of(frame)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
+        if loop is None and self.predicates.is_constant(value):
+            return NOT_HANDLED
         predicate = self.predicates.of(value)
         if loop is not None:
             before = State.of(frame)
             try:
-                DataLoop(self._parts, frame, predicate, loop).capture()
-                return None
+                return DataLoop(self._parts, frame, predicate, loop).capture()
             except LeftFromWithin:
                 before.put(frame)  # unrolled, if it comes to an end
+                if self.predicates.is_constant(value):
+                    return NOT_HANDLED
             except CannotMerge as error:
                 self.refuse(error.id, **error.names)
+        for held in reversed(frame.stack):
+            if type(held) is Bounded:
+                held.rest.is_due = True  # a branch of this round may have ended it
+                break
         starts = {jumps_if: target, not jumps_if: at + 1}
         return Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
 
@@ -115,9 +125,14 @@ class ForkingTracer(Tracer):
         if self.only_marked:
             return NOT_HANDLED
         rows = heads.rows_of(self._parts, value)
-        return NOT_HANDLED if rows is None else iter(rows)
+        if rows is not None:
+            return iter(rows)
+        iterator = bounded.bounded(self._parts, self.vm.frame, value)
+        return NOT_HANDLED if iterator is None else iterator
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
+        if type(iterator) is Bounded:
+            return self._on_bounded(frame, iterator, target)
         if type(iterator) is not Counter:
             return NOT_HANDLED
         at = frame.pc - 1
@@ -126,10 +141,9 @@ class ForkingTracer(Tracer):
         loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
         before = State.of(frame)
         try:
-            DataLoop(self._parts, frame, test, loop, iterator).capture()
-            return None
+            return DataLoop(self._parts, frame, test, loop, iterator).capture()
         except LeftFromWithin:
-            why = "the loop is left from within (return, or break past an else)"
+            why = "an outer loop is left, or a block of `with` or `try`"
             problem = CannotMerge("branch-unsupported", why=why)
         except FirstRoundDiffers:
             before.put(frame)
@@ -143,6 +157,26 @@ class ForkingTracer(Tracer):
         before.put(frame)
         self._unroll(frame, iterator.of, str(problem.names["why"]))
         frame.pc = at
+        return None
+
+    def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
+        if self.only_marked or functorch.active():
+            return NOT_HANDLED
+        return choices.subscript(self._parts, frame, container, key)
+
+    def _on_bounded(self, frame: Any, iterator: Bounded, target: int) -> Any:
+        """A loop over what the program knows: an operator, if data end it, else the next round."""
+        if bounded.is_due(iterator):
+            at, flow = frame.pc - 1, flow_of(frame.info)
+            loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
+            made = DataLoop(self._parts, frame, torch.full((), True), loop, iterator)
+            done, answer = bounded.captured(self._parts, made, iterator)
+            if done:
+                return answer
+            if iterator.rest.given_up:
+                line = line_of(frame, at)
+                self.unrolled = f"the loop at line {line} is unrolled: {iterator.rest.given_up}"
+        iterator.step(frame, target)
         return None
 
     def _run_first_round(self, frame: Any, rounds: Rounds) -> None:

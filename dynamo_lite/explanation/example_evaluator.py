@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.tracing.vocabulary.process_state import modes_off
+from dynamo_lite.capture.graph.lifting import modes_off
 
 
 class NoShadow(Exception):

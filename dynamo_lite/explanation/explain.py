@@ -7,7 +7,7 @@ made once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +22,7 @@ from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 
 
 @dataclass
@@ -32,6 +33,8 @@ class Explanation:
         problems: what export would refuse, in the order of the run, each with its fix and how the search went on.
         effects: what the program changes outside of itself, and what would become of it.
         specializations: sizes that the program fixes.
+        captured: where branches on data are among the problems: what `control_flow="capture"` makes of each of them
+            (a line per branch and loop), or the refusal that ends such an export.
         complete: whether the run came to its end; if not, what comes after the last problem is not known.
     """
 
@@ -39,6 +42,7 @@ class Explanation:
     effects: list[Effect] = field(default_factory=list)
     specializations: list[Any] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    captured: list[str] | DynamoLiteError | None = None
     complete: bool = False
     title: str = ""
 
@@ -68,6 +72,10 @@ class Explanation:
         for number, problem in enumerate(self.problems, 1):
             then = f"The search went on: {problem.then}." if problem.then else self._end()
             yield f"{number}. {str(problem.error).rstrip()}\n\n{then}"
+        if isinstance(self.captured, DynamoLiteError):
+            yield f'With control_flow="capture":\n  {str(self.captured).partition(chr(10))[0]}'
+        elif self.captured is not None:
+            yield 'With control_flow="capture":\n' + "\n".join(f"  {text}" for text in self.captured)
         if self.specializations:
             yield "Sizes that are fixed:\n" + "\n".join(f"  {row}" for row in self.specializations)
         if self.effects:
@@ -105,11 +113,27 @@ def explain(
             if used is None or used in known or error is None:
                 break
             known[used] = error  # the next run gives the program real answers of this function
+    if _OF_BRANCHES & set(found.ids):
+        found.captured = _captured(mod, args, kwargs, dynamic_shapes)
     found.title = getattr(mod, "__qualname__", None) or type(mod).__qualname__
     return found
 
 
 _RUNS = 8
+_OF_BRANCHES = {"data-dependent-branch", "data-dependent-value"}
+
+
+def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str] | DynamoLiteError | None:
+    """What an export that captures branches says of each; None if it captures none, or the program raises."""
+    options = pipeline.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
+    try:
+        program = pipeline.capture(mod, args, kwargs, options).program
+    except DynamoLiteError as error:
+        return error
+    except Exception:
+        return None
+    notes: Iterable[str] = program.notes  # type: ignore[attr-defined]
+    return [text for text in notes if text.startswith(("the branch on data", "the loop"))] or None
 
 
 def _search(
@@ -157,7 +181,7 @@ def _collect(found: Explanation, run: Run, last: DynamoLiteError | None) -> None
     found.problems = [*tracer.problems, *found.problems]
     if last is not None and not any(problem.error is last for problem in found.problems):
         found.problems.append(Problem(last))
-    found.specializations = list(tracer.specializations)
+    found.specializations = list(tracer.own(Specializations).rows)
     found.notes = dict(tracer.notes)
 
 

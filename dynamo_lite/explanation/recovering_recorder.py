@@ -12,10 +12,10 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.capture.kernels.missing_data import missing_data
 from dynamo_lite.explanation.example_evaluator import NoShadow
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 

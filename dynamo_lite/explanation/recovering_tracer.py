@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.explanation.example_evaluator import NoShadow, Shadow
 from dynamo_lite.explanation.recovering_recorder import LenientRecorder
@@ -22,7 +23,6 @@ from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.strings.formatting import TEXTS
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tracer import Tracer
-from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -107,9 +107,9 @@ class LenientTracer(Tracer):
             self.found(abort.error, "the value of the example was read")
             return value
 
-    def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         try:
-            super()._write_tensor_attribute(owner, key, value)
+            super().before_write(kind, owner, key, value)
         except Abort as abort:
             if getattr(abort.error, "id", None) != _TENSOR_ATTRIBUTE:
                 raise

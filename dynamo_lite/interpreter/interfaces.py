@@ -27,6 +27,7 @@ class VM(Protocol):
     on_branch: Any
     on_iter: Any
     on_for: Any
+    on_subscript: Any
     on_not: Any
     on_equal: Any
     on_unbound: Any
@@ -50,6 +51,7 @@ class VM(Protocol):
     clean_traceback: TracebackType | None
     native_frame: Any
     made_dicts: set[int] | None
+    frees: bool
     retired: bool
     depth: int
     recursion_limit: int

@@ -1,4 +1,4 @@
-"""The one interface between the interpreter and whoever watches it (the tracer).
+"""The one interface between the interpreter and its observer (the tracer).
 
 The interpreter asks or tells an `Observer` at a few well-defined points. Every method here does
 nothing, which is what `interpret()` runs with. A subclass overrides what it needs; the interpreter
@@ -109,12 +109,16 @@ class Observer:
         return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
-        """A `for` statement or a comprehension asks `value`, no built-in container, for its iterator: that, or
-        NOT_HANDLED."""
+        """A `for` statement or a comprehension asks `value` for its iterator: that, or NOT_HANDLED."""
         return NOT_HANDLED
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:
         """The same for a FOR_ITER over an iterator that is no built-in one."""
+        return NOT_HANDLED
+
+    def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
+        """`container[key]`, the two being on the stack of `frame`, the key no constant: NOT_HANDLED, or what the
+        handler returns when the frame has gone on from there."""
         return NOT_HANDLED
 
     def on_not(self, value: Any) -> Any:

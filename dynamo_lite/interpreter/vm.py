@@ -21,8 +21,9 @@ from types import (
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
-from dynamo_lite.interpreter.code.sentinels import MISSING
+from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
+from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 from dynamo_lite.interpreter.datamodel.trampolines import Trampolines, original_code
 from dynamo_lite.interpreter.frames.binding import bind
 from dynamo_lite.interpreter.frames.exceptions import unwind
@@ -74,6 +75,7 @@ class Interpreter:
         self.on_branch = _hook(observer, "on_branch")
         self.on_iter = _hook(observer, "on_iter")
         self.on_for = _hook(observer, "on_for")
+        self.on_subscript = _hook(observer, "on_subscript")
         self.on_not = _hook(observer, "on_not")
         self.on_equal = _hook(observer, "on_equal")
         self.on_unbound = _hook(observer, "on_unbound")
@@ -93,6 +95,7 @@ class Interpreter:
         self.retired = False
         """Set when the run is over for good: a generator that outlives it does not run any more, not even its end."""
         self.made_dicts: set[int] | None = None
+        self.frees = False  # the program sees when its objects die
         """When a set: the ids of the dicts that the program's own instructions made. (The garbage collector does not
         track a dict of atoms, so an observer cannot find these otherwise. Ids of dead ones are never those of
         objects that were there before the run.)"""
@@ -283,6 +286,8 @@ class Interpreter:
                 _leave(frame)
             if self.on_exit is not None:
                 self.on_exit(frame)
+            if self.frees and frame.state != SUSPENDED and frame.proxy is None:
+                _free(frame)
 
     def run_until(self, frame: Frame, stops: Container[int]) -> int | None:
         """Run `frame`, which is at work, up to one of the instructions `stops`: its index. None: it returned or
@@ -329,6 +334,14 @@ _static_methods: dict[tuple[type, str], Any] = {}
 """_find for types that cannot change."""
 
 
+def _free(frame: Frame) -> None:
+    """Let go of what a finished frame holds, in CPython's order (_PyFrame_ClearLocals)."""
+    values = frame.locals
+    for index in range(len(values)):
+        values[index] = UNBOUND
+    frame.stack.clear()
+
+
 def _leave(frame: Frame) -> None:
     """A frame that the program asked for (sys._getframe) keeps its f_back when it has finished; so do its callers."""
     if frame.state == SUSPENDED or not (frame.proxy is KEPT or frame.proxy() is not None):
@@ -337,12 +350,10 @@ def _leave(frame: Frame) -> None:
         frame.back.proxy = KEPT
 
 
-_namespace = type.__dict__["__dict__"].__get__  # a metaclass may define __dict__
-
 
 def _find(cls: type, name: str) -> Any:
-    for base in type.__dict__["__mro__"].__get__(cls) or ():  # None while a metaclass computes it
-        namespace = _namespace(base)
+    for base in mro_of(cls) or ():  # None while a metaclass computes it
+        namespace = namespace_of(base)
         if name in namespace:
             return namespace[name]
     return MISSING

@@ -17,7 +17,7 @@ from dynamo_lite.errors import DynamoLiteError
 
 
 def is_on() -> bool:
-    """Whether somebody asked for the log. torch reads the same variable, when it is imported."""
+    """Whether the log is switched on. torch reads the same variable, when it is imported."""
     return bool(os.environ.get("TORCH_TRACE"))
 
 

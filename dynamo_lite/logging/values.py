@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.tracing.vocabulary.process_state import modes_off
+from dynamo_lite.capture.graph.lifting import modes_off
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 _LONGEST = 60
 _MOST = 4
@@ -26,7 +27,7 @@ def _ids(*kinds: type) -> frozenset[int]:
 
 
 _ATOMS = _ids(int, bool, float, complex, str, bytes, type(None), type(...), torch.dtype, torch.device, torch.layout)
-_SIZES = _ids(torch.SymInt, torch.SymFloat, torch.SymBool)
+_SIZES = _ids(*SYMBOLIC_TYPES)
 _BRACKETS = {id(list): "[]", id(dict): "{}", id(set): "{}", id(tuple): "()", id(torch.Size): "()"}
 _FUNCTIONS = _ids(FunctionType, BuiltinFunctionType, MethodType, MethodDescriptorType, WrapperDescriptorType)
 

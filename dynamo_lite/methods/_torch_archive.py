@@ -17,8 +17,9 @@ from typing import Any
 from torch._export.serde import schema
 from torch._export.serde.serialize import serialize
 from torch.export import ExportedProgram
-from torch.export.pt2_archive import PT2ArchiveWriter, _package
+from torch.export.pt2_archive import PT2ArchiveReader, PT2ArchiveWriter, _package
 from torch.export.pt2_archive.constants import (
+    AOTINDUCTOR_DIR,
     CONSTANTS_CONFIG_FILENAME_FORMAT,
     EXTRA_DIR,
     MODELS_FILENAME_FORMAT,
@@ -62,6 +63,46 @@ def _package_tensors(
     return schema.PayloadConfig(config={fqn: known[id(tensor)] for fqn, tensor in tensors.items()})
 
 
+WEIGHTS_ASIDE = {
+    "aot_inductor.package_constants_in_so": False,
+    "aot_inductor.package_constants_on_disk_format": "pickle_weights",
+    "always_keep_tensor_constants": True,
+    "freezing": False,
+}
+"""Options of Inductor with which tensors are files of the archive, each storage once for all programs, and none is a
+part of the code: a small buffer that only another program writes would be written there as numbers."""
+
+
+def compiled(program: ExportedProgram, options: Mapping[str, Any]) -> list[Any]:
+    """What AOTInductor makes of a program: paths of files, and the tensors."""
+    import torch._inductor
+
+    if program.example_inputs is None:
+        raise RuntimeError("AOTInductor needs the example inputs of a program, which this one has lost")
+    args, kwargs = program.example_inputs
+    given = {**options, "aot_inductor.package": True, **WEIGHTS_ASIDE}
+    made = torch._inductor.aot_compile(program.module(check_guards=False), args, kwargs, options=given)
+    assert isinstance(made, list)
+    return made
+
+
+def write_compiled(f: FileLike, files: Mapping[str, list[Any]]) -> None:
+    """Writes an archive of compiled programs."""
+    _package.package_pt2(os.fspath(f) if isinstance(f, os.PathLike) else f, aoti_files=dict(files))
+
+
+def load_compiled(f: FileLike) -> dict[str, Any]:
+    """The compiled programs of an archive, by name, over the same tensors; nothing if it has none."""
+    path = os.fspath(f) if isinstance(f, os.PathLike) else f
+    with PT2ArchiveReader(path) as archive:
+        if not any(name.startswith(AOTINDUCTOR_DIR) for name in archive.get_file_names()):
+            return {}
+    if not isinstance(path, str):
+        path.seek(0)
+    runners: dict[str, Any] = load_pt2(path, load_weights_from_disk=True).aoti_runners
+    return runners
+
+
 DISABLES = "the archive of export_methods"
 """What does not work if one of these is missing."""
 
@@ -69,6 +110,8 @@ SYMBOLS = (
     Symbol("torch._export.serde:schema", "the rows of an archive's tables"),
     Symbol("torch.export:ExportedProgram", "what is written"),
     Symbol("torch.export.pt2_archive:PT2ArchiveWriter", "writes the files of an archive"),
+    Symbol("torch.export.pt2_archive:PT2ArchiveReader", "reads the names of an archive's files"),
+    Symbol("torch.export.pt2_archive.constants:AOTINDUCTOR_DIR", "where compiled programs are in an archive"),
     Symbol("torch.export.pt2_archive:_package", "writes the tensors of one program"),
     Symbol("torch.types:FileLike", "where to"),
     Symbol("torch.export.pt2_archive.constants:CONSTANTS_CONFIG_FILENAME_FORMAT", "the name of a file in an archive"),
@@ -82,6 +125,8 @@ SYMBOLS = (
     Symbol("torch.export.pt2_archive._package:_package_constants", "writes constants, and their table"),
     Symbol("torch.export.pt2_archive._package:_package_payload_config", "writes a table of tensors"),
     Symbol("torch.export.pt2_archive._package:load_pt2", "reads an archive of several programs"),
+    Symbol("torch.export.pt2_archive._package:package_pt2", "writes an archive of compiled programs"),
+    Symbol("torch._inductor:aot_compile", "compiles a program for an archive"),
 )
 
-__all__ = ["load_pt2", "write_programs"]
+__all__ = ["WEIGHTS_ASIDE", "compiled", "load_compiled", "load_pt2", "write_compiled", "write_programs"]

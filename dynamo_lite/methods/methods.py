@@ -16,6 +16,7 @@ from torch.types import FileLike
 from dynamo_lite.api import export
 from dynamo_lite.errors import InvalidArguments, checks_keywords
 from dynamo_lite.methods._torch_archive import load_pt2, write_programs
+from dynamo_lite.methods.compiled import compile_programs
 from dynamo_lite.program._torch_serde import shared_expressions
 from dynamo_lite.program.exported_program import loaded
 from dynamo_lite.program.modules.questions import Questions
@@ -73,6 +74,14 @@ class Methods(Mapping[str, ExportedProgram]):
         same = {name: _shared_with(self.programs, name) for name in self}
         with shared_expressions():
             write_programs(f, self.programs, {_TABLE: json.dumps({"asked": table, "shared": same})})
+
+    def compile(self, f: FileLike, *, options: Mapping[str, Any] | None = None) -> None:
+        """Compile each entry point with AOTInductor, into one archive (.pt2) that holds each tensor once.
+
+        `dynamo_lite.load_compiled_methods` reads it, and so does torch's `load_pt2(f, load_weights_from_disk=True)`.
+        options: Inductor's (`{"max_autotune": True}`). Raises what `torch._inductor.aot_compile` raises.
+        """
+        compile_programs(self.programs, f, options or {})
 
     def __repr__(self) -> str:
         return f"<Methods: {', '.join(self)}>"

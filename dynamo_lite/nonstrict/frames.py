@@ -1,4 +1,4 @@
-"""The program's frames while CPython runs it, as the tracer knows frames (dynamo_lite/interpreter/frames/frame.py)."""
+"""The program's frames while CPython runs it, with the interface of interpreter/frames/frame.py."""
 
 from __future__ import annotations
 

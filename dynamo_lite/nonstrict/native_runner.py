@@ -33,7 +33,7 @@ from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.nonstrict.profile_hook import loaded, unwatched
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON, function_apply
 from dynamo_lite.torch_internals._torch_tensors import _version
-from dynamo_lite.tracing.calls import marked_constructors
+from dynamo_lite.tracing.calls import marked_constructors, torchscript
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
@@ -149,6 +149,9 @@ class Machine(Interpreter):
         """Call `fn` as the program does; a function that has a rule is answered by it."""
         row = self._answered.get(id(fn))
         if row is None:
+            compiled = torchscript.plan(self._tracer, fn)
+            if compiled is not None:
+                return compiled(self._tracer, fn, args, kwargs or {})
             return self._natively(fn, args, kwargs)
         answer = row[1](self._tracer, fn, args, kwargs or {})
         return self.interpret_function(fn, args, kwargs) if answer is NOT_HANDLED else answer

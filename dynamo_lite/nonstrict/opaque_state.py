@@ -220,7 +220,7 @@ _TABLE: dict[type, Row] = {
 }
 
 
-def told(state: Hidden) -> str:
+def note_of(state: Hidden) -> str:
     """What is to be noted of hidden state that the run has changed."""
     owner, kind = state.owner, type(state.owner)
     if issubclass(kind, type):

@@ -1,4 +1,4 @@
-"""Settings of the process that a program may change without a call that says so; what has changed is put back.
+"""Settings of the process that a program may change without a call that can be watched; changes are undone.
 
 Modules that are imported in the course of a run change settings too (the environment, the filters of warnings), and
 mean it: a setting counts as the program's if code of the program mentions a name by which it is set.

@@ -27,7 +27,7 @@ import torch
 from torch import nn
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.nonstrict.caches import Cache
 from dynamo_lite.nonstrict.opaque_state import Hidden, Row, row_of
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
@@ -43,6 +43,8 @@ _OF_IMPORT = frozenset({"__builtins__", "__loader__", "__spec__"})
 """Globals that are the import system's: a loader can hold the whole of a test runner or a notebook."""
 _RUNNERS = frozenset({"IPython", "_pytest", "hypothesis", "ipykernel", "pluggy", "pytest", "xdist"})
 """Packages that run programs: a mark on a test leads to every test of the session, and none of it is the program's."""
+_TRACER = __name__.partition(".")[0]
+_PROGRAMS_OF_OURS = f"{_TRACER}.exportdb.cases."
 _OF_ERRORS = ("args", "__suppress_context__", "__cause__", "__context__")
 """Put back from the last to the first: setting `__cause__` sets `__suppress_context__`."""
 _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
@@ -82,7 +84,7 @@ class Reach:
             self._seen.add(id(value))
             if issubclass(kind, torch.Tensor):
                 self._tensor(value)
-            elif str(kind.__module__).partition(".")[0] not in _RUNNERS:
+            elif not is_tools(kind.__module__) or issubclass(kind, nn.Module):
                 self._look(value, kind)
 
     def holds(self, value: Any) -> bool:
@@ -117,7 +119,7 @@ class Reach:
             self._keep(value, kind)
             self._todo += (value.func, value.args, value.keywords, vars(value))
         elif kind is ModuleType:
-            if not is_theirs(value.__name__):
+            if not is_outside_program(value.__name__):
                 self._journal.touch(vars(value), "items")
         else:
             self._object(value, kind)
@@ -165,7 +167,7 @@ class Reach:
         self._todo.append(kind)
 
     def _function(self, fn: FunctionType) -> None:
-        if not is_theirs(fn.__globals__.get("__name__", "")):
+        if not is_outside_program(fn.__globals__.get("__name__", "")):
             self._journal.touch(fn, "attributes")
             self._journal.touch_member(fn, "__code__", vars(FunctionType)["__code__"])
             self._todo.append(fn.__annotations__)
@@ -180,7 +182,7 @@ class Reach:
 
     def _class(self, cls: type) -> None:
         """A class of the program's: its attributes and what its functions hold. The other classes are libraries'."""
-        if is_theirs(cls.__module__):
+        if is_outside_program(cls.__module__):
             return
         self._journal.touch(cls, "attributes")
         self._keep(cls, type(cls))
@@ -206,25 +208,34 @@ class Reach:
     def _all_globals(self, namespace: dict[str, Any]) -> None:
         """All that a module holds as globals, but for what it has imported."""
         name = namespace.get("__name__", "")
-        if id(namespace) in self._globals or is_theirs(name):
+        if id(namespace) in self._globals or is_outside_program(name):
             return
         for value in self.globals(namespace).values():
             is_named = type(value) is FunctionType or issubclass(type(value), type)
-            if value.__module__ == name if is_named else self.wants(value):
+            if value.__module__ == name if is_named else self.is_searched(value):
                 self._todo.append(value)
 
-    def wants(self, value: Any) -> bool:
+    def is_searched(self, value: Any) -> bool:
         """Whether what a global names is to be looked at: functions, classes and containers of the program's."""
         kind = type(value)
         if issubclass(kind, type) or kind is FunctionType:
-            return not is_theirs(value.__module__)
-        return kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not is_theirs(kind.__module__)
+            return not is_outside_program(value.__module__)
+        return kind in _LOOKED_INTO or issubclass(kind, nn.Module) or not is_outside_program(kind.__module__)
 
 
-def is_theirs(module_name: Any) -> bool:
-    """Whether what a module holds is a library's or a runner's."""
+def is_outside_program(module_name: Any) -> bool:
+    """Whether what a module holds is a library's, a runner's or the tracer's."""
+    return in_library(str(module_name)) or is_tools(module_name)
+
+
+def is_tools(module_name: Any) -> bool:
+    """Whether a module is part of what runs programs, or of this tracer (but for the cases of ExportDB).
+
+    Its objects lead to caches of its own (a guard to the code objects that are decoded), which change at any time.
+    """
     name = str(module_name)
-    return in_library(name) or name.partition(".")[0] in _RUNNERS
+    package = name.partition(".")[0]
+    return package in _RUNNERS or (package == _TRACER and not name.startswith(_PROGRAMS_OF_OURS))
 
 
 def _contents(cell: CellType) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from dynamo_lite.nonstrict.reachability import Reach, is_theirs
+from dynamo_lite.nonstrict.reachability import Reach, is_outside_program
 
 _STORES = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
 _ANY_GLOBAL = frozenset({"globals", "vars", "exec", "eval"})
@@ -31,7 +31,7 @@ class Mentions:
         """A function runs for the first time: take snapshots of what it can reach by name."""
         code, namespace = frame.f_code, frame.f_globals
         self.names.update(code.co_names)
-        if is_theirs(namespace.get("__name__", "")) or _is_being_imported(namespace):
+        if is_outside_program(namespace.get("__name__", "")) or _is_being_imported(namespace):
             return
         names = code.co_names
         before = self._reach.globals(namespace)
@@ -49,16 +49,16 @@ class Mentions:
                 value = sys.modules.get(name, _MISSING)  # imported by the function itself
             if isinstance(value, ModuleType):
                 yield from self._module(value, names)
-            elif value is not _MISSING and self._reach.wants(value):
+            elif value is not _MISSING and self._reach.is_searched(value):
                 yield value
 
     def _module(self, module: ModuleType, names: tuple[str, ...]) -> Iterator[Any]:
         """What a module of the program's holds under the names."""
-        if is_theirs(module.__name__):
+        if is_outside_program(module.__name__):
             return
         before = self._reach.globals(vars(module))
         for name in names if _ANY_ATTRIBUTE.isdisjoint(names) else before:
-            if name in before and self._reach.wants(before[name]):
+            if name in before and self._reach.is_searched(before[name]):
                 yield before[name]
 
     # ---- attributes of what is a library's
@@ -71,7 +71,7 @@ class Mentions:
                 self._keep_of(value, names, stored, _DEPTH)
 
     def _keep_of(self, owner: Any, names: tuple[str, ...], stored: set[str], depth: int) -> None:
-        if not is_theirs(owner.__module__ if isinstance(owner, type) else owner.__name__):
+        if not is_outside_program(owner.__module__ if isinstance(owner, type) else owner.__name__):
             return
         namespace = vars(owner)
         for name in stored:

@@ -14,7 +14,7 @@ import torch
 from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.native_runner import Machine
-from dynamo_lite.nonstrict.opaque_state import UNKNOWN, told
+from dynamo_lite.nonstrict.opaque_state import UNKNOWN, note_of
 from dynamo_lite.nonstrict.process import ProcessState
 from dynamo_lite.nonstrict.profile_hook import Watch, watched
 from dynamo_lite.nonstrict.reachability import Reach
@@ -87,7 +87,7 @@ class NativeTracer(Tracer):
         self._asked_types.ran(frame)
         for state in self._reach.hidden:
             if type(state.owner) is GeneratorType and state.owner.gi_frame is frame:
-                self.unsound(told(state))
+                self.unsound(note_of(state))
 
     def failed(self, fn: Any) -> None:
         """An error that eager does not raise: a token is of another context, a stand-in cannot become a subclass."""
@@ -99,7 +99,7 @@ class NativeTracer(Tracer):
         for kind in kinds:
             self.unsound(_QUESTIONS[kind])
 
-    def is_talking(self) -> bool:
+    def makes_discarded_text(self) -> bool:
         return self._watch is not None and self._watch.talking > 0
 
     def refuse(self, id: str, **names: Any) -> Any:
@@ -107,7 +107,7 @@ class NativeTracer(Tracer):
             return super().refuse(id, **names)
         if id == OF_AN_ERROR:
             self.unsound("the message of an error is read: it is a stand-in's, eager may word it in another way")
-        elif self.is_talking():
+        elif self.makes_discarded_text():
             self.note("a tensor is printed: the text is a stand-in's, without data")
         else:
             self.unsound("the text of a tensor is made: it is a stand-in's, without data")
@@ -127,12 +127,12 @@ class NativeTracer(Tracer):
         self._iterators.put_back()
         for state in self._reach.hidden:
             if self._iterators.is_moved(state):
-                self.unsound(told(state))
+                self.unsound(note_of(state))
             elif state.before is UNKNOWN:
                 self.unsound(f"it holds a {type(state.owner).__name__}: nothing shows whether the export moves it on")
             elif state.is_changed():
                 state.restore()
-                self.unsound(told(state))
+                self.unsound(note_of(state))
         self._check_inputs()
         if not self._reach.complete:
             self.unsound("the program holds too many objects to look at: changes of the rest are not seen")

@@ -10,12 +10,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import torch
-from torch import nn
-
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.interfaces import NativeTrace
 from dynamo_lite.tracing.calls.registry import call_type
+from dynamo_lite.tracing.tensors.hashing import is_address
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
 
 
@@ -71,14 +69,11 @@ def _type_for(tracer: NativeTrace) -> type:
 
 def _hash_for(tracer: NativeTrace) -> Callable[[Any], int]:
     def function(value: Any, /) -> int:
-        if getattr(type(value), "__hash__", None) in _ADDRESSES:
+        if is_address(value):
             tracer.unsound("hash() gives another answer for another object; that of the export is a constant")
         return hash(value)
 
     return function
-
-
-_ADDRESSES = (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
 
 
 def _isinstance(instance: Any, classes: Any, /) -> bool:

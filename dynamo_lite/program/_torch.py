@@ -5,8 +5,10 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
 from torch._guards import SLoc, Source
@@ -39,10 +41,23 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
 
+
+
+def never_compiled(function: Callable[..., Any]) -> Any:
+    """A decorator: torch.compile lets frames of this function run, and what they call, instead of compiling them one by
+    one. That is about frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run
+    as they are, and call it); where such a call is part of what is compiled, it is traced as before."""
+    set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
+    return function
+
+
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
+    Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
+    Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "checks of inputs are not compiled by torch.compile"),
     Symbol(
         "torch._dispatch.python:no_python_dispatcher",
         "meta kernels run without Python decompositions while the program is rebuilt",
@@ -138,6 +153,7 @@ __all__ = [
     "config_patch",
     "in_kernel_invocation_manager",
     "int_oo",
+    "never_compiled",
     "no_python_dispatcher",
     "register_namedtuple",
     "reorder_kwargs",

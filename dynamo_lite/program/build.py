@@ -34,6 +34,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs, unusable
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.wrapper_inputs import admit
 from dynamo_lite.symbolic_shapes.dims.violations import Solution
+from dynamo_lite.torch_internals._torch_fx import code_on_demand
 
 _KINDS = {
     LiftedKind.PARAMETER: InputKind.PARAMETER,
@@ -87,17 +88,19 @@ def build_program(
     tree = ModuleTree(root)
     specs |= add_aliases(graph, tree, recorder.lifted)
     input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
-    program = Program(
-        root=dict(modules),
-        graph=graph,
-        graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
-        state_dict=_state_dict(tree, recorder),
-        range_constraints=ranges,
-        module_call_graph=_module_call_graph(tree, inputs, outputs.spec, [call.entry(now) for call in calls]),
-        example_inputs=(inputs.args, inputs.kwargs),
-        constants=_constants(tree, recorder),
-        verifiers=[TrainingIRVerifier],
-    )
+    with code_on_demand(graph) as comes_later:
+        program = Program(
+            root=dict(modules),
+            graph=graph,
+            graph_signature=ExportGraphSignature(input_specs, outputs.output_specs()),
+            state_dict=_state_dict(tree, recorder),
+            range_constraints=ranges,
+            module_call_graph=_module_call_graph(tree, inputs, outputs.spec, [call.entry(now) for call in calls]),
+            example_inputs=(inputs.args, inputs.kwargs),
+            constants=_constants(tree, recorder),
+            verifiers=[TrainingIRVerifier],
+        )
+    comes_later(program.graph_module)
     program.input_paths = inputs.key_paths
     _check_keywords(program, inputs)
     sizes = settled.guards if settled is not None else []

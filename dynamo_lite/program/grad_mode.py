@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.program._torch import wrap_with_set_grad_enabled
+from dynamo_lite.program._torch import never_compiled, wrap_with_set_grad_enabled
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 
@@ -23,11 +23,13 @@ class GradMode:
     def __init__(self) -> None:
         self._before: dict[int, list[bool]] = {}  # of the calls at work, by thread
 
+    @never_compiled
     def remember(self, module: Any, args: Any) -> None:
         """A forward pre-hook."""
         if not torch.compiler.is_compiling():
             self._before.setdefault(threading.get_ident(), []).append(torch.is_grad_enabled())
 
+    @never_compiled
     def restore(self, module: Any, args: Any, result: Any) -> None:
         """A forward hook, called after an exception too."""
         if torch.compiler.is_compiling():

@@ -1,4 +1,4 @@
-"""Checks the arguments of a call against what the program was exported for, and says what differs."""
+"""Checks the arguments of a call against what the program was exported for, and reports what differs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -14,11 +15,12 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from dynamo_lite.errors import InputMismatch, StructureMismatch
-from dynamo_lite.program._torch import reorder_kwargs
+from dynamo_lite.program._torch import never_compiled, reorder_kwargs
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.paths import is_foreign, parts
+from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
@@ -63,13 +65,19 @@ class InputCheck:
         """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
         return self
 
+    @never_compiled
     def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A forward pre-hook. Under torch.compile the assertions in the graph check instead."""
+        """A forward pre-hook. Where torch.compile compiles its call too, the assertions in the graph check."""
         if getattr(module, "validate_inputs", True) and not torch.compiler.is_compiling():
             self.check(args, kwargs)
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises InputMismatch naming the input, what was expected and what was given."""
+        leaves = self._quick(args, kwargs) if not self.key_orders else None
+        if leaves is not None:
+            if self.sizes is not None:
+                self.sizes.check(leaves)
+            return
         self._check_names(args, kwargs)
         for path, keys in self.key_orders:
             self._check_order(path, keys, (args, kwargs))
@@ -77,6 +85,10 @@ class InputCheck:
         self._compare("", given_tree, self.in_spec, iter(self.expected))
         if self.sizes is not None:
             self.sizes.check(pytree.tree_leaves(given_tree))
+
+    @cached_property
+    def _quick(self) -> QuickFit:
+        return quick_fit(self.in_spec, self.expected, self.dtypes is not None)
 
     def _check_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         positional, keywords = self.in_spec.children()

@@ -41,13 +41,13 @@ def first_difference(
     exported: Seen,
     tolerance: float,
     where: str,
-    said: Callable[[StateChange], str | None],
+    account_of: Callable[[StateChange], str | None],
 ) -> Difference | None:
-    """The first difference, or None. `said` tells how the program's trace accounts for a change of Python state."""
+    """The first difference, or None. `account_of`: how the program's trace accounts for a change of Python state."""
     if eager.raised is not None or exported.raised is not None:
         return _exceptions(eager, exported, where)
     found = next(_differences(program, eager, exported, tolerance, where), None)
-    if found is None and (lost := [change for change in eager.python if said(change) is None]):
+    if found is None and (lost := [change for change in eager.python if account_of(change) is None]):
         found = Difference(where, f"{lost[0]} in eager; the program does not change it")
     return found
 

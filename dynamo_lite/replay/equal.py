@@ -1,4 +1,4 @@
-"""Whether two values are equal to whoever looks at them, without running any `__eq__` of the user's."""
+"""Whether two values are equal in all that a program can observe, without running any `__eq__` of the user's."""
 
 from __future__ import annotations
 

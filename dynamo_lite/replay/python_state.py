@@ -1,4 +1,4 @@
-"""The Python state that a call of the eager module changes, and what the program's trace says of it.
+"""The Python state that a call of the eager module changes, and how the program's trace accounts for it.
 
 Everything within reach of the module (attributes, containers, closures, globals of the modules that its classes and
 functions are defined in) is looked at before and after the call, as a run with strict=False does it. A change to an
@@ -16,7 +16,7 @@ from torch import nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.guards.values import is_atom
-from dynamo_lite.nonstrict.opaque_state import told
+from dynamo_lite.nonstrict.opaque_state import note_of
 from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.replay.equal import same
@@ -122,7 +122,7 @@ class PythonState:
             if state.is_changed():
                 name = path_of(state.owner, self.root) or f"a {type(state.owner).__name__}"
                 words = ("where it was", "a later position") if is_c_iterator(type(state.owner)) else ("", "")
-                yield StateChange(name, *words, told(state))
+                yield StateChange(name, *words, note_of(state))
         for parameter, gradient in self._reach.gradients:
             if parameter.grad is not gradient:
                 target = f"{path_of(parameter, self.root) or 'a parameter'}.grad"
@@ -186,14 +186,14 @@ def judge(program: ExportedProgram, number: int) -> Callable[[StateChange], str 
         return lambda change: "by the first call; the program has no trace" if number == 0 else None
     verdicts = {effect.target: effect.verdict for effect in trace.effects}
 
-    def said(change: StateChange) -> str | None:
+    def account_of(change: StateChange) -> str | None:
         verdict = verdicts.get(change.target)
         if verdict is None or (verdict is Verdict.FIRST_CALL and number > 0):
             noted = change.note is not None and any(change.note in text for text in trace.notes)
             return "noted" if noted else None
         return verdict.value
 
-    return said
+    return account_of
 
 
 def argument_names(program: ExportedProgram) -> list[str]:

@@ -179,7 +179,7 @@ def _left(found: Any, sources: Sources) -> dict[str, Any]:
     return {"effects": effects, "fixed": fixed, "notes": notes}
 
 
-_CONTROL = ("cond", "while_loop", "scan", "associative_scan", "map", "invoke_subgraph")
+_CONTROL = ("cond", "switch", "while_loop", "scan", "associative_scan", "map", "invoke_subgraph")
 
 
 def _branches(trace: Traced, nodes: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]]:

@@ -36,6 +36,7 @@ class Nodes:
         self._sources = sources
         self._kinds = {spec.arg.name: _input_kind(spec) for spec in program.graph_signature.input_specs}
         self.ids: dict[fx.Node, str] = {}
+        self._given: dict[fx.Node, Any] = {}
         self.records: list[dict[str, Any]] = []
         self._graph(program.graph_module, "")
 
@@ -47,6 +48,7 @@ class Nodes:
         for node in module.graph.nodes:
             inner = getattr(module, str(node.target), None) if node.op == "get_attr" else None
             if isinstance(inner, fx.GraphModule):
+                self._given.update(_operands(node, inner))
                 self._graph(inner, f"{path}{node.target}.")
 
     def _record(self, node: fx.Node, path: str) -> dict[str, Any]:
@@ -82,7 +84,16 @@ class Nodes:
             if node.op == "call_function":
                 row["written"] = isinstance(size, int) and any(size == number for number in _numbers(node.args))
                 row["from"] = self._step_back(node, value.dim(), dim, size)
+            elif node in self._given:
+                row["from"] = self._same_size(self._given[node], dim, size)
             yield row
+
+    def _same_size(self, argument: Any, dim: int, size: Any) -> dict[str, Any] | None:
+        """Dimension `dim` of another node, if it has that size."""
+        shape = _shape(argument)
+        if -len(shape) <= dim < len(shape) and str(shape[dim]) == str(size) and argument in self.ids:
+            return {"node": self.ids[argument], "dim": dim % len(shape)}
+        return None
 
     def _step_back(self, node: fx.Node, rank: int, dim: int, size: Any) -> dict[str, Any] | None:
         known = _FROM_WEIGHT.get(_operator(node).split(".")[1] if "." in _operator(node) else "", {})
@@ -90,11 +101,24 @@ class Nodes:
         candidates = [(node.args[rule[0]], rule[1])] if rule is not None and len(node.args) > rule[0] else []
         candidates += [(argument, place) for argument in node.all_input_nodes for place in (dim, dim - rank)]
         candidates += [(a, d) for a in node.all_input_nodes for d in range(len(_shape(a)))]
-        for argument, place in candidates:
-            shape = _shape(argument)
-            if -len(shape) <= place < len(shape) and str(shape[place]) == str(size) and argument in self.ids:
-                return {"node": self.ids[argument], "dim": place % len(shape)}  # type: ignore[index]
-        return None
+        found = (self._same_size(argument, place, size) for argument, place in candidates)
+        return next((row for row in found if row is not None), None)
+
+
+def _operands(attribute: fx.Node, inner: fx.GraphModule) -> dict[fx.Node, Any]:
+    """What the first call of a sub-graph gives to its placeholders: the last arguments of a higher-order operator."""
+    placeholders = [node for node in inner.graph.nodes if node.op == "placeholder"]
+    call = next(iter(attribute.users), None)
+    given = [*_leaves(call.args)] if call is not None else []
+    return dict(zip(reversed(placeholders), reversed(given)))
+
+
+def _leaves(arguments: Any) -> Iterator[Any]:
+    if isinstance(arguments, (tuple, list)):
+        for part in arguments:
+            yield from _leaves(part)
+    else:
+        yield arguments
 
 
 def frames_of(stack_trace: str | None) -> Iterator[UserFrame]:

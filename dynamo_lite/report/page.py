@@ -15,10 +15,14 @@ from dynamo_lite.report.picture import picture
 
 def page(document: dict[str, Any]) -> str:
     """The HTML of a document (document.py)."""
+    nodes = document["nodes"]
+    held = [node for node in nodes if node["input_kind"] not in ("", "user input")]
     template = _environment().get_template("report.html")
     return template.render(
         d=document,
         picture=picture(document),
+        held=held,
+        computed=[node for node in nodes if node["input_kind"] in ("", "user input")],
         data=_script_data(document),
         style=_part("report.css"),
         script=_part("report.js"),

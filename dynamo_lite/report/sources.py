@@ -10,8 +10,6 @@ from typing import Any
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.report.groups import rank_of
 
-ROLES = ("nodes", "guards", "effects", "notes", "fixed", "branches", "problems")
-"""What a line is linked to."""
 RANKS = ("yours", "library", "torch")
 _WHOLE = 200
 """A file of the user's of so many lines is shown whole."""

@@ -1,4 +1,4 @@
-"""What is asked of a run whose program has returned: passes, in the order in which they are asked.
+"""The checks of a run whose program has returned: passes, in the order in which they run.
 
 Those of WHILE_RECORDING may run code of the program (functions of registered containers, a tensor that is hashed):
 their operators are the program's. Those of RECORDED judge what the run left: the outputs, the arguments, torch's
@@ -194,6 +194,10 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
     retained = requires_grad.retained(run.outputs)
     if retained is not None:
         tracer.note(f"output {retained} retains its gradient in eager (Tensor.retain_grad), not in the program")
+    made = requires_grad.made_parameter(recorder, run.outputs)
+    if made is not None:
+        refusal = tracer.refusal("tensor-subclass", name="nn.Parameter (made in forward, and returned)")
+        _lose_gradient(run, refusal, f"output {made} is an nn.Parameter in eager, a plain tensor in the program")
     constant = requires_grad.cut_constant(recorder, run.outputs)
     if constant is not None:
         refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)

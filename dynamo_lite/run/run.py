@@ -26,6 +26,7 @@ from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import persisted_sizes
 from dynamo_lite.tracing.effects.classify import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip
+from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import tensor_repr
@@ -197,7 +198,8 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
     """A run that has been traced; the heap is as the run left it inside of the block, and as before after it.
 
     It is made again where it took more from memory than was exact, and where a library function that ran natively
-    asked for the data of a tensor: this time with that function interpreted. Where C code in there does not take what
+    asked for the data of a tensor, or left out frames that the program looks at: this time with that function
+    interpreted. Where C code in there does not take what
     only run time knows, the first refusal stands.
     """
     levels: list[Memory] = [*Memory]
@@ -216,6 +218,10 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 run.undo()
                 enough: list[Memory] = [level for level in lower if level is error.needs] or lower
                 request = replace(request, memory=enough[0])
+                run = _started(request)
+            except HiddenFrames as error:
+                run.undo()
+                request = replace(request, interpreted=request.interpreted | error.interpreted)
                 run = _started(request)
             except DataDependent as error:
                 more = error.native_code - request.interpreted

@@ -20,6 +20,7 @@ from dynamo_lite.tracing.effects import persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.tensors.input_guards import InputGuards
 
 
 def settle_effects(run: Run) -> None:
@@ -117,14 +118,15 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
 def _is_none(second: Run, change: Change, free: FreeSizes) -> bool:
     """Whether a change of the second trace is none from then on."""
     env = second.recorder.env
-    if free and env is not None and free.leaves_alike(change, env):
+    if free and env is not None and free.leaves_other_size(change, env):
         return True
     return is_made_alike(change, second.tracer)
 
 
 def _merge(first: Run, second: Run, free: FreeSizes, cases: Cases) -> None:
     """What the second trace rests on the program rests on."""
-    first.tracer.guards += [guard for guard in second.tracer.guards if guard not in first.tracer.guards]
+    for guard in second.tracer.own(InputGuards).texts:
+        first.tracer.own(InputGuards).add(guard)
     first.recorder.layout.asked |= second.recorder.layout.asked
     env, ours = second.recorder.env, first.recorder.env
     if env is None or ours is None:

@@ -5,6 +5,10 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 from torch import _C as _C
 from torch._C import DisableTorchFunction as DisableTorchFunction
 from torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -32,6 +36,21 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as i
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
+
+@contextmanager
+def uncompiled(method: Any) -> Iterator[Any]:
+    """A method of a ScriptModule as it is before its first call: TorchScript's executor has compiled nothing for it.
+
+    It has no `__wrapped__`, the Python function that torch would call, with a wrong `self`, given stand-ins.
+    """
+    method = method.owner._get_method(method.name)
+    method._debug_flush_compilation_cache()
+    try:
+        yield method
+    finally:
+        method._debug_flush_compilation_cache()
+
+
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
@@ -48,6 +67,8 @@ SYMBOLS = (
     Symbol("torch._C:DispatchKey", "keys of the dispatcher"),
     Symbol("torch._C:DispatchKeySet", "keys of a tensor"),
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a kernel without autograd"),
+    Symbol("torch._C:ScriptMethod._debug_flush_compilation_cache", "TorchScript runs as if for the first time"),
+    Symbol("torch._C:ScriptModule._get_method", "a method of TorchScript without the Python function it is made from"),
     Symbol("torch._C:_autograd", "hooks on saved tensors; the state of the profiler"),
     Symbol("torch._C:_disabled_torch_function_impl", "which subclasses take no part in __torch_function__"),
     Symbol("torch._C:_DisablePythonDispatcher", "real tensors are made natively during a trace"),
@@ -111,4 +132,5 @@ __all__ = [
     "_pop_torch_function_stack",
     "_push_on_torch_function_stack",
     "is_traceable_wrapper_subclass_type",
+    "uncompiled",
 ]

@@ -5,11 +5,17 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import BuiltinFunctionType
 from typing import Any
 
 import torch
+from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx._symbolic_trace import is_fx_symbolic_tracing as is_fx_symbolic_tracing
+from torch.fx.graph import PythonCode
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -18,11 +24,18 @@ DISABLES = "the import of the tracer"
 
 SYMBOLS = (
     Symbol("torch.fx._symbolic_trace:is_fx_symbolic_tracing", "a question of the program that eager answers"),
+    Symbol("torch._ops:HigherOrderOperator", "operators with sub-graphs, as generated code names them"),
+    Symbol("torch._ops:OpOverload", "operators, as generated code names them"),
+    Symbol("torch.fx.graph:PythonCode", "what a graph module without code of its own is made with"),
+    Symbol("torch.fx.graph_module#_code", "the generated code of a graph module"),
+    Symbol("torch.fx.graph_module#_lineno_map", "which line of the generated code is which node"),
+    Symbol("torch.fx.graph_module#_prologue_start", "where the generated code begins"),
     Symbol("torch.fx.node#_update_args_kwargs", "a node's arguments, as its constructor sets them"),
 )
 
 __all__ = [
     "call_function",
+    "code_on_demand",
     "is_fx_symbolic_tracing",
 ]
 
@@ -42,3 +55,101 @@ def call_function(
     node = graph.create_node("call_function", function, (), {}, name=name)
     node._update_args_kwargs(args, kwargs)
     return node
+
+
+@contextmanager
+def code_on_demand(graph: torch.fx.Graph) -> Iterator[Callable[[torch.fx.GraphModule], None]]:
+    """A graph module that is made of `graph` in this block has no code; what is yielded has it generate its own later.
+
+    It is generated at the first look at `forward` or `code`: most consumers of an exported program make a module of
+    their own of its graph. A graph with something in it whose code might be refused (torch warns then) has its code at
+    once.
+    """
+    if not _DEFERS or not all(map(_has_plain_code, graph.nodes)):
+        yield _has_code
+        return
+    graph.python_code = _no_code  # type: ignore[method-assign]
+    try:
+        yield _generate_later
+    finally:
+        del graph.python_code
+
+
+_DEFERS = torch.__version__.startswith("2.13.")
+_GENERATED = ("_code", "_lineno_map", "_prologue_start")
+"""What GraphModule.recompile sets on the module, beside `forward` on its class."""
+
+
+_PICKLING = tuple(name for name in ("__reduce__", "__reduce_package__") if name in vars(torch.fx.GraphModule))
+"""Methods that hand the module's attributes over."""
+
+
+def _with_code(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def called(self: torch.fx.GraphModule, *args: Any) -> Any:
+        _ = self.code
+        return method(self, *args)
+
+    return called
+
+
+def _no_code(*args: Any, **kwargs: Any) -> PythonCode:
+    return PythonCode("def forward(self):\n    pass\n", {}, None)
+
+
+def _has_code(module: torch.fx.GraphModule) -> None:
+    pass
+
+
+def _generate_later(module: torch.fx.GraphModule) -> None:
+    cls = type(module)  # torch makes one for each graph module
+    for name in _GENERATED:
+        del module.__dict__[name]
+        setattr(cls, name, _Generated(module, name))
+    cls.forward = _Generated(module, "forward")  # type: ignore[assignment]
+    for name in _PICKLING:
+        setattr(cls, name, _with_code(getattr(torch.fx.GraphModule, name)))
+
+
+class _Generated:
+    """An attribute of a graph module that generating its code sets."""
+
+    def __init__(self, module: torch.fx.GraphModule, name: str) -> None:
+        self.module, self.name = weakref.ref(module), name
+
+    def __get__(self, instance: Any, cls: type) -> Any:
+        module = self.module()
+        if module is None:
+            raise AttributeError(self.name)
+        if type(module).__dict__["forward"].__class__ is _Generated:
+            module.recompile()
+        if self.name in module.__dict__:
+            return module.__dict__[self.name]
+        return type(module).__dict__[self.name].__get__(instance, cls)
+
+
+def _has_plain_code(node: torch.fx.Node) -> bool:
+    if node.op == "call_function":
+        target = node.target
+        if not isinstance(target, (OpOverload, HigherOrderOperator)) and type(target) is not BuiltinFunctionType:
+            return False
+    elif node.op not in ("placeholder", "output", "get_attr"):
+        return False
+    return _are_plain(node.args) and (not node.kwargs or _are_plain(node.kwargs.values()))
+
+
+def _are_plain(values: Any) -> bool:
+    for value in values:
+        kind = type(value)
+        if kind not in _PLAIN and not (kind in _SEQUENCES and _are_plain(value)):
+            return False
+    return True
+
+
+_SEQUENCES = frozenset({list, tuple, torch.fx.immutable_collections.immutable_list})
+_PLAIN = frozenset(
+    {
+        torch.fx.Node, bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout,
+        torch.memory_format,
+    }
+)  # fmt: skip

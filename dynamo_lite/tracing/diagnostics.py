@@ -1,4 +1,4 @@
-"""What a tracer says: where the program is, what was noted, and why a trace stops."""
+"""Locations, notes and refusals: where the program is, what was noted, and why a trace stops."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Refusing(Observer):
         return frames_at(self.mark())
 
     def mark(self) -> Mark:
-        """Where the program is: cheap enough for each write, made into frames (`frames_at`) when somebody asks."""
+        """Where the program is: cheap enough for each write, made into frames (`frames_at`) on demand."""
         marks = []
         frame = self.vm.frame
         while frame is not None:
@@ -90,6 +90,15 @@ class Refusing(Observer):
         """Remember something that the report tells (once a text, with the line of the first time)."""
         if text not in self._notes:
             self._notes[text] = self.mark()
+
+    def noted(self) -> set[str]:
+        """The notes so far."""
+        return set(self._notes)
+
+    def forget_notes(self, but: set[str]) -> None:
+        """What was tried and undone is no news."""
+        for text in self._notes.keys() - but:
+            del self._notes[text]
 
     def refuse(self, id: str, **names: Any) -> NoReturn:
         """Stop the trace with the refusal `id` at the program's line."""

@@ -34,54 +34,77 @@ class State:
     def __init__(self, tracer: Trace) -> None: ...
 
 
-class Trace(Protocol):
-    """tracer.Tracer: one run of a program, watched."""
+class NativeCall:
+    """The last call of the program that runs natively.
 
-    vm: Interpreter
-    recorder: Recorder
-    inputs: FlatInputs
-    root: Any
-    heap: Heap
-    journal: Journal
-    reads: Reads
-    writes: Any
-    rules: dict[int, Any]
-    plans: Any
-    readers: dict[type, Reader | None]
+    function: what is called; None when no such call is at work
+    serial: how many there were
+    """
 
-    # -- what stops a trace, and what is told of it
+    def __init__(self) -> None:
+        self.function: Any = None
+        self.serial = 0
+
+
+class Refusals(Protocol):
+    """How a feature stops the trace, or notes what it assumes (diagnostics.py)."""
+
+    broken: Any
+
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
     def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...
     def refused(self, error: Any) -> DynamoLiteError: ...
     def abort(self, error: DynamoLiteError) -> NoReturn: ...
     def note(self, text: str) -> None: ...
+    def noted(self) -> set[str]: ...
+    def forget_notes(self, but: set[str]) -> None: ...
     def unrecordable(self, name: str) -> Any: ...
 
-    # -- where the program is
+
+class Position(Protocol):
+    """Where the program is."""
+
+    vm: Interpreter
+    modules: ModuleStack
+    native_call: NativeCall
+
     def mark(self) -> Mark: ...
     def origin_of(self, mark: Mark) -> Origin: ...
     def where(self) -> tuple[UserFrame, ...]: ...
     def in_library(self) -> bool: ...
-    def is_talking(self) -> bool: ...
-    def drops_attributes(self) -> bool: ...
     def may_catch(self, kinds: frozenset[type[BaseException]]) -> bool: ...
-    def outside(self) -> AbstractContextManager[None]: ...
+    def makes_discarded_text(self) -> bool: ...
 
-    # -- the state of single features, which belongs to the feature's file
-    def own(self, kind: type[AnyState]) -> AnyState: ...
 
-    # -- questions that several features ask
-    def inputs_are_one(self, left: int, right: int) -> bool: ...
-    def written(self, owner: Any, part: str, key: Any) -> None: ...
+class Memory(Protocol):
+    """What the program has read, written and made (tracing/heap)."""
 
-    # -- what the run is in, and what it has found
-    broken: Any
-    call_serial: int
-    calls: Any
-    guards: list[str]
-    interpreted: frozenset[CodeType]
+    heap: Heap
+    journal: Journal
+    reads: Reads
+    writes: Any
     made_dicts: set[int]
-    modules: ModuleStack
+
+
+class Tables(Protocol):
+    """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""
+
+    rules: dict[int, Any]
+    plans: Any
+    readers: dict[type, Reader | None]
+    interpreted: frozenset[CodeType]
+
+
+class Trace(Refusals, Position, Memory, Tables, Protocol):
+    """tracer.Tracer: one run of a program, watched."""
+
+    recorder: Recorder
+    inputs: FlatInputs
+    root: Any
     sees_python: bool
-    specializations: list[Any]
-    torch_function: Any
+
+    def own(self, kind: type[AnyState]) -> AnyState:
+        """The state of one feature, which belongs to the feature's file."""
+
+    def drops_attributes(self) -> bool: ...
+    def outside(self) -> AbstractContextManager[None]: ...

@@ -1,4 +1,4 @@
-"""What a node's metadata says about the program, answered from the interpreter's stack when the operator runs."""
+"""A node's metadata about the program, read from the interpreter's stack when the operator runs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TraceContext:
         leaf = self._tracer.modules.leaf
         if leaf is not None:
             return [(self._name(leaf.cls.__name__.lower(), leaf.serial), leaf.cls)]
-        fn = self._tracer.torch_function
+        fn = self._tracer.native_call.function
         if fn is None and self._tracer.sees_python:
             used = operator_sources.at_work(self._tracer.vm.frame)
             if used is not None:  # an operator is one node nearly always; those of a slice count as several
@@ -74,7 +74,7 @@ class TraceContext:
         if name is None:
             return []
         source = name if type(fn) in _METHODS else fn  # TorchDynamo names a tensor's method by its name
-        return [(self._name(name, -self._tracer.call_serial), source)]
+        return [(self._name(name, -self._tracer.native_call.serial), source)]
 
     def _name(self, base: str, serial: int) -> str:
         known = self._names.get((base, serial))

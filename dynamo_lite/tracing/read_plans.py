@@ -8,13 +8,14 @@ is asked once per type and run. A read that has no reader, and that the log has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.access_log import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
@@ -59,6 +60,7 @@ _BY_TYPE: dict[type, Reader] = {
     UnreadText: _class_of_text,
     range: builtin_calls.read_range,
     FrameType: _of_frame,
+    TracebackType: hidden_frames.read_traceback,
 }
 
 BY_NAME: dict[str, Callable[[Trace, Any, str, Any], None]] = {

@@ -10,37 +10,35 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
 import torch
 
 from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampolines
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS, original_code
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
-from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.symbolic_shapes import DataDependentQuestion, UnknownValue
-from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing import read_plans
+from dynamo_lite.tracing import read_plans, write_plans
 from dynamo_lite.tracing.calls import annotations as annotated_calls
 from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.calls.plans import CallPlans
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.diagnostics import Abort, Refusing
-from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
-from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.heap.lifetimes import Lifetimes
+from dynamo_lite.tracing.heap.lifetimes import Lifetimes, Raised
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
-from dynamo_lite.tracing.interfaces import AnyState, Reader, State
+from dynamo_lite.tracing.interfaces import AnyState, NativeCall, Reader, State
 from dynamo_lite.tracing.policy import native_modules, native_reads
-from dynamo_lite.tracing.policy.native_modules import asks_for_frames, is_below, is_trusted, is_trusted_module
+from dynamo_lite.tracing.policy.native_modules import is_below, is_trusted, is_trusted_module, reads_frames
 from dynamo_lite.tracing.read_plans import ReadPlans
 from dynamo_lite.tracing.sizes import (
     builtin_calls,
@@ -52,16 +50,15 @@ from dynamo_lite.tracing.sizes import (
     sequence_equality,
 )
 from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
-from dynamo_lite.tracing.strings.error_messages import Raised
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
-from dynamo_lite.tracing.tensors import attributes, autograd_nodes
+from dynamo_lite.tracing.tensors import autograd_nodes, hashing, input_guards
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
-from dynamo_lite.tracing.vocabulary.process_state import modes_off
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, Specialization
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.write_plans import WritePlans
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
 _NO_ARGUMENT = "tuple index out of range"
@@ -81,7 +78,6 @@ class Tracer(Refusing):
         super().__init__()
         self.root = root
         self.inputs = inputs
-        self.guards: list[str] = []
         self.recorder = recorder
         self._own: dict[type[State], Any] = {}
         self.journal = Journal(self.mark)
@@ -92,15 +88,14 @@ class Tracer(Refusing):
         self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()
         self.modules = ModuleStack(root)
-        self.calls: Any = None  # program.call_signatures.CallSignatures, where some are to be kept
-        self.torch_function: Any = None
-        self.call_serial = 0
-        self.specializations: list[Specialization] = []  # the numbers that the program needed of sizes
+        self.native_call = NativeCall()
         self.rules = registry.table() if known_rules is None else known_rules
         self._wrapping_globals = marked_constructors.wrapping_globals()
         self.reads = Reads(self.vm)
+        self.reads.refuse = self.refuse
         self.plans = CallPlans(self)
         self.readers: dict[type, Reader | None] = ReadPlans()
+        self._writers = WritePlans()
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 
@@ -111,18 +106,9 @@ class Tracer(Refusing):
             found = self._own[kind] = kind(self)
         return found
 
-    @property
-    def written_first(self) -> set[tuple[int, Any]]:
-        """The places that the program wrote before it read them (control_flow puts back those of before a side)."""
-        return {place for place, read in self.reads.read_first.items() if not read}
-
-    @written_first.setter
-    def written_first(self, places: set[tuple[int, Any]]) -> None:
-        self.reads.put_written_first(places)
-
-    def is_talking(self) -> bool:
-        """Whether a string is being made that is discarded, where no interpreter is there to tell
-        (dynamo_lite/nonstrict)."""
+    def makes_discarded_text(self) -> bool:
+        """Whether the program is making a string that is discarded: for dynamo_lite/nonstrict, which runs no
+        interpreter (discarded.py)."""
         return False
 
     def _stop_if_ours(self, error: Exception) -> None:
@@ -178,7 +164,7 @@ class Tracer(Refusing):
         self.vm.trampolines.follow(self.policy)
 
     def runs_natively(self, fn: FunctionType) -> bool:
-        return is_trusted(fn) and not asks_for_frames(fn) and original_code(fn.__code__) not in self.interpreted
+        return is_trusted(fn) and not reads_frames(fn) and original_code(fn.__code__) not in self.interpreted
 
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
@@ -206,14 +192,14 @@ class Tracer(Refusing):
                 return answer
         if kwargs and plan.keywords is not None:
             plan.keywords(self, fn, args, kwargs)
-        self.torch_function = fn
-        self.call_serial += 1
+        self.native_call.function = fn
+        self.native_call.serial += 1
         return NOT_HANDLED if plan.numbers is None else plan.numbers(self, fn, args, kwargs)
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         if id(fn) in discarded.TEXT_CALLS:
             result = self._texts.made(result)
-        self.torch_function = None
+        self.native_call.function = None
         if type(result) is dict and id(fn) in _MAKES_DICT:
             self.made_dicts.add(id(result))
         elif fn is lru_cache.LruCacheWrapper:
@@ -272,19 +258,26 @@ class Tracer(Refusing):
                 self.recorder.layout.matters(owner)
             if self.reads.quiet[type(key)]:
                 return
+        if how == "items" and type(owner) in (set, frozenset):
+            hashing.check_order(self, owner)
+        if how == "attr" and "nodes" in self.plans.awake:
+            autograd_nodes.read(self, owner, key, None)  # which attributes a node has is in its class
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
-        if kind == "attr" and is_tensor(owner):
-            self._write_tensor_attribute(owner, key, value)
-            return
+        by_name = None
+        if kind == "attr":
+            writer = self._writers[type(owner)]
+            if writer is not None:
+                writer(self, owner, key, value)
+                return
+            by_name = write_plans.BY_NAME.get(key)
         if kind != "inplace":
             self.reads.write(kind, owner, key, value is DELETED)
-        if "texts" in self.plans.awake and self.writes.is_old(owner):
-            deferred_str.read_all((value,))  # a later call may look at it
-        if kind == "attr" and key in instance_dicts.NAMES:
-            self.own(OwnedDicts).given(owner, value)
-            self.journal.touch(value, "items")  # what the object is given from now on goes there
+        for listener in self.plans.write_listeners:
+            listener(self, owner, value)
+        if by_name is not None:
+            by_name(self, owner, key, value)
         if kind != "inplace" or not is_tensor(owner):
             self.writes.before_write(kind, owner, key)
 
@@ -303,7 +296,7 @@ class Tracer(Refusing):
 
         Not so where trusted Python code uses the standard library, nor where what runs operators, or this tracer, uses
         a class of torch's that the program uses too (fx.Graph, weak dictionaries). A marked constructor is answered by
-        its rule whoever calls it: natively it would look for torch.export's tracer.
+        its rule for all callers: natively it would look for torch.export's tracer.
         """
         if id(fn.__globals__) in self._wrapping_globals and marked_constructors.own(fn) is not None:
             return True
@@ -354,26 +347,11 @@ class Tracer(Refusing):
         return deferred_str.joined(parts)
 
     def on_identity(self, left: Any, right: Any) -> bool:
-        """Two inputs may be one tensor in the example, in another call, or in neither: the answer is a guard."""
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
             return builtin_calls.identical(left, right)
-        if not (is_tensor(left) and is_tensor(right)) or self.in_library():
-            return False  # torch.nn asks only to save work
-        numbers = [self.recorder.input_number(t) for t in (left, right)]
-        if numbers.count(None) == 1 and not (is_fake(left) and is_fake(right)):
-            name = self.inputs.names[next(n for n in numbers if n is not None)]
-            self.refuse("input-identity", left=name, right="a tensor of the model")
-        if None in numbers:
-            return False
-        return self.inputs_are_one(*numbers)
+        return input_guards.identical(self, left, right)
 
     # ---- reads
-
-    def written(self, owner: Any, part: str, key: Any) -> None:
-        """Remember where `key` was first written, and whether that was before the program read it."""
-        if type(key) is str or type(key) is int:
-            self.reads.read_first.setdefault((id(owner), key), False)
-            self.journal.site(owner, part, "contents" if type(owner) is CellType else key)
 
     def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:
         """An iterator that lives on from call to call would be replayed from its state at export."""
@@ -387,23 +365,7 @@ class Tracer(Refusing):
         if id(owner) not in touched or self.journal.held_before({id(owner)}, {id(value)}):
             self.refuse("outside-iterator", what=f"the {type(value).__name__} in {key!r}")
 
-    def inputs_are_one(self, left: int, right: int) -> bool:
-        """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
-        inputs = self.inputs
-        paths = inputs.key_paths
-        if ambiguous(paths):  # torch cannot write a guard on these
-            self.refuse("input-identity", left=inputs.names[left], right=inputs.names[right])
-        same = inputs.leaves[left] is inputs.leaves[right]
-        one, other = (f"L{pytree.keystr(paths[n])}" for n in (left, right))
-        guard = f"{one} {'is' if same else 'is not'} {other}"
-        if guard not in self.guards:
-            self.guards.append(guard)
-        return same
-
     # ---- writes to tensors
-
-    def _write_tensor_attribute(self, owner: torch.Tensor, key: str, value: Any) -> None:
-        attributes.write(self, owner, key, value)
 
     def drops_attributes(self) -> bool:
         """Whether attributes that the program sets on tensors from outside are let go."""

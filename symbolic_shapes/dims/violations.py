@@ -1,4 +1,4 @@
-"""Do the guards of a trace let every input dimension do what its spec says? Each violation in words."""
+"""Checks that the guards of a trace admit all that each input dimension's spec promises, and describes violations."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ the symbols in them, and no longer. Results of operations are remembered on thei
 was done before costs one dictionary look-up.
 
 Division by zero: in canonical forms and proofs `x // 0` is some unknown integer, the same for every x. So no law may
-drop a divisor unless it is known not to be zero; whoever *performs* a division records that fact
+drop a divisor unless it is known not to be zero; the code that *performs* a division records that fact
 (`ShapeEnv.require_nonzero`). `evaluate` raises ZeroDivisionError as Python does.
 """
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Atom, Int, Monomial, Node, make_int
 
-Mods = list[tuple[int, Int, Int]]
-
 
 @dataclass(frozen=True)
 class Quotient:

@@ -105,6 +105,10 @@ def ne_zero(p: Int) -> Bool:
     return _equality(p, "ne")
 
 
+ZERO_RELATIONS = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
+"""The kind of a `Rel` -> its constructor from the polynomial that is compared with zero."""
+
+
 def _equality(p: Int, kind: str) -> Bool:
     found = p._memo.get((kind,))
     if found is not None:

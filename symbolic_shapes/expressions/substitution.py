@@ -10,19 +10,15 @@ from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, make_float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import function, ite, maximum, power, round_float
 from dynamo_lite.symbolic_shapes.expressions.relations import (
+    ZERO_RELATIONS,
     Bool,
     Junction,
     Opaque,
     Rel,
     and_,
-    eq_zero,
-    le_zero,
-    ne_zero,
     not_,
     or_,
 )
-
-_REL = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
 
 BUILDERS: dict[str, Any] = {
     "floordiv": lambda p, d: p // d,
@@ -84,7 +80,7 @@ def _rebuild(node: Any, mapping: Mapping[Atom, Int], memo: dict[Node, Any]) -> A
         return node.as_int() if all(a is b for a, b in zip(args, node.args)) else build(node.op, args)
     if isinstance(node, Rel):
         poly = _substitute(node.poly, mapping, memo)
-        return node if poly is node.poly else _REL[node.kind](poly)
+        return node if poly is node.poly else ZERO_RELATIONS[node.kind](poly)
     if isinstance(node, Junction):
         return (and_ if node.kind == "and" else or_)(*(_substitute(a, mapping, memo) for a in node.args))
     if isinstance(node, Float):

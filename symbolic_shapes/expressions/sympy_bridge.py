@@ -333,7 +333,7 @@ def _remainder_of_sympy(p: Any, d: Any) -> Any:
     return sympy.Mod(p, d, evaluate=False)
 
 
-def _to_piecewise(cond: Any, then: Any, other: Any) -> Any:
+def to_piecewise(cond: Any, then: Any, other: Any) -> Any:
     return sympy.Piecewise((then, cond), (other, True))
 
 
@@ -346,7 +346,7 @@ PLAIN = Heads(
         "min": sympy.Min,
         "pow": sympy.Pow,
         "natural_pow": sympy.Pow,
-        "ite": _to_piecewise,
+        "ite": to_piecewise,
         "int_truediv": lambda a, b: a / b,
         "to_float": lambda p: p * sympy.Float(1.0),
         "floor": sympy.floor,

@@ -11,14 +11,13 @@ from dynamo_lite.symbolic_shapes.expressions.quotients import take_out_mods
 from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     TRUE,
+    ZERO_RELATIONS,
     Bool,
     Junction,
     Opaque,
     Rel,
     Truth,
-    eq_zero,
     le_zero,
-    ne_zero,
     not_,
 )
 from dynamo_lite.symbolic_shapes.proofs.bound_rules import shifted_constant
@@ -27,7 +26,6 @@ from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.known import KnownFacts
 
 Shown = tuple[bool, Step]
-_REL = {"le": le_zero, "eq": eq_zero, "ne": ne_zero}
 
 
 def direct(known: KnownFacts, relation: Bool) -> Shown | None:
@@ -218,7 +216,7 @@ def _with_remainders(known: KnownFacts, relation: Rel) -> Shown | None:
             p = p - (x % d - r % d.const) * coef
     if not equations:
         return None
-    changed = _REL[relation.kind](p)
+    changed = ZERO_RELATIONS[relation.kind](p)
     shown = direct(known, changed)
     if shown is None:
         return None

@@ -190,9 +190,6 @@ class Tables:
         """(truth, step that shows the relation or its negation) if bounds, residues or a known truth decide it."""
         return direct(self, relation)
 
-    def atom_bounds(self, atom: Atom) -> Interval:
-        return self.range(atom)
-
     def simplify(self, node: Any) -> Any:
         return self.rewriter.simplified(node)
 

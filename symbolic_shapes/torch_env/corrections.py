@@ -1,4 +1,4 @@
-"""Calls that torch's rules for fake tensors get wrong, said in another way that they get right (torch 2.13.0)."""
+"""Calls that torch's rules for fake tensors get wrong, rewritten to equal calls that they get right (torch 2.13.0)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ import torch
 
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.corrections import CORRECTIONS
-from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -36,9 +36,10 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     share_storage_,
 )
 from dynamo_lite.symbolic_shapes.torch_node._torch_state import _get_default_device
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 Tag = torch.Tag
+_ITEM, _NUMBER = torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default
 
 REFUSED_TAGS = {
     Tag.data_dependent_output: "data dependent output",
@@ -127,6 +128,8 @@ class SymbolicCache:
             args, kwargs = correct(func, args, kwargs)
         if not _is_symbolic(args) and not (kwargs and _is_symbolic(kwargs.values())):
             return self._torch(self._mode, func, types, args, kwargs)
+        if func is _ITEM:
+            func = _NUMBER  # torch's own form of item() asks for the data where the tensor's offset is symbolic
         if not self.enabled:
             return self._run(func, types, args, kwargs)
         tensors: list[FakeTensor] = []
@@ -159,7 +162,16 @@ class SymbolicCache:
                 layout = rule(self._env, *args, **kwargs) if view_kernel.is_plain(args[0]) else None
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
-            return self._mode._dispatch_impl(func, types, args, kwargs)
+            try:
+                return self._mode._dispatch_impl(func, types, args, kwargs)
+            except DataDependentError:
+                if not func._can_decompose():
+                    raise
+                with self._mode:  # torch's form in Python (torch._refs) asks what its C++ form may not
+                    result = func.decompose(*args, **kwargs)
+                if result is NotImplemented:
+                    raise
+                return result
 
     # -- keys ---------------------------------------------------------------------------------------------------
     def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
@@ -174,7 +186,7 @@ class SymbolicCache:
         if make_fx_mode() is not None:
             raise Bypass("make_fx traces sizes")
         env = self._env
-        parts: list[Any] = [func, env.memo.epoch(), env.asking, torch.get_default_dtype(),
+        parts: list[Any] = [func, env.memo.epoch(), env.context.asking, torch.get_default_dtype(),
                             _get_default_device(), torch.is_inference_mode_enabled()]
         self._key(parts, args, tensors)
         if kwargs:
@@ -308,6 +320,6 @@ def _is_symbolic(values: Any) -> bool:
         if isinstance(value, FakeTensor):
             if value._has_symbolic_sizes_strides:
                 return True
-        elif isinstance(value, _SYMBOLIC) or (isinstance(value, (list, tuple)) and _is_symbolic(value)):
+        elif isinstance(value, SYMBOLIC_TYPES) or (isinstance(value, (list, tuple)) and _is_symbolic(value)):
             return True
     return False

@@ -1,25 +1,16 @@
-"""TorchShapeEnv: the face that torch expects of a shape environment, over `dynamo_lite.symbolic_shapes.ShapeEnv`.
+"""TorchShapeEnv: torch's interface of a shape environment, over `dynamo_lite.symbolic_shapes.ShapeEnv`.
 
 FakeTensorMode, meta kernels, decompositions and higher-order operators talk to it as to torch's own ShapeEnv
-(torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. What it answers comes from
-`core`: proved facts, else the example's values, which then become facts with the program's line.
-
-What is answered without a fact, and why that is sound:
-- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is recorded there.
-- Strides are products of sizes, where torch has max(1, size): the two differ only for tensors without elements, whose
-  strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
-- A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
-  memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
-  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks
-  within `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1.
-  `KERNELS` (query_kinds.py) has the operators for which more or less than that holds. Questions that the program
-  itself asks are exact.
+(torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. This file has torch's names;
+the work is done by its parts: `Expressions` (nodes, sympy), `InputSymbols`, `UnbackedSymbols`, `QueryContext` (who
+asks), `FactRecorder` and `Decisions` (what is answered, and when the answer becomes a fact).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -27,40 +18,31 @@ import sympy
 import torch
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
-from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
-from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
-from dynamo_lite.symbolic_shapes.expressions.floats import Float
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env.recording import FactRecording, float_equals
+from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
+from dynamo_lite.symbolic_shapes.torch_env.decisions import DataDependentError, Decisions
+from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
+from dynamo_lite.symbolic_shapes.torch_env.inputs import InputSymbols
+from dynamo_lite.symbolic_shapes.torch_env.recording import FactRecorder
 from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past
-from dynamo_lite.symbolic_shapes.torch_node._torch import GuardOnDataDependentSymNode, ShapeEnvSettings
-from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, QueryContext
-from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.symbolic_shapes.torch_env.unbacked import UnbackedSymbols
+from dynamo_lite.symbolic_shapes.torch_env.views import BackedValues, Ranges, Replacements, runtime_asserts
+from dynamo_lite.symbolic_shapes.torch_node._torch import RuntimeAssert, ShapeEnvSettings, ShapeGuard, SLoc
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))
 
 
 def calling_line() -> Origin:
-    """The innermost Python line outside of torch and of this package. A tracer that interprets knows better."""
+    """The innermost Python line outside of torch and of this package. A tracer gives its own `where`."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
         frame = frame.f_back
     return Origin("user line", frame.f_code.co_filename, frame.f_lineno)
 
 
-class DataDependentError(GuardOnDataDependentSymNode):
-    """What torch code catches (`GuardOnDataDependentSymNode`), with the question as we ask it.
-
-    `question` is a `DataDependentQuestion` or, where a number was needed, an `UnknownValue`.
-    """
-
-    def __init__(self, cond: Any, question: DataDependentQuestion | UnknownValue) -> None:
-        super().__init__(cond, str(question))
-        self.question = question
-
-
-class TorchShapeEnv(FactRecording):
+class TorchShapeEnv:
     """See the module's docstring.
 
     Attributes:
@@ -71,6 +53,10 @@ class TorchShapeEnv(FactRecording):
         refuses_size: called with the error of an operation whose result is too large to be written down; what it
             raises the program cannot catch.
         specialized: called with an expression and its value in the example, where the program takes the value.
+        deferring: called with the operator before a check of its arguments is left to run time. (Not called for what
+            the program itself asserts by torch._check.)
+        refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
+        frozen: a new fact is an error from here on.
         past: answers of environments with the same history (shared_history.py).
         values_taken: how often a number was taken of a symbolic expression.
     """
@@ -85,20 +71,87 @@ class TorchShapeEnv(FactRecording):
                  allow_scalar_outputs: bool = True, allow_dynamic_output_shape_ops: bool = True,
                  duck_shape: bool = False, specialize_zero_one: bool = False,
                  prefer_deferred_runtime_asserts_over_guards: bool = False) -> None:
-        settings = ShapeEnvSettings(
+        self.settings = ShapeEnvSettings(
             allow_scalar_outputs=allow_scalar_outputs, allow_dynamic_output_shape_ops=allow_dynamic_output_shape_ops,
             assume_static_by_default=False, trace_asserts=False, duck_shape=duck_shape,
             specialize_zero_one=specialize_zero_one,
             prefer_deferred_runtime_asserts_over_guards=prefer_deferred_runtime_asserts_over_guards)
-        super().__init__(core if core is not None else ShapeEnv(), where or calling_line, settings)
-        QueryContext.__init__(self)
+        self.allow_scalar_outputs = allow_scalar_outputs
+        self.allow_dynamic_output_shape_ops = allow_dynamic_output_shape_ops
+        self.duck_shape, self.specialize_zero_one = duck_shape, specialize_zero_one
+        self.prefer_deferred_runtime_asserts_over_guards = prefer_deferred_runtime_asserts_over_guards
+        self.core: ShapeEnv = core if core is not None else ShapeEnv()
+        self.where: Callable[[], Origin] = where or calling_line
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.refuses_size: Callable[[Exception], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
-        self.derived_sizes: dict[Any, Int] = {}
+        self.deferring: Callable[[str], None] | None = None
+        self.refuted: ContradictoryFacts | None = None
+        self.frozen = False
         self.values_taken = 0
         self.fake_tensor_cache = _NoCache()
-        self.past = self.memo.past = Past(self)
+        # What torch reads and assigns of symbols that an operator made (unbacked.py).
+        self.pending_fresh_unbacked_symbols: list[Any] = []
+        self.ignorable_fresh_unbacked_symbols: list[Any] = []
+        self.unbacked_renamings: dict[Any, Any] = {}
+        self.real_tensor_prop_unbacked_vals: dict[Any, Any] = {}
+        self.unbacked_created = 0
+        expressions = Expressions(self, self.core)
+        self._compose_values(expressions)
+        self._compose_answers(expressions)
+
+    def _compose_values(self, expressions: Expressions) -> None:
+        """The parts that make values, and torch's names for what they do: bound methods, which add no call."""
+        self.symbols, self.layouts = expressions.symbols, expressions.layouts
+        self.to_sympy, self.from_sympy = expressions.to_sympy, expressions.from_sympy
+        self.constant, self.node, self.node_of = expressions.constant, expressions.node, expressions.node_of
+        self.wrap, self.unwrap, self.hint_of = expressions.wrap, expressions.unwrap, expressions.hint_of
+        self.create_symintnode = expressions.create_symintnode
+        self.create_symfloatnode = expressions.create_symfloatnode
+        self.create_symboolnode = expressions.create_symboolnode
+
+        self._inputs = inputs = InputSymbols(self, expressions)
+        self.size_like = inputs.size_like
+        self.var_to_sources, self.source_to_var = inputs.var_to_sources, inputs.source_to_var
+        self.input_size, self.input_integer = inputs.input_size, inputs.input_integer
+        self._create_symbolic_sizes_strides_storage_offset = inputs.layout_of_input
+        self.create_symbol, self.create_unspecified_symbol = inputs.create_symbol, inputs.create_unspecified_symbol
+        self.create_unspecified_symint_and_symbol = inputs.create_unspecified_symint_and_symbol
+
+        unbacked = UnbackedSymbols(self, expressions)
+        self.create_unbacked_symint = unbacked.create_unbacked_symint
+        self.create_unbacked_symfloat = unbacked.create_unbacked_symfloat
+        self.create_unbacked_symbool = unbacked.create_unbacked_symbool
+        self.is_unbacked_symint = unbacked.is_unbacked_symint
+        self.ignore_fresh_unbacked_symbols = unbacked.ignore_fresh_unbacked_symbols
+        self._rename_unbacked_to, self._eliminate_unbacked = unbacked.rename_to, unbacked.eliminate
+
+    def _compose_answers(self, expressions: Expressions) -> None:
+        """The parts that answer questions about values."""
+        self.context = context = QueryContext()
+        self.inside_operator, self.inside_torch, self.exactly, self.laying_out = (
+            context.inside_operator, context.inside_torch, context.exactly, context.laying_out)  # fmt: skip
+
+        self.memo = memo = Memo(self.core)
+        self._recorder = recorder = FactRecorder(self, expressions, memo, context)
+        self.expect_true, self.asked_at = recorder.expect_true, recorder.asked_at
+        self.require, self.require_divisor = recorder.require, recorder.require_divisor
+        self.suppress_guards: Callable[[], AbstractContextManager[None]] = recorder.suppress_guards
+        self.error_on_new_guards: Callable[[], AbstractContextManager[None]] = recorder.error_on_new_guards
+        self.guard_or_defer_runtime_assert = recorder.guard_or_defer_runtime_assert
+        self.constrain_symbol_range = self._constrain_range = recorder.constrain_symbol_range
+        self._constrain_range_for_size, self._constrain_unify = recorder.constrain_size, recorder.unify
+
+        decisions = Decisions(self, expressions, memo, context, recorder)
+        self.derived_sizes = decisions.derived_sizes
+        self.decide_node, self.evaluate_sym_node = decisions.decide_node, decisions.evaluate_sym_node
+        self.evaluate_for_c, self.evaluate_for_torch = decisions.evaluate_for_c, decisions.evaluate_for_torch
+        self.note_sizes, self.is_size = decisions.note_sizes, decisions.is_size
+        self._maybe_evaluate_static = decisions.static
+        self.replace, self.simplify, self.bound_sympy = decisions.replace, decisions.simplify, decisions.bound_sympy
+        self._unknown = decisions.unknown
+
+        self.past = memo.past = Past(self)
 
     def __deepcopy__(self, memo: Any) -> TorchShapeEnv:
         return self  # as torch's: FakeTensorMode and metadata refer to one environment
@@ -107,7 +160,18 @@ class TorchShapeEnv(FactRecording):
         if self.refuses_size is not None:
             self.refuses_size(error)
 
-    # -- hints ----------------------------------------------------------------------------------------------------
+    # -- who asks -------------------------------------------------------------------------------------------------
+    @property
+    def operator(self) -> Any:
+        """The OpOverload whose kernel is running, None while the program itself does."""
+        return self.context.operator
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether answers become no facts now (`suppress_guards`)."""
+        return self._recorder.suppressing > 0
+
+    # -- values in the example --------------------------------------------------------------------------------------
     def guarding_hint_or_throw(self, expr: Any) -> Any:
         node = self.from_sympy(expr)
         value = self.hint_of(node)
@@ -129,158 +193,80 @@ class TorchShapeEnv(FactRecording):
         value = self.hint_of(self.from_sympy(expr))
         return value if value is not None else 8192 if fallback is None else fallback
 
-    # -- questions ------------------------------------------------------------------------------------------------
-    def decide_node(self, node: SymNode) -> bool | None:
-        """What the facts say of a bool, without the example: True, False or None."""
-        return node.constant if node.constant is not None else self.memo.decide(node.core)
-
-    def evaluate_sym_node(self, sym_node: SymNode, size_oblivious: bool = False,
-                          fallback_value: bool | None = None) -> Any:
-        """The value in this run: proved, else the example's (which becomes a fact), else the fallback.
-
-        DataDependentError if there is none of them.
-        """
-        if sym_node.constant is not None:
-            return sym_node.constant
-        if sym_node.pytype is not bool:
-            return self._value(sym_node)
-        relation: Any = sym_node.core
-        verdict = self.memo.decide(relation)
-        if verdict is not None:
-            return verdict
-        value = sym_node.hint
-        if self._inside == CHOICE and value is not None and fallback_value is not None:
-            return value
-        if self._indifferent(sym_node, value, size_oblivious, fallback_value):
-            answer = self.memo.decide_large(relation, self.size_like, self.derived_sizes)
-            if answer is not None and value in (None, answer):
-                return answer
-        if value is not None:
-            self._record(relation if value else not_(relation), "guard")
-            return value
-        if fallback_value is not None:
-            return fallback_value
-        origin = self.where()
-        question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
-        error = self._asked(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
-        value = self.hint_of(relation)  # whoever was asked may have found the numbers of the example
-        if value is None:
-            raise error
-        return value
-
-    def _asked(self, error: DataDependentError) -> DataDependentError:
-        if self._inside == PROGRAM and self.unanswered is not None:
-            self.unanswered(error)
-        return error
-
-    def evaluate_for_c(self, sym_node: SymNode) -> bool:
-        """`guard_bool` as C++ calls it. In a function of torch's own a binding asks what to call (`contiguous`)."""
-        if self._inside != PROGRAM or self._exact or not self._in_torch:
-            return bool(self.evaluate_sym_node(sym_node))
-        with self.inside_operator(torch.ops.aten.contiguous.default):
-            return bool(self.evaluate_sym_node(sym_node))
-
-    def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
-        """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""
-        if self._inside != PROGRAM or self._exact:
-            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
-        with self.inside_operator():
-            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
-
-    def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
-        """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
-        if value is None:
-            # An unbacked size: torch's own rule, and layout in kernels.
-            return size_oblivious or (sym_node.layout and not self._exact)
-        if self._inside in (PROGRAM, EXACT):
-            return sym_node.layout and not self._exact
-        return size_oblivious or sym_node.layout or self._inside in (LAYOUT_ONLY, CHOICE) or value == fallback_value
-
-    def _value(self, sym_node: SymNode) -> Any:
-        node = sym_node.current()
-        if isinstance(node, Float):
-            value = self.hint_of(node)
-            if value is None:
-                raise self._unknown(node, self.where())
-            if node.op != "const":
-                self._fix(float_equals(node, value), node, value)
-            return value
-        constant = node.as_constant()
-        if constant is not None:
-            return constant
-        lo, hi = self.core.bounds(node)
-        if lo == hi:
-            return int(lo)
-        value = sym_node.hint
-        if value is None:
-            error = self._unknown(node, self.where())
-            value = self.hint_of(node)  # as in evaluate_sym_node
-            if value is None:
-                raise error
-            return value
-        self._fix(eq(node, value), node, value)
-        return value
-
-    def _fix(self, equality: Bool, node: Any, value: Any) -> None:
-        """The value of an expression was taken: a guard."""
-        self.values_taken += 1
-        if self.specialized is not None and not self._suppressed:
-            self.specialized(node, value)
-        self._record(equality, "guard")
-
-    def _unknown(self, node: Any, origin: Origin) -> DataDependentError:
-        question = UnknownValue(node, origin, self.core.ranges_of(node))
-        return self._asked(DataDependentError(self.to_sympy(node), question))
-
     def evaluate_expr(self, orig_expr: Any, hint: Any = None, fx_node: Any = None, size_oblivious: bool = False,
                       fallback_value: bool | None = None, *, forcing_spec: bool = False) -> Any:
         node = self.node(self.from_sympy(orig_expr))
         return sympy.sympify(self.evaluate_sym_node(node, size_oblivious, fallback_value))
 
-    def _maybe_evaluate_static(self, expr: Any, *, unbacked_only: bool = False, compute_hint: bool = False,
-                               size_oblivious: bool = False, axioms: Any = None, var_to_range: Any = None) -> Any:
-        """What is known without the example, as sympy; None if nothing is."""
-        node = self.from_sympy(expr)
-        if compute_hint:
-            value = self.hint_of(node)
-            return None if value is None else sympy.sympify(value)
-        if unbacked_only:
-            return self.to_sympy(self.core.simplify(node))
-        if isinstance(node, Bool):
-            verdict = self.memo.decide(node)
-            if verdict is None and size_oblivious:
-                verdict = self.memo.decide_large(node, self.size_like, self.derived_sizes)
-            return None if verdict is None else sympy.sympify(verdict)
-        node = self.core.simplify(node)
-        if isinstance(node, Float):
-            return sympy.Float(node.value) if node.op == "const" else None
-        lo, hi = self.core.bounds(node)
-        return sympy.Integer(lo) if lo == hi else None
+    # -- what torch reads of the state ----------------------------------------------------------------------------
+    @property
+    def guards(self) -> list[Any]:
+        """The answers taken from the example, as torch's ShapeGuards."""
+        guards = (f for f in self.core.facts if f.kind == "guard")
+        return [ShapeGuard(self.to_sympy(f.relation), SLoc(None, str(f.origin)), False) for f in guards]
 
-    # -- sizes of tensors -----------------------------------------------------------------------------------------
-    def note_sizes(self, shape: Sequence[Any]) -> None:
-        """A tensor has these sizes: questions about 0 and 1 may be about them, as about symbols (`decide_large`)."""
-        for size in shape:
-            if isinstance(size, torch.SymInt):
-                core = self.node_of(size).current()
-                if len(core.terms) == 1:
-                    ((mono, coefficient),) = core.terms.items()
-                    if coefficient == 1 and len(mono) == 1 and not isinstance(mono[0], Symbol):
-                        self.derived_sizes.setdefault(mono[0], core)
+    @property
+    def deferred_runtime_asserts(self) -> dict[Any, list[RuntimeAssert]]:
+        """What run time asserts, by the newest unbacked symbol in it."""
+        return runtime_asserts(self)
 
-    def is_size(self, node: Any) -> bool:
-        """Whether an expression is a product of sizes: never negative, whatever they are."""
-        if not isinstance(node, Int) or node.const or len(node.terms) != 1:
-            return False
-        ((mono, coefficient),) = node.terms.items()
-        return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self.size_like) for a in mono)
+    @property
+    def num_deferred_runtime_asserts(self) -> int:
+        return sum(fact.kind == "check" for fact in self.core.facts)
+
+    @property
+    def var_to_range(self) -> Ranges:
+        return Ranges(self)
+
+    @property
+    def backed_var_to_val(self) -> BackedValues:
+        return BackedValues(self)
+
+    @property
+    def replacements(self) -> Replacements:
+        return Replacements(self)
+
+    @property
+    def var_to_hint_override(self) -> dict[Any, int]:
+        """Other numbers than the example's, for heuristics: there are none."""
+        return {}
+
+    @property
+    def _replacements_version_counter(self) -> int:
+        return self.memo.equations()
+
+    @property
+    def has_symbols(self) -> bool:
+        """Whether any value is symbolic in this environment."""
+        return bool(self.core.symbols) or self.unbacked_created > 0 or self._inputs.floats_created > 0
 
     # -- the rest of torch's interface ----------------------------------------------------------------------------
+    def _suppress_guards_tls(self) -> bool:
+        return self._recorder.suppressing > 0
+
+    def _suppress_guards_enter(self) -> None:
+        self._recorder.suppressing += 1
+
+    def _suppress_guards_exit(self) -> None:
+        self._recorder.suppressing -= 1
+
+    def freeze(self) -> None:
+        self.frozen = True
+
     def freeze_runtime_asserts(self) -> None:
         self.runtime_asserts_frozen = True
 
     def cleanup(self) -> None:
         """torch breaks reference cycles here; ours are interned nodes, which the environment owns."""
+
+    def transfer_symbols_from_foreign_shape_env(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a fake tensor of another shape environment: make it from the real tensor")
+
+    def set_real_tensor_prop_unbacked_vals(self, k: Any, v: Any) -> None:
+        raise NotImplementedError("propagation of real tensors beside the fake ones")
+
+    def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
+        """The torch._check before it said so already."""
 
     def _create_fx_call_function(self, op: Any, args: Any) -> tuple[None, bool]:
         return None, False
@@ -297,3 +283,6 @@ class _NoCache:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
+
+
+__all__ = ["DataDependentError", "TorchShapeEnv", "calling_line"]

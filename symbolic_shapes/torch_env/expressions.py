@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
-
-import torch
+from typing import Any
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
@@ -13,31 +10,27 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, as_int, symb
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import as_bool
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
-from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
-from dynamo_lite.symbolic_shapes.torch_node._torch import ShapeEnvSettings
 from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 
 class Expressions:
-    """The layer of `TorchShapeEnv` that translates."""
+    """The nodes of one environment, and its translation from and to sympy.
 
-    def __init__(self, core: ShapeEnv, where: Callable[[], Origin], settings: ShapeEnvSettings) -> None:
-        self.settings = settings
+    env: the environment that the nodes refer to.
+    """
+
+    def __init__(self, env: Environment, core: ShapeEnv) -> None:
+        self._env = env
         self.core = core
-        self.where = where
         self.symbols = TorchSymbols()
         self.to_sympy = ToSympy(self.symbols, TORCH)
         self.from_sympy = FromSympy(self.symbols.back, TORCH)
         self.layouts: dict[Any, SymNode] = {}
-        self.memo = Memo(core)
         self._nodes: dict[tuple[Node, bool], SymNode] = {}
         self._constants: dict[tuple[type, Any], SymNode] = {}
-
-    def _env(self) -> Environment:
-        return cast(Environment, self)  # TorchShapeEnv is made of this class and others
 
     def constant(self, value: Any) -> SymNode:
         """The node of an int, float or bool."""
@@ -48,7 +41,7 @@ class Expressions:
         if found is None:
             core: Node = as_bool(value) if type(value) is bool else (
                 float_const(value) if isinstance(value, float) else as_int(value))
-            found = self._constants[key] = SymNode(core, self._env(), type(value), value, layout=False)
+            found = self._constants[key] = SymNode(core, self._env, type(value), value, layout=False)
         return found
 
     def node(self, core: Any, *, layout: bool = False) -> SymNode:
@@ -68,11 +61,11 @@ class Expressions:
             value = getattr(core, "value", None)
         if value is not None:
             return self.constant(value)
-        return SymNode(core, self._env(), PYTYPES.get(type(core), bool), None, layout)
+        return SymNode(core, self._env, PYTYPES.get(type(core), bool), None, layout)
 
     def node_of(self, value: Any) -> SymNode:
         """The node of a SymInt, SymFloat, SymBool or of a Python number."""
-        return value.node if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)) else self.constant(value)
+        return value.node if isinstance(value, SYMBOLIC_TYPES) else self.constant(value)
 
     def wrap(self, core: Any) -> Any:
         """The SymInt, SymFloat or SymBool (or Python number) of an expression of ours."""

@@ -7,14 +7,13 @@ product of what lies inside it, where that explains the number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 import torch
 
-from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, as_int
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbol
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
@@ -23,12 +22,12 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     DimDynamic,
     FakeTensor,
     FakeTensorMode,
-    ShapeEnvSettings,
     StatelessSymbolicContext,
     StrictMinMaxConstraint,
     SymbolicContext,
     int_oo,
 )
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
 
 @dataclass(frozen=True)
@@ -82,17 +81,19 @@ def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: S
     return fake
 
 
-class Inputs(Expressions):
-    """The part of `TorchShapeEnv` that makes symbols for inputs."""
+class InputSymbols:
+    """Makes the symbols of inputs, and remembers where the program finds them again."""
 
-    def __init__(self, core: ShapeEnv, where: Callable[[], Origin], settings: ShapeEnvSettings) -> None:
-        super().__init__(core, where, settings)
+    def __init__(self, env: Environment, expressions: Expressions) -> None:
+        self._env = env
+        self.core, self.settings = expressions.core, env.settings
+        self.wrap, self.hint_of, self.to_sympy = expressions.wrap, expressions.hint_of, expressions.to_sympy
+        self._node_from_sympy = expressions.create_symintnode
         self.size_like: set[Symbol] = set()
         self.var_to_sources: dict[Any, list[Any]] = {}
         self.source_to_var: dict[str, Any] = {}
         self._duck: dict[int, Int] = {}
-        self._input_floats = 0
-        self.unbacked_inputs: set[Any] = set()
+        self.floats_created = 0
 
     # -- one symbol ----------------------------------------------------------------------------------------------
     def _new_size(self, value: int, fresh: Fresh, source: Any) -> Int:
@@ -100,7 +101,6 @@ class Inputs(Expressions):
         if fresh.unbacked:
             node = self.core.unbacked(name=fresh.name, lo=max(fresh.lo, 0), hi=fresh.hi, size_like=True,
                                       source=source, origin=origin)
-            self.unbacked_inputs.add(self.to_sympy(node))
         else:
             node = self.core.backed(value, name=fresh.name, lo=fresh.lo, hi=fresh.hi, source=source, origin=origin)
         symbol = node.as_atom()
@@ -131,11 +131,10 @@ class Inputs(Expressions):
     def input_integer(self, lo: Any, hi: Any, source: Any) -> Int:
         """A symbol for an integer input that is no size, and that the example decides nothing about."""
         node = self.core.unbacked(lo=lo, hi=hi, source=source, origin=Origin("declaration", note=_name(source)))
-        self.unbacked_inputs.add(self.to_sympy(node))
         return self._sourced(node, source)
 
     # -- one tensor ----------------------------------------------------------------------------------------------
-    def _create_symbolic_sizes_strides_storage_offset(
+    def layout_of_input(
             self, ex_size: Sequence[int], ex_stride: Sequence[int], ex_storage_offset: int,
             is_dim_dynamic: Sequence[bool], source: Any, *, symbolic_context: Any = None,
             hint_overrides: Any = None) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
@@ -204,14 +203,14 @@ class Inputs(Expressions):
         if isinstance(val, float):
             return self.to_sympy(self._sourced(self._new_float(val), source))
         if not positive and dynamic_dim in (DimDynamic.DYNAMIC, DimDynamic.DUCK):
-            node = self.core.backed(int(val), source=source, origin=self.where())
+            node = self.core.backed(int(val), source=source, origin=self._env.where())
             return self.to_sympy(self._sourced(node, source))
         policy = self._torch_policy(int(val), dynamic_dim, constraint_dim, not do_not_specialize_zero_one)
         return self.to_sympy(self._size(int(val), policy, source))
 
     def _new_float(self, value: float) -> Float:
-        self._input_floats += 1
-        return float_symbol(f"zf{self._input_floats - 1}", value)
+        self.floats_created += 1
+        return float_symbol(f"zf{self.floats_created - 1}", value)
 
     def create_unspecified_symbol(self, val: Any, source: Any,
                                   dynamic_dim: Any = DimDynamic.DUCK, constraint_dim: Any = None,
@@ -222,10 +221,7 @@ class Inputs(Expressions):
 
     def create_unspecified_symint_and_symbol(self, value: int, source: Any,
                                              dynamic_dim: Any, excluded_value: int | None = None) -> Any:
-        return self.create_symintnode(self.create_unspecified_symbol(value, source, dynamic_dim))
-
-    def transfer_symbols_from_foreign_shape_env(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("a fake tensor of another shape environment: make it from the real tensor")
+        return self._node_from_sympy(self.create_unspecified_symbol(value, source, dynamic_dim))
 
 
 def _constrained(constraint: Any) -> tuple[Extended, Extended]:

@@ -16,64 +16,64 @@ from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
-from dynamo_lite.symbolic_shapes.torch_env.queries import TorchQueries
+from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
+from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
 from dynamo_lite.symbolic_shapes.torch_node._torch import _ShapeEnvGuardError, int_oo
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import PROGRAM, QueryContext
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_end, range_relations
 
 
-class FactRecording(TorchQueries, QueryContext):
-    """The part of torch's ShapeEnv by which it comes to know facts.
+class FactRecorder:
+    """Adds facts to an environment: answers taken from the example, what the program asserts, ranges."""
 
-    Attributes:
-        refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
-        frozen: a new fact is an error from here on.
-        deferring: called with the operator before a check of its arguments is left to run time. (What the program
-            itself asserts by torch._check is its word that it holds.)
-    """
-
-    refuted: ContradictoryFacts | None = None
-    frozen = False
-    deferring: Callable[[str], None] | None = None
-    _suppressed = 0
-    _fail_on_new = False
+    def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext) -> None:
+        self._env = env
+        self._expressions = expressions
+        self._memo = memo
+        self._context = context
+        self.core, self.hint_of = expressions.core, expressions.hint_of
+        self.suppressing = 0
+        self._fail_on_new = False
 
     def expect_true(self, relation: Any, kind: str = "torch._check") -> bool:
         """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
 
         A guard if the example decides it, else something that run time asserts. `kind` is that of its origin.
         """
-        verdict = self.memo.decide(relation)
+        verdict = self._memo.decide(relation)
         if verdict is True:
             return True
         if verdict is False:
             facts = smallest(relation, self.core.decide(relation).facts)
-            self.refuted = ContradictoryFacts(relation, self._checked_at(kind), facts)
+            self._env.refuted = ContradictoryFacts(relation, self._checked_at(kind), facts)
             return False
         value = self.hint_of(relation)
         if value is False:
-            self._record(not_(relation), "guard")
+            self.record(not_(relation), "guard")
             return False
-        if value is None and self.deferring is not None and self.operator is not None and not self._suppressed:
-            self.deferring(str(self.operator))
-        deferred = value is None or self.prefer_deferred_runtime_asserts_over_guards
-        self._record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
+        env, operator = self._env, self._context.operator
+        if value is None and env.deferring is not None and operator is not None and not self.suppressing:
+            env.deferring(str(operator))
+        deferred = value is None or env.settings.prefer_deferred_runtime_asserts_over_guards
+        self.record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
         return True
 
     def _checked_at(self, kind: str) -> Origin:
         """Where the program checks something, or an operator its arguments."""
-        return replace(self.where(), kind=kind) if self._inside == PROGRAM else self.asked_at()
+        return replace(self._env.where(), kind=kind) if self._context.inside == PROGRAM else self.asked_at()
 
     def asked_at(self) -> Origin:
         """The program's line that asks; with the operator, if it is one."""
-        line = self.where()
-        if self.operator is None:
+        line = self._env.where()
+        operator = self._context.operator
+        if operator is None:
             return line
-        note = f"in {self.operator}" if not line.note else f"in {self.operator}, {line.note}"
+        note = f"in {operator}" if not line.note else f"in {operator}, {line.note}"
         return replace(line, kind="operator", note=note)
 
     def guard_or_defer_runtime_assert(self, orig_expr: Any, msg: str, fx_node: Any = None) -> bool:
-        return self.expect_true(self.from_sympy(orig_expr))
+        return self.expect_true(self._expressions.from_sympy(orig_expr))
 
     def require(self, relation: Any, error: Exception, kind: str = "user line") -> None:
         """What Python itself demands of an operation: raises `error` if it does not hold in the traced run.
@@ -83,8 +83,8 @@ class FactRecording(TorchQueries, QueryContext):
         """
         if relation is as_bool(True):
             return
-        if self._inside != PROGRAM:
-            if self.memo.decide(relation) is False or self.hint_of(relation) is False:
+        if self._context.inside != PROGRAM:
+            if self._memo.decide(relation) is False or self.hint_of(relation) is False:
                 raise error
         elif not self.expect_true(relation, kind):
             raise error
@@ -98,12 +98,12 @@ class FactRecording(TorchQueries, QueryContext):
         else:
             self.require(divisor, ZeroDivisionError("integer division or modulo by zero"), "division")
 
-    def _record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
-        if not self._suppressed:
+    def record(self, relation: Bool, kind: str, origin: Callable[[], Origin] | None = None) -> None:
+        if not self.suppressing:
             self._add_fact(relation, (origin or self.asked_at)(), kind)
 
     def _add_fact(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
-        if self._fail_on_new or self.frozen:
+        if self._fail_on_new or self._env.frozen:
             raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
         fact = None
         for part in factors_nonzero(relation):
@@ -113,24 +113,11 @@ class FactRecording(TorchQueries, QueryContext):
     @contextmanager
     def suppress_guards(self) -> Iterator[None]:
         """Within, no answer becomes a fact. Torch rebuilds known tensors so."""
-        self._suppressed += 1
+        self.suppressing += 1
         try:
             yield
         finally:
-            self._suppressed -= 1
-
-    @property
-    def suppressed(self) -> bool:
-        return self._suppressed > 0
-
-    def _suppress_guards_tls(self) -> bool:
-        return self._suppressed > 0
-
-    def _suppress_guards_enter(self) -> None:
-        self._suppressed += 1
-
-    def _suppress_guards_exit(self) -> None:
-        self._suppressed -= 1
+            self.suppressing -= 1
 
     @contextmanager
     def error_on_new_guards(self) -> Iterator[None]:
@@ -140,33 +127,24 @@ class FactRecording(TorchQueries, QueryContext):
         finally:
             self._fail_on_new = before
 
-    def freeze(self) -> None:
-        self.frozen = True
-
     # -- ranges that operators declare ----------------------------------------------------------------------------
     def constrain_symbol_range(self, s: Any, compiler_min: Any, compiler_max: Any) -> None:
         """min <= s <= max, asserted at run time. ContradictoryFacts if that cannot be."""
-        node = self.from_sympy(s)
+        node = self._expressions.from_sympy(s)
         for relation in range_relations(node, int_end(compiler_min), int_end(compiler_max)):
-            self._record(relation, "check", lambda: Origin("operator", note="range of its result"))
+            self.record(relation, "check", lambda: Origin("operator", note="range of its result"))
 
-    def _constrain_range(self, a: Any, min: Any, max: Any) -> None:
-        self.constrain_symbol_range(a, min, max)
-
-    def _constrain_range_for_size(self, a: Any, min: int | None = None, max: int | None = None) -> None:
+    def constrain_size(self, a: Any, min: int | None = None, max: int | None = None) -> None:
         low, high = 0 if min is None else min, int_oo if max is None else max
         if high < low:
             raise ValueError(f"the range [{low}, {high}] is empty")
         self.constrain_symbol_range(a, low, high)
-        node = self.symbols.from_sympy.get(a)
+        node = self._expressions.symbols.from_sympy.get(a)
         if isinstance(node, Symbol):
-            self.size_like.add(node)
+            self._env.size_like.add(node)
 
-    def _constrain_is_bounded(self, a: Any, upper_bound: int) -> None:
-        """The torch._check before it said so already."""
-
-    def _constrain_unify(self, a: Any, b: Any) -> None:
-        if not self.expect_true(eq(self.unwrap(a), self.unwrap(b))):
+    def unify(self, a: Any, b: Any) -> None:
+        if not self.expect_true(eq(self._expressions.unwrap(a), self._expressions.unwrap(b))):
             raise ValueError(f"{a} and {b} cannot be equal")
 
 

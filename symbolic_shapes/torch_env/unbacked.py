@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import float_symbol
 from dynamo_lite.symbolic_shapes.expressions.relations import eq
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
-from dynamo_lite.symbolic_shapes.torch_node._torch import ShapeEnvSettings
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
 
-class Unbacked(Expressions):
-    """The part of `TorchShapeEnv` that operators with data-dependent results call.
+class UnbackedSymbols:
+    """Makes the symbols of operators with data-dependent results.
 
-    torch keeps its books in plain attributes (torch/fx/experimental/symbolic_shapes.py, compute_unbacked_bindings):
-    symbols in `pending_fresh_unbacked_symbols` must be found in the result of the operator that made them.
+    torch keeps lists in attributes of the environment, which it also assigns (torch/fx/experimental/
+    symbolic_shapes.py, compute_unbacked_bindings): symbols in `pending_fresh_unbacked_symbols` must be found in the
+    result of the operator that made them.
     """
 
-    def __init__(self, core: ShapeEnv, where: Callable[[], Origin], settings: ShapeEnvSettings) -> None:
-        super().__init__(core, where, settings)
-        self.pending_fresh_unbacked_symbols: list[Any] = []
-        self.ignorable_fresh_unbacked_symbols: list[Any] = []
-        self.unbacked_renamings: dict[Any, Any] = {}
-        self.real_tensor_prop_unbacked_vals: dict[Any, Any] = {}
-        self.unbacked_created = 0
+    def __init__(self, env: Environment, expressions: Expressions) -> None:
+        self._env = env
+        self._expressions = expressions
+        self.core, self.wrap, self.from_sympy = expressions.core, expressions.wrap, expressions.from_sympy
         self._ignore_fresh = 0
         self._float_count = 0
 
     def _fresh(self, node: Any) -> Any:
-        symbol = self.to_sympy(node)
-        self.unbacked_created += 1
+        symbol = self._expressions.to_sympy(node)
+        self._env.unbacked_created += 1
         if not self._ignore_fresh:
-            self.pending_fresh_unbacked_symbols.append(symbol)
+            self._env.pending_fresh_unbacked_symbols.append(symbol)
         return node
 
     def create_unbacked_symint(self, source: Any = None) -> Any:
-        return self.wrap(self._fresh(self.core.unbacked(source=source, origin=self.where())))
+        return self.wrap(self._fresh(self.core.unbacked(source=source, origin=self._env.where())))
 
     def create_unbacked_symfloat(self) -> Any:
         symbol = float_symbol(f"zuf{self._float_count}")
@@ -49,10 +46,10 @@ class Unbacked(Expressions):
 
     def create_unbacked_symbool(self) -> Any:
         # compute_unbacked_bindings recognises a bool by exactly this form.
-        return self.wrap(eq(self._fresh(self.core.unbacked(lo=0, hi=1, origin=self.where())), 1))
+        return self.wrap(eq(self._fresh(self.core.unbacked(lo=0, hi=1, origin=self._env.where())), 1))
 
     def is_unbacked_symint(self, symbol: Any) -> bool:
-        node = self.symbols.from_sympy.get(symbol)
+        node = self._expressions.symbols.from_sympy.get(symbol)
         return isinstance(node, Symbol) and node.unbacked
 
     @contextmanager
@@ -64,14 +61,11 @@ class Unbacked(Expressions):
         finally:
             self._ignore_fresh -= 1
 
-    def set_real_tensor_prop_unbacked_vals(self, k: Any, v: Any) -> None:
-        raise NotImplementedError("propagation of real tensors beside the fake ones")
-
-    def _rename_unbacked_to(self, orig_s: Any, new_s: Any) -> None:
+    def rename_to(self, orig_s: Any, new_s: Any) -> None:
         """The symbol was made again for a value that has one already."""
-        self.unbacked_renamings[orig_s] = new_s
-        self._eliminate_unbacked(orig_s, new_s)
+        self._env.unbacked_renamings[orig_s] = new_s
+        self.eliminate(orig_s, new_s)
 
-    def _eliminate_unbacked(self, orig_s: Any, new_s: Any) -> None:
+    def eliminate(self, orig_s: Any, new_s: Any) -> None:
         same = eq(self.from_sympy(orig_s), self.from_sympy(new_s))
         self.core.assume(same, Origin("operator", note="the same value"), "axiom")

@@ -1,4 +1,4 @@
-"""Views of FakeTensors with symbolic sizes: the sizes are the ones that are asked for, the strides follow.
+"""Views of FakeTensors with symbolic sizes: the sizes are given, the strides follow from them.
 
 torch's own kernel of aten.view (torch/_refs, `_reshape_view_helper`) splits and joins dimensions one by one, and asks
 the environment at each step: sizes come back as quotients, and facts are recorded that the view does not depend on.

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import QueryContext
 
 
 class Environment(Protocol):
@@ -23,6 +24,15 @@ class Environment(Protocol):
     size_like: set[Symbol]
     derived_sizes: dict[Any, Int]
     frozen: bool
+    context: QueryContext
+    specialized: Callable[[Any, Any], None] | None
+    unanswered: Callable[[Any], Any] | None
+    deferring: Callable[[str], None] | None
+    refuted: Any
+    values_taken: int
+    pending_fresh_unbacked_symbols: list[Any]
+    unbacked_renamings: dict[Any, Any]
+    unbacked_created: int
 
     def constant(self, value: Any) -> Any: ...
     def node(self, core: Any, *, layout: bool = False) -> Any: ...
@@ -34,8 +44,6 @@ class Environment(Protocol):
     def replace(self, expr: Any) -> Any: ...
     def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any: ...
 
-    @property
-    def in_kernel(self) -> bool: ...
     def asked_at(self) -> Origin: ...
     def decide_node(self, node: Any) -> bool | None: ...
     def evaluate_sym_node(

@@ -67,51 +67,64 @@ class QueryContext:
 
     Attributes:
         operator: the OpOverload whose kernel is running, None while the program itself does.
+        inside: the kind of that kernel, PROGRAM while the program itself runs.
+        is_exact: whether questions about layout are the program's own (`exactly`).
+        in_torch: whether a Python function of torch's own runs (`inside_torch`).
     """
 
     def __init__(self) -> None:
         self.operator: Any = None
-        self._inside = PROGRAM
-        self._exact = self._in_torch = False
+        self.inside = PROGRAM
+        self.is_exact = self.in_torch = self.lays_out = False
 
     @contextmanager
     def inside_operator(self, func: Any = None) -> Iterator[None]:
         """Within, the kernel of an operator (an OpOverload) asks, not the program (see the module's docstring)."""
-        before: int = self._inside
+        before: int = self.inside
         caller = self.operator
         self.operator = func if func is not None else caller
         kind = kernel_kind(func)
-        self._inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
+        self.inside = kind if kind is not None else ORDINARY if before == PROGRAM else before
         try:
             yield
         finally:
-            self._inside = before
+            self.inside = before
             self.operator = caller
 
     @contextmanager
     def inside_torch(self) -> Iterator[None]:
         """Within, a Python function of torch's own runs. What it asks in Python decides what it does, as ever."""
-        before, self._in_torch = self._in_torch, True
+        before, self.in_torch = self.in_torch, True
         try:
             yield
         finally:
-            self._in_torch = before
+            self.in_torch = before
+
+    @contextmanager
+    def laying_out(self) -> Iterator[None]:
+        """Within, what no operator's kernel asks is about the strides of a result: the answer for large sizes will do,
+        and the asker goes on if there is none."""
+        before, self.lays_out = self.lays_out, True
+        try:
+            yield
+        finally:
+            self.lays_out = before
 
     @contextmanager
     def exactly(self) -> Iterator[None]:
         """Within, questions about memory layout are the program's own (`x.is_contiguous()`)."""
-        before, self._exact = self._exact, True
+        before, self.is_exact = self.is_exact, True
         try:
             yield
         finally:
-            self._exact = before
+            self.is_exact = before
 
     @property
     def in_kernel(self) -> bool:
         """Whether the kernel of an operator asks."""
-        return self._inside != PROGRAM
+        return self.inside != PROGRAM
 
     @property
     def asking(self) -> tuple[int, bool]:
         """Who asks, as far as answers depend on it: a kind of kernel or the program, and whether `exactly`."""
-        return self._inside, self._exact
+        return self.inside, self.is_exact

@@ -277,7 +277,7 @@ def _binary(name: str, meaning: Meaning) -> Callable[[SymNode, SymNode], SymNode
     def method(self: SymNode, other: SymNode) -> SymNode:
         if make_fx_mode() is not None:
             return self._traced(operator, self, other)
-        if strides and other.constant == 1 and self.shape_env.in_kernel and self.shape_env.is_size(self.core):
+        if strides and other.constant == 1 and self.shape_env.context.in_kernel and self.shape_env.is_size(self.core):
             return self  # the strides of a tensor without elements, which are not read
         if divides:
             self.shape_env.require_divisor(other.core)

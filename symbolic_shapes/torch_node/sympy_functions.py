@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import (
     round_float,
     round_int,
 )
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import PLAIN
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import PLAIN, to_piecewise
 from dynamo_lite.symbolic_shapes.torch_node._torch import _eval_is_non_overlapping_and_dense_flat, heads
 
 NON_OVERLAPPING = "IsNonOverlappingAndDenseIndicator"
@@ -55,10 +55,6 @@ def _divided_as_it_stands(head: Any, meaning: Callable[[int, int], int]) -> Any:
         return head(p, d, evaluate=False)
 
     return build
-
-
-def _piecewise(cond: Any, then: Any, other: Any) -> Any:
-    return sympy.Piecewise((then, cond), (other, True))
 
 
 # -- from sympy -----------------------------------------------------------------------------------------------
@@ -112,7 +108,7 @@ TORCH = PLAIN.extended(
         # Mod is defined on nonnegative numbers only; PythonMod is Python's %, for any sign.
         "natural_mod": _divided_as_it_stands(heads.Mod, operator.mod),
         "mod": _divided_as_it_stands(heads.PythonMod, operator.mod),
-        "ite": _piecewise, "float_ite": _piecewise,
+        "ite": to_piecewise, "float_ite": to_piecewise,
         "floor": heads.FloorToInt, "ceil": heads.CeilToInt, "trunc": heads.TruncToInt, "round": heads.RoundToInt,
         "to_float": heads.ToFloat, "int_truediv": heads.IntTrueDiv, "div": heads.FloatTrueDiv,
         "round_digits": heads.RoundDecimal, "trunc_float": heads.TruncToFloat,

@@ -9,6 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from tests.guards import ways
 
 from . import object_programs  # noqa: F401  (adds its programs)
 from .programs import READINGS, Reading
@@ -24,7 +25,7 @@ def _same(found: Any, expected: Any) -> None:
 def _trace(row: Reading) -> tuple[Any, Any, tuple[Any, ...]]:
     mod, args = row.make(), row.args()
     found = dynamo_lite.trace(mod, args)
-    assert found.guards.check(mod, args) is None
+    assert ways.check(found.guards, mod, args) is None
     _same(found.program.module()(*args), mod(*args))
     return mod, found, args
 
@@ -37,8 +38,9 @@ def test_a_change_that_the_program_sees_fails_its_guard(
     mod, found, args = _trace(row)
     make, text = row.breaks[change]
     make(mod, monkeypatch)
+    index = ways.failing(found.guards, mod, args)
     failure = found.guards.check(mod, args)
-    assert failure is not None
+    assert failure is not None and failure.index == index
     assert text in failure.guard.text, str(failure)
     assert "expected" in found.guards.explain(failure) and failure.found
 
@@ -52,7 +54,7 @@ def test_what_the_program_does_not_see_fails_none(name: str, monkeypatch: pytest
     assert found.guards.check(mod, others) is None
     for text, change in row.keeps.items():
         change(mod, monkeypatch)
-        failure = found.guards.check(mod, args)
+        failure = ways.check(found.guards, mod, args)
         assert failure is None, f"{text}: {failure}"
         _same(found.program.module()(*args), mod(*args))
 

@@ -74,6 +74,15 @@ def test_a_function_has_nothing() -> None:
     assert not tree.modules and not tree.parameters and not tree.buffers and not [*tree.first_modules]
 
 
+def test_modules_that_contain_one_another_end_the_walk() -> None:
+    root = Shared()
+    root.again.root = root
+    with pytest.raises(RecursionError):
+        root.state_dict()
+    with pytest.raises(RecursionError):
+        ModuleTree(root)
+
+
 def test_modules_are_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     import dynamo_lite
 

@@ -17,6 +17,7 @@ import dynamo_lite
 from dynamo_lite.command_line.app import app
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 FILE = str(HERE / "programs.py")
 X = "torch.randn(2, 4)"
 
@@ -139,3 +140,35 @@ def test_as_a_process(tmp_path: Path) -> None:
 def test_exportdb_below_the_command() -> None:
     assert "data_dependent_branch" in run("exportdb", "search", "branch", "torch.where").output
     run("exportdb", "search", "no-such-word-anywhere", code=1)
+
+
+def test_a_module_of_the_file_has_the_same_weights_each_time(tmp_path: Path) -> None:
+    out = str(tmp_path / "net.pt2")
+    words = f"{FILE}:net", "-i", X
+    subprocess.run([sys.executable, "-m", "dynamo_lite", "export", *words, "-o", out], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, "-m", "dynamo_lite", "check", out, *words], check=True, cwd=ROOT)
+
+
+def test_check_says_that_the_weights_differ(tmp_path: Path) -> None:
+    out = str(tmp_path / "net.pt2")
+    record("export", f"{FILE}:Net", "-i", X, "-o", out)
+    found = record("check", out, f"{FILE}:Net", "-i", X, "--seed", "3", code=1)
+    assert found["other_weights"]
+    assert "--load-weights" in run("check", out, f"{FILE}:Net", "-i", X, "--seed", "3", code=1).output
+    assert record("check", out, f"{FILE}:Net", "-i", X, "--seed", "3", "--load-weights")["other_weights"] == []
+
+
+def test_what_the_program_raises_is_shown_with_its_line() -> None:
+    result = run("export", f"{FILE}:Net", "-i", "torch.randn(2, 5)", code=1)
+    assert "RuntimeError: " in result.stderr and 'programs.py", line' in result.stderr
+    frames = record("export", f"{FILE}:Net", "-i", "torch.randn(2, 5)", code=1)["error"]["frames"]
+    assert frames[0]["file"] == FILE and frames[0]["function"] == "forward"
+
+
+def test_a_keyword_argument_as_an_input_is_told_where_to_go() -> None:
+    assert "--kwarg" in run("export", f"{FILE}:Net", "-i", X, "-i", "scale=2.0", code=2).stderr
+
+
+@pytest.mark.parametrize("word", ["auto", "Dim.AUTO", "AUTO", "Dim.DYNAMIC"])
+def test_spellings_of_hints(word: str) -> None:
+    assert record("export", f"{FILE}:Net", "-i", X, "-d", f"x:0={word}")["ranges"]

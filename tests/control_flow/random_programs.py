@@ -2,7 +2,8 @@
 
     python -m tests.control_flow.random_programs FIRST LAST
 
-Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. This
+Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. Those
+with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. This
 runs the seeds of a range and prints what is wrong, with a count of outcomes.
 """
 
@@ -68,6 +69,16 @@ _STATEMENTS = (
     *("k = next(numbers)", "row = {t}[1]", "row.sub_({k})", "x.add_({k})", "{w} = box.pop() if len(box) > 1 else {t}"),
 )
 SIZES = 100_000
+COUNTED = 200_000
+_CHOICES = (
+    *("{w} = [{t}, {u}, {t} * {f}][k % 3]", "k = (3, 1, 4)[k % 3]", "{w} = {t} * (0.5, 1.5)[k % 2]"),
+    *("{w} = (torch.sin, torch.tanh, torch.relu)[k % 3]({t})", "k = int({t}.argmax()) + 1", "box[k % 1] = {t}"),
+)
+_MANY = (
+    *("for i in range({n}):", "for i in range({n}, 0, -1):", "for i in range(1, {n} * 2, 2):"),
+    *("for i in (1, 5, 2, 4, 3, 1, 2, 5, 1, 3, 2):", "for rate in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1):"),
+)
+_ENDS = ("break", "break", "return {t}, k", "k = k + 5; break", "continue")
 _GROWING = (
     *("outs.append({value})", "outs.append({t})", "outs.append(row + {t})", "outs += [{t} * {f}]", "more.append(row)"),
     *("{w} = {w} + row", "row = row * {f}", "{w} = row", "{w}.add_(row)", "row.mul_({f})", "k = k + 1", "alias = outs"),
@@ -112,10 +123,12 @@ def helper(t: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
 class _Writer:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.sizes = seed >= SIZES
+        self.counted = seed >= COUNTED
+        self.sizes = SIZES <= seed < COUNTED
         self.growing = False
         self.lines: list[str] = []
-        self.left = self.rng.randint(3, 9)
+        self.pad = ""
+        self.left = self.rng.randint(0, 4) if seed >= COUNTED else self.rng.randint(3, 9)
         self.forks = 0
 
     def fill(self, text: str) -> str:
@@ -138,7 +151,9 @@ class _Writer:
             self.pad = pad
             if kind < 0.45 or indent > 3 or self.forks > 4:
                 grows = self.growing and rng.random() < 0.5
-                self.lines.append(pad + self.fill(rng.choice(_GROWING if grows else _STATEMENTS)))
+                chooses = self.counted and rng.random() < 0.15
+                statements = _CHOICES if chooses else _GROWING if grows else _STATEMENTS
+                self.lines.append(pad + self.fill(rng.choice(statements)))
             elif kind < 0.75:
                 self.branch(indent, loop)
             elif kind < 0.85:
@@ -169,6 +184,9 @@ class _Writer:
         if self.sizes and not self.growing and rng.random() < 0.7:
             self.growing_loop(indent)
             return
+        if self.counted and rng.random() < 0.7:
+            self.counted_loop(indent)
+            return
         kind = rng.random()
         if kind < 0.4:
             self.lines.append(f"{pad}for i in range({rng.randint(1, 2)}):")
@@ -181,6 +199,23 @@ class _Writer:
             self.lines.append(f"{pad}for i in range(int(x[0, 0].abs().to(torch.int64).item())):")
             self.block(indent + 1, True)
 
+
+    def counted_loop(self, indent: int) -> None:
+        """Of many rounds, which data end."""
+        pad, rng = "    " * indent, self.rng
+        head = rng.choice(_MANY).replace("{n}", str(rng.randint(10, 14)))
+        self.lines.append(pad + head)
+        if rng.random() < 0.3:
+            self.block(indent + 1, True)
+        for _ in range(rng.randint(1, 2)):
+            number = " * rate" if "rate" in head else rng.choice((" + i", ""))
+            self.lines.append(self.fill(f"{pad}    if {{cond}}:\n{pad}        {rng.choice(_ENDS)}"))
+            self.lines.append(self.fill(f"{pad}    {{w}} = {{value}}{number}"))
+        if rng.random() < 0.2:
+            self.block(indent + 1, True)
+        if rng.random() < 0.3:
+            self.lines.append(f"{pad}else:")
+            self.block(indent + 1, False)
 
     def growing_loop(self, indent: int) -> None:
         """Over the rows of `s`: items for `outs`, then something is made of them."""
@@ -204,6 +239,8 @@ def source(seed: int) -> str:
     writer = _Writer(seed)
     if writer.sizes:
         writer.growing_loop(1)
+    if writer.counted:
+        writer.counted_loop(1)
     while writer.left > 0:
         writer.block(1, False)
     head = _HEAD.replace("{more}", ", s" if writer.sizes else "")
@@ -229,7 +266,7 @@ def inputs(seed: int) -> tuple[tuple[torch.Tensor, ...], ...]:
     generator = torch.Generator().manual_seed(seed)
     scales = (1.0, 3.0, 0.3, 2.0, 5.0)
     calls = [(torch.randn(2, 2, generator=generator) * s + i % 3 - 1).round(decimals=2) for i, s in enumerate(scales)]
-    if seed < SIZES:
+    if not SIZES <= seed < COUNTED:
         return tuple((call,) for call in calls)
     lengths = (3, 1, 4, 2, 6)
     rows = [torch.randn(n, 2, 2, generator=generator).round(decimals=2) for n in lengths]
@@ -240,7 +277,7 @@ def outcome(seed: int) -> tuple[str, str]:
     """("equal" | "refused" | "raises" | "wrong" | "failed", why)."""
     mod, calls = module(seed), inputs(seed)
     try:
-        sizes = {"dynamic_shapes": (None, {0: torch.export.Dim.AUTO})} if seed >= SIZES else {}
+        sizes = {"dynamic_shapes": (None, {0: torch.export.Dim.AUTO})} if SIZES <= seed < COUNTED else {}
         ep = dynamo_lite.export(mod, copy.deepcopy(calls[0]), control_flow="capture", **sizes)
     except DynamoLiteError as error:
         return ("failed" if error.id == "internal" else "refused"), f"{error.id}: {str(error).splitlines()[0]}"

@@ -18,6 +18,11 @@ EQUAL: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "__class__": lambda outs, x: torch.stack(outs) if outs.__class__ is list else x * 0,
     "isinstance": lambda outs, x: torch.stack(outs) if isinstance(outs, list) else x * 0,
     "len": lambda outs, x: x * len(outs),
+    "list": lambda outs, x: torch.stack(list(outs)),
+    "list is another one": lambda outs, x: (list(outs).append(x[0]), torch.stack(outs))[1],
+    "tuple": lambda outs, x: torch.cat(tuple(outs)) if type(tuple(outs)) is tuple else x * 0,
+    "isinstance of tuple": lambda outs, x: torch.stack(outs) if isinstance(tuple(outs), tuple) else x * 0,
+    "items of a tuple": lambda outs, x: tuple(outs)[-1] + (again := tuple(outs))[0] * len(again),
 }
 REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "torch.hstack": lambda outs, x: torch.hstack(outs),
@@ -27,6 +32,7 @@ REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "__len__": lambda outs, x: x * outs.__len__(),
     "list.__len__": lambda outs, x: x * list.__len__(outs),
     "list.copy": lambda outs, x: x * len(list.copy(outs)),
+    "append to a tuple": lambda outs, x: tuple(outs).append(x),
     "copy.copy": lambda outs, x: torch.stack(copy.copy(outs)),
 }
 

@@ -16,16 +16,16 @@ from dynamo_lite.errors import GraphBreak
 REFUSED = {
     "GreedyDecoderList": "branch-differs",
     "NMSWhile": "branch-unsupported",
-    "ExpertByIndex": "data-dependent-value",
     "CRFPartition": "loop-gradient",
     "DeepEquilibriumTrained": "loop-gradient",
 }
 """Some that are refused, with the id. The benchmark has all."""
 QUICK = [
-    "AnomalyCheck", "AudioNormalise", "BeamSearch", "Bisection", "BranchyNet", "CTCAlpha",
-    "CTCGreedy", "CacheWarmUp", "ConjugateGradient", "Curriculum", "ExitAtLayer", "ExponentialSmoothing",
-    "HostRoutedMoE", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MixtralRouting", "ObserverRange",
-    "SpeculativeDecoding", "SwitchOneExpert", "TokenPruning", "TripletLoss", "Viterbi",
+    "AnomalyCheck", "AudioNormalise", "BeamSearch", "Bisection", "BranchyNet", "CTCAlpha", "CTCGreedy",
+    "CacheWarmUp", "ConjugateGradient", "Curriculum", "ExitAtLayer", "ExpertByIndex", "ExponentialSmoothing",
+    "HostRoutedMoE", "Jacobi", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MaskedLoss", "MixtralRouting",
+    "NMS", "ObserverRange", "Sinkhorn", "SpeculativeDecoding", "SwitchOneExpert", "TokenMerging", "TokenPruning",
+    "TripletLoss", "Viterbi",
 ]  # fmt: skip
 
 

@@ -77,6 +77,39 @@ def test_torchao_after_export_and_exported_again(model: Model) -> None:
     assert torch.allclose(again.module()(X), model(X), atol=0.2)
 
 
+class Trained(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm, self.drop = nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout(0.5)
+        self.layer = nn.Linear(144, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(self.drop(self.norm(self.conv(x)).relu().flatten(1)))
+
+
+def test_torchao_quantisation_aware_training() -> None:
+    """torch's program and ours, trained and switched by torchao: the same losses and the same converted model."""
+    pt2e: Any = pytest.importorskip("torchao.quantization.pt2e")
+    quantize: Any = pytest.importorskip("torchao.quantization.pt2e.quantize_pt2e")
+    x86: Any = pytest.importorskip("torchao.quantization.pt2e.quantizer.x86_inductor_quantizer")
+    x, results = torch.randn(2, 3, 8, 8), []
+    for exporter in (torch.export.export, dynamo_lite.export):
+        torch.manual_seed(0)
+        quantizer = x86.X86InductorQuantizer()
+        quantizer.set_global(x86.get_default_x86_inductor_quantization_config(is_qat=True))
+        prepared = quantize.prepare_qat_pt2e(exporter(Trained().train(), (x,)).module(), quantizer)
+        optimizer = torch.optim.SGD(prepared.parameters(), 0.01)
+        pt2e.move_exported_model_to_train(prepared)
+        for _ in range(2):
+            loss = prepared(x).square().sum()
+            loss.backward()
+            optimizer.step()
+        pt2e.move_exported_model_to_eval(prepared)
+        prepared(x)
+        results.append((loss.detach(), quantize.convert_pt2e(prepared)(x)))
+    assert torch.equal(results[0][0], results[1][0]) and torch.equal(results[0][1], results[1][1])
+
+
 def test_coremltools(model: Model) -> None:
     coremltools: Any = pytest.importorskip("coremltools")
     program = dynamo_lite.export(model, (X,)).run_decompositions({})

@@ -28,6 +28,9 @@ def xy(x: Any, y: Any) -> None: ...
 def one(x: Any) -> None: ...
 
 
+def positional(x: Any, /, **options: Any) -> None: ...
+
+
 def many(x: Any, *rest: Any, n: int = 3, **options: Any) -> None: ...
 
 
@@ -72,6 +75,13 @@ ACCEPTED: dict[str, tuple[Call, dict[str, str]]] = {
               {"rest_0.shape[1]": "s0", "rest_1[0].shape[0]": "s0"}),
     "**kwargs": ((many, (X,), {"z": Y, "n": 7}, {"x": None, "n": None, "options": {"z": {0: B}}}),
                  {"z.shape[0]": "s0"}),
+    "a keyword of **kwargs at the top": ((many, (X,), {"z": Y}, {"x": None, "z": {0: B}}), {"z.shape[0]": "s0"}),
+    "keywords of **kwargs in both forms": ((many, (X,), {"z": Y, "w": X},
+                                            {"x": None, "z": {0: B}, "options": {"w": None}}), {"z.shape[0]": "s0"}),
+    "a keyword named as **kwargs is": ((many, (X,), {"options": Y}, {"x": None, "options": {"options": {0: B}}}),
+                                       {"options.shape[0]": "s0"}),
+    "a keyword named as a positional argument is": ((positional, (X,), {"x": Y}, {"x": None, "options": {"x": {0: B}}}),
+                                                    {"x.shape[0]": "s0"}),
     "keywords by position follow the signature": ((xy, (), {"y": Y, "x": X}, ({1: B}, None)), {"x.shape[1]": "s0"}),
     "an int": ((many, (X,), {"n": 7}, {"x": None, "n": Dim.DYNAMIC}), {"n": "s0"}),
     "an int that is AUTO and 1": ((many, (X,), {"n": 1}, {"x": None, "n": Dim.AUTO}), {"n": "s0"}),
@@ -92,8 +102,10 @@ def test_accepted(call: Call, expected: dict[str, str]) -> None:
 BEYOND_TORCH = {
     "None for a whole list", "a named tuple by position", "a named tuple by fields", "a dataclass by fields",
     "a dataclass by one of its own", "an object", "an object, flat", "an OrderedDict", "an int with a name",
-    "a tuple described by a list", "a dimension from behind",
+    "a tuple described by a list", "a dimension from behind", "a keyword named as a positional argument is",
 }
+if not hasattr(torchs, "_normalize_dynamic_shapes"):  # since torch 2.15
+    BEYOND_TORCH |= {"a keyword of **kwargs at the top", "keywords of **kwargs in both forms"}
 
 
 @pytest.mark.parametrize("name", [n for n in ACCEPTED if n not in BEYOND_TORCH])
@@ -105,6 +117,8 @@ def test_torch_takes_it_too(name: str) -> None:
 def check_by_torch(f: Callable[..., Any], args: Any, kwargs: Any, specs: Any) -> None:
     """torch's own check of the structure (not of the sizes, which torch checks while it traces)."""
     args, kwargs = torch.utils._pytree.tree_map_only(int, torchs._IntWrapper, (args, kwargs))
+    if hasattr(torchs, "_normalize_dynamic_shapes"):
+        specs = torchs._normalize_dynamic_shapes(specs, f, args, kwargs)
     torchs._check_dynamic_shapes(torchs._combine_args(f, args, kwargs), specs)
 
 
@@ -118,8 +132,18 @@ REFUSED: dict[str, tuple[Call, list[str]]] = {
                                       ["has 'n', which the call does not give"]),
     "too few by position": ((xy, (X, Y), {}, (None,)), ["describes 1 arguments by position; the call gives 2 (x, y)"]),
     "inside of the only argument": ((one, ({"a": X},), {}, {"a": {0: B}}), ["enclose it in a tuple, or in {'x': ...}"]),
-    "a keyword of **kwargs at the top": ((many, (X,), {"z": Y}, {"x": None, "z": {0: B}}),
-                                         ["say dynamic_shapes['options']['z']", "says nothing of 'options'"]),
+    "a keyword of **kwargs left out": ((many, (X,), {"z": Y, "w": X}, {"x": None, "z": {0: B}}),
+                                       ["says nothing of 'w'"]),
+    "a keyword of **kwargs twice": ((many, (X,), {"z": Y}, {"x": None, "z": {0: B}, "options": {"z": None}}),
+                                    ["has 'z' twice: as dynamic_shapes['z'] and as dynamic_shapes['options']['z']"]),
+    "a keyword of **kwargs beside None": ((many, (X,), {"z": Y}, {"x": None, "z": {0: B}, "options": None}),
+                                          ["has 'z' beside 'options', which is the NoneType None: give all keywords"]),
+    "a keyword that **kwargs does not take": ((many, (X,), {"z": Y}, {"x": None, "z": None, "w": None}),
+                                              ["has 'w': there is no such argument"]),
+    "a wrong keyword of **kwargs at the top": ((many, (X,), {"z": Y}, {"x": None, "z": {0: "?"}}),
+                                               ["dynamic_shapes['z'][0]: '?' (str) does not say"]),
+    "a keyword at the top that is an argument's name": ((positional, (X,), {"x": Y}, {"x": {0: B}}),
+                                                        ["says nothing of 'options'"]),
     "*args with the wrong number": ((many, (X, Y, Y), {}, {"x": None, "rest": (None,)}),
                                     ["dynamic_shapes['rest'] is the tuple (None,): give a tuple or list with an entry "
                                      "for each of the 2 arguments that *rest takes"]),

@@ -103,7 +103,12 @@ def _copies_of_their_kind(args: Args) -> dict[int, Any]:
     tree(args, tensors)
     copies: dict[int, Any] = {}
     for tensor in tensors:
-        if not tensor.is_leaf:
+        if tensor.is_inference():
+            with torch.inference_mode():
+                copies[id(tensor)] = tensor.clone()
+        elif type(tensor) not in (torch.Tensor, nn.Parameter) and tensor.is_leaf:
+            copies[id(tensor)] = tensor.detach().clone().as_subclass(type(tensor)).requires_grad_(tensor.requires_grad)
+        elif not tensor.is_leaf:
             copies[id(tensor)] = tensor.detach().clone().requires_grad_() * 1
         elif tensor.is_conj():
             copies[id(tensor)] = tensor.detach().conj_physical().clone().conj().requires_grad_(tensor.requires_grad)
@@ -115,7 +120,9 @@ def _copies_of_their_kind(args: Args) -> dict[int, Any]:
 def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
     if tensor.device.type == "meta" or tensor.numel() < 2 or torch._debug_has_internal_overlap(tensor) == 1:
         return
-    with torch.no_grad():
+    with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+        if tensor.layout is not torch.strided:
+            return
         if tensor.is_floating_point() or tensor.is_complex():
             tensor.copy_(torch.randn(tensor.shape, generator=generator))
         else:  # a permutation keeps integers in the range that the program takes
@@ -234,6 +241,8 @@ def _aliases(
         for other, y in rows[i + 1 :]:
             if x is y:
                 found.add((label, other, "is"))
+            elif {x.layout, y.layout} != {torch.strided}:
+                continue
             elif x.numel() and y.numel() and x.untyped_storage()._cdata == y.untyped_storage()._cdata:
                 found.add((label, other, "shares storage with"))
     return found
@@ -312,6 +321,10 @@ def different_tensors(got: torch.Tensor, want: torch.Tensor) -> str | None:
         mine, theirs = getattr(got, name), getattr(want, name)
         if mine != theirs:
             return f"has {name} {mine}, eager's has {theirs}"
+    if got.layout is not want.layout:
+        return f"has layout {got.layout}, eager's has {want.layout}"
+    if got.layout is not torch.strided:
+        got, want = got.to_dense(), want.to_dense()
     if got.stride() != want.stride() and got.numel() > 1:
         return f"has strides {got.stride()}, eager's has {want.stride()}"
     if got.device.type == "meta" or torch.equal(got, want):

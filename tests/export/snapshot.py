@@ -198,7 +198,9 @@ def _function(fn: FunctionType) -> Iterator[tuple[str, Any]]:
 
 def _tensor(tensor: torch.Tensor) -> Iterator[tuple[str, Any]]:
     data = tensor.detach().clone() if tensor.device.type != "meta" and tensor.layout is torch.strided else None
-    facts = (tensor.dtype, tensor.shape, tensor.requires_grad, tensor._version, tensor.untyped_storage()._cdata)
+    version = None if tensor.is_inference() else tensor._version
+    storage = tensor.untyped_storage()._cdata if tensor.layout is torch.strided else None
+    facts = (tensor.dtype, tensor.shape, tensor.requires_grad, version, storage)
     yield ".data", (_DATA, data, *facts)
     yield ".grad", tensor.grad if tensor.is_leaf else None
 

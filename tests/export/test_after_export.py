@@ -234,15 +234,6 @@ def test_train_and_eval_of_a_program_without_a_mode_do_nothing() -> None:
     assert torch.equal(module.eval()(X), want) and not module.training
 
 
-@pytest.mark.parametrize("training", [False, True])
-def test_a_program_is_one_for_its_mode(training: bool) -> None:
-    module = dynamo_lite.export(Model().train(training), (X,)).module()
-    assert module.train(training) is module
-    with pytest.raises(dynamo_lite.UnsupportedMode, match="exported in the other one") as raised:
-        module.train(not training)
-    assert isinstance(raised.value, NotImplementedError)  # what torch raises for any mode
-
-
 @dataclass
 class Box:
     value: torch.Tensor

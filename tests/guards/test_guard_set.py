@@ -154,3 +154,24 @@ def test_the_tree_shows_each_place_below_the_one_it_is_reached_from() -> None:
         "L['self'].cfg.n",
     ]
     assert "== 3" in lines[-1]
+
+
+def test_what_is_made_to_check_a_set_grows_with_the_number_of_its_guards() -> None:
+    def lines(parts: int) -> int:
+        inner = [at(root("function"), f"part{n}", "inner") for n in range(parts)]
+        guards = [Guard(kind, place, expected) for place in inner for kind, expected in (("type", int), ("equals", 1))]
+        return len(GuardSet(guards).code.splitlines())
+
+    assert lines(200) - lines(100) == lines(300) - lines(200)
+
+
+def test_nothing_is_compiled_for_the_first_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any) -> None:
+        raise AssertionError("a function was compiled")
+
+    monkeypatch.setattr("dynamo_lite.guards.checks.Compiler", refused)
+    mod = root("function")
+    guards = GuardSet([Guard("type", mod, Holder), *(Guard("equals", at(mod, n), 1) for n in "abc")])
+    for _ in range(2):
+        assert guards.failing(Holder(a=1, b=1, c=1)) == -1
+        assert guards.failing(Holder(a=1, b=2, c=1)) == 2

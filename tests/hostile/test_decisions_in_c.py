@@ -142,3 +142,24 @@ def test_captured_control_flow_records_them(name: str) -> None:
 def test_captured_control_flow_says_which_values_differ() -> None:
     with pytest.raises(DataDependent, match=r"branch-differs.*result_of_max"):
         dynamo_lite.export(lambda t, x: x + max(t, 5), _example(), control_flow="capture")
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        (lambda x: max(x[0], 5), "max()"),
+        (lambda x: min(x[0], x[1]), "min()"),
+        (lambda x: sorted([x[0], x[1]]), "sorted()"),
+        (lambda x: any(x > 0), "any()"),
+        (lambda x: x * (x[0] in [1, 2]), "`in`"),
+    ],
+)
+def test_the_refusal_names_it_where_python_runs_the_program(program: Callable[..., Any], name: str) -> None:
+    with pytest.raises(DataDependent, match="decides by the data of a tensor") as caught:
+        dynamo_lite.export(program, (torch.randn(3),), strict=False)
+    assert f"{name} decides" in str(caught.value)
+
+
+def test_a_branch_of_the_programs_own_is_a_branch() -> None:
+    with pytest.raises(DataDependent, match="A branch depends on the data"):
+        dynamo_lite.export(lambda x: x if x.sum() > 0 else -x, (torch.randn(3),), strict=False)

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from tests.guards import ways
 
 from .changes import Box, Change, Module, Row, all_rows
 
@@ -47,7 +48,7 @@ def _same_leaf(one: Any, other: Any) -> bool:
 def _traced(build: Row) -> tuple[Any, Any, Any]:
     made = build()
     trace = dynamo_lite.trace(made.program, made.args)
-    first = trace.guards.check(made.program, made.args)
+    first = ways.check(trace.guards, made.program, made.args)
     assert first is None, str(first)
     before = _answer(made.program, made.args)
     again = trace.guards.check(made.program, made.args)
@@ -66,11 +67,12 @@ def test_the_program_is_right_and_its_guards_tell_each_change(name: str) -> None
         undo = made.told[text]()
         try:
             after = _answer(made.program, made.args)
+            index = ways.failing(trace.guards, made.program, made.args)
             failure = trace.guards.check(made.program, made.args)
         finally:
             _undo(undo)
         assert not _same(after, before), f"{text}: this change does not matter"
-        assert failure is not None, text
+        assert failure is not None and index >= 0, text
         assert str(failure)
 
 
@@ -80,7 +82,7 @@ def test_a_change_that_eager_does_not_show_fails_none(name: str, text: str) -> N
     undo = made.held[text]()
     try:
         after = _answer(made.program, made.args)
-        failure = trace.guards.check(made.program, made.args)
+        failure = ways.check(trace.guards, made.program, made.args)
     finally:
         _undo(undo)
     assert _same(after, before), "this change matters"

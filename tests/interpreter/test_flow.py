@@ -11,7 +11,7 @@ import dynamo_lite.interpreter.vm  # noqa: F401  (fills the table of handlers)
 from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.flow import END, FlowGraph
-from dynamo_lite.interpreter.flow.loops import loop_at
+from dynamo_lite.interpreter.flow.loops import exits_of, loop_at
 
 SOURCES: dict[str, tuple[str, dict[int, Any]]] = {
     # line of a branch → (line of its join, lines that the loop goes round from and leaves to, or None)
@@ -237,3 +237,62 @@ def test_equal_constants_of_other_types_are_not_the_same() -> None:
     flow, _ = _flow("if a:\n    return 1\nif b:\n    return True\nreturn 1.0")
     returned = [at for at, name in enumerate(flow.names) if name == "LOAD_CONST"]
     assert len({flow.at(at) for at in returned}) == len(returned) == 3
+
+
+EXITS: dict[str, tuple[str, set[int]]] = {
+    # the loop is at line 1 → the lines that its exits begin at
+    "break": ("""
+        for i in n: # 1
+            if a:
+                break
+        return x
+        """, set()),
+    "break past else": ("""
+        for i in n: # 1
+            if a:
+                break
+        else:
+            x = 1
+        return x
+        """, {3}),
+    "return": ("""
+        for i in n: # 1
+            if a:
+                return x
+        return x + 1
+        """, {3}),
+    "return and break": ("""
+        for i in n: # 1
+            if a:
+                return x
+            if b:
+                x = 2
+                break
+        return x + 1
+        """, {3}),
+    "return out of two": ("""
+        for i in n: # 1
+            for j in n:
+                if a:
+                    return x
+        return x + 1
+        """, {4}),
+    "raise": ("""
+        for i in n: # 1
+            if a:
+                raise x
+        return x + 1
+        """, set()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_exits_of_a_for(name: str) -> None:
+    source, lines = EXITS[name]
+    space: dict[str, Any] = {}
+    exec("def f(n, a, b, x):\n" + textwrap.indent(textwrap.dedent(source).lstrip("\n"), "    "), space)
+    info = info_of(space["f"].__code__)
+    flow = FlowGraph(info)
+    at = flow.names.index("FOR_ITER")
+    exits = exits_of(flow, at + 1, {at}, flow.successors[at][1], set())
+    assert {info.positions_at(space["f"].__code__, exit).lineno - 1 for exit in exits} == lines

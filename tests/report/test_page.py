@@ -94,7 +94,9 @@ def _models() -> dict[str, Any]:
     from tests.models.registry import CORE, load
 
     return {
-        m.name: m for m in load(CORE).values() if m.name in ("bert", "llama", "llama_cache_in", "resnet", "whisper")
+        m.name: m
+        for m in load(CORE).values()
+        if m.name in ("bert", "llama", "llama_cache_in", "resnet", "t5", "vit", "whisper")
     }
 
 
@@ -169,6 +171,79 @@ def test_clicks(tmp_path: Path) -> None:
     size = next(row for row in found["inputs"] if row["label"] == "x.shape[2]")
     panel, _ = after(text, click(f"#{size['id']}"), tmp_path)
     assert "dynamic_shapes does not let it vary" in panel
+
+
+REAL = ["bert", "llama_cache_in", "t5", "vit", "whisper"]
+ASK_EVERYTHING = """
+const panelText = () => panel.textContent;
+const visible = element => element.getClientRects().length > 0;
+const type = text => {
+  const field = document.getElementById("search");
+  field.value = text;
+  field.dispatchEvent(new Event("input"));
+};
+const found = {problems: [], sizes: 0, guards: 0, lines: 0, searches: {}};
+const expect = (holds, text) => { if (!holds) found.problems.push(text); };
+try {
+  for (const node of data.nodes) {
+    show(node.id);
+    expect(panelText().includes(node.name), "node " + node.name);
+    document.querySelectorAll("#panel details.size").forEach((details, index) => {
+      const last = [...details.querySelectorAll("li")].pop().textContent;
+      found.sizes += 1;
+      const ends = /vary|varies|computes it|given this number|parameter|buffer|constant|user input|is given|has 1 in/;
+      expect(ends.test(last), `${node.name} ${index}: ${last}`);
+    });
+  }
+  for (const guard of data.guards) {
+    show(guard.id);
+    found.guards += 1;
+    expect(panelText().includes(guard.text), "guard " + guard.text);
+    if (guard.proof) expect(panelText().includes("What made it"), "proof " + guard.text);
+    const made = panel.querySelector("dd a, dd span");
+    if (guard.at) expect(made.textContent.includes(guard.at.code), "line " + guard.text);
+  }
+  for (const line of document.querySelectorAll(".source .row.linked")) {
+    line.click();
+    show(line.id);
+    found.lines += 1;
+    expect(panel.querySelector("li a"), "line " + line.id);
+  }
+  const sections = () => [...document.querySelectorAll("#all section")].filter(visible).length;
+  const all = sections();
+  for (const text of ["linear", "embed weight", "no such thing"]) {
+    type(text);
+    const rows = [...document.querySelectorAll("[data-search]")].filter(visible);
+    found.searches[text] = rows.length;
+    expect(rows.every(row => text.split(" ").every(word => row.dataset.search.includes(word))), "search " + text);
+    expect(document.getElementById("found").textContent === rows.length + " found" || !rows.length, "count " + text);
+    if (text === "no such thing") expect(sections() === 0, "sections without a row");
+  }
+  type("");
+  expect(sections() === all, "sections after the search");
+  document.querySelector("nav a[href='#left']").click();
+  expect(document.getElementById("left").parentElement.textContent.length > 30, "what did I lose");
+} catch (error) { found.problems.push(String(error.stack)); }
+const result = document.createElement("pre"); result.id = "result"; result.textContent = JSON.stringify(found);
+document.body.append(result);
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize("name", REAL)
+def test_real_models_in_a_browser(name: str, tmp_path: Path) -> None:
+    """Why is this size 8, what made this guard, what did I lose: asked of every node, size, guard and line."""
+    case = _models()[name].case()
+    args, kwargs = case.inputs(0)
+    document_ = document.of_trace(dynamo_lite.trace(case.module, args, kwargs), name)
+    _, whole = after(page(document_), ASK_EVERYTHING, tmp_path)
+    result = re.search(r'<pre id="result">(.*?)</pre>', whole, re.DOTALL)
+    assert result is not None
+    found = json.loads(html.unescape(result[1]))
+    assert found["problems"] == []
+    assert found["guards"] == len(document_["guards"]) and found["lines"] > 20
+    assert found["sizes"] == sum(len(node["sizes"]) for node in document_["nodes"])
+    assert found["searches"]["linear"] > 3 and found["searches"]["no such thing"] == 0
 
 
 @needs_browser

@@ -68,6 +68,7 @@ OF_OPERATORS = frozenset(
         "_c10d_functional_autograd",
         "_conj",
         "_dtensor",
+        "_local_scalar_dense",
         "_neg_view",
         "_record_function_enter",
         "_record_function_enter_new",

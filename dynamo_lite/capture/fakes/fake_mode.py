@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any
 
 import torch
 from torch import nn
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
+from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env import dispatch_cache
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -38,8 +38,11 @@ def fake_mode_of(root: nn.Module | None, leaves: Iterable[Any]) -> FakeTensorMod
     Raises InvalidArguments when they come from different modes, which no operator would accept together, or when their
     sizes are symbols, which mean nothing outside of their own environment.
     """
-    state = chain(root.parameters(), root.buffers()) if root is not None else ()
-    fakes = [t for t in chain(leaves, state) if isinstance(t, FakeTensor)]
+    tree = ModuleTree(root)
+    state = [value for _, value in (*tree.parameters, *tree.buffers)]
+    fakes = [t for t in (*leaves, *state) if isinstance(t, FakeTensor)]
+    if not fakes:
+        return None
     modes = {id(t.fake_mode): t.fake_mode for t in fakes}
     if len(modes) > 1:
         raise InvalidArguments("inputs and parameters are FakeTensors of different FakeTensorModes")

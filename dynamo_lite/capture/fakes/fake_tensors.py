@@ -121,7 +121,7 @@ class StandIns:
         return known
 
     def input_snapshot(self, tensor: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """The same for a placeholder: its own, because whoever traces the program again feeds it in."""
+        """The same for a placeholder: a tensor of its own, which a later trace of the program passes in."""
         with self._no_guards():
             if type(tensor) is FakeTensor and tensor.layout is torch.strided:
                 return _detached(tensor, tensor.requires_grad), metadata_of(tensor)

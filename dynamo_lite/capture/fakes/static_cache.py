@@ -47,12 +47,29 @@ class Memory(enum.Enum):
 
 def key_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the result depends on; None if the call is not one to remember."""
-    if not is_suitable(func):
+    if not is_suitable(func) or takes_by_mask(func, args):
         return None
     parts: list[Any] = [func, switches()]
     if not _describe(parts, args) or (kwargs and not _describe_keywords(parts, kwargs)):
         return None
-    return tuple(parts)
+    return None if _CONSTANT in parts and not _has_variable(args, kwargs) else tuple(parts)
+
+
+def _has_variable(args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether there is a tensor of which FakeTensorMode knows no value. If not, it knows the result's."""
+    return any(tensor.constant is None for tensor in tensors_among([*args, *kwargs.values()]))  # type: ignore[attr-defined]
+
+
+_CONSTANT = "a tensor with a known value"
+_INDEX = torch.ops.aten.index.Tensor
+
+
+def takes_by_mask(func: OpOverload, args: Sequence[Any]) -> bool:
+    """Whether this takes the elements where something is True: only run time knows how many."""
+    return func is _INDEX and any(index is not None and index.dtype not in _NUMBERS for index in args[1])
+
+
+_NUMBERS = (torch.int64, torch.int32)
 
 
 def is_suitable(func: OpOverload) -> bool:
@@ -76,7 +93,7 @@ def _is_function_of_metadata(func: OpOverload) -> bool:
         and not schema.is_mutable
         and any(str(a.type).startswith(("Tensor", "Optional[Tensor", "List[Tensor")) for a in schema.arguments)
         and torch.Tag.data_dependent_output not in tags
-        and torch.Tag.dynamic_output_shape not in tags
+        and (torch.Tag.dynamic_output_shape not in tags or func is _INDEX)
         and bool(schema.returns)
     )
 
@@ -135,8 +152,10 @@ def _describe_keywords(parts: list[Any], kwargs: dict[str, Any]) -> bool:
 
 
 def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
-    if tensor.constant is not None or tensor.layout is not torch.strided or tensor.is_quantized:
+    if tensor.layout is not torch.strided or tensor.is_quantized:
         return False
+    if tensor.constant is not None:
+        parts.append(_CONSTANT)
     if tensor._has_symbolic_sizes_strides:
         return False  # symbols mean something in one environment only, which has a cache of its own (dispatch_cache.py)
     flags = (tensor.requires_grad, tensor.is_conj(), tensor.is_neg(), tensor.is_inference())

@@ -79,6 +79,8 @@ class SymbolicMemory:
         """What the result depends on; None if no size is a symbol or the call is not one to remember."""
         if not (static_cache.is_suitable(func) or static_cache.makes_tensors(func)):
             return None
+        if static_cache.takes_by_mask(func, args):
+            return None
         key = self._key(func, args, kwargs)
         if key is None:
             return None

@@ -73,11 +73,6 @@ def rebuilt(tensor: Any, change: Callable[[torch.Tensor], torch.Tensor], size: A
     return type(tensor).__tensor_unflatten__(inner, context, size, stride)
 
 
-def is_stand_in(tensor: Any) -> bool:
-    """Whether all that is inside is a stand-in."""
-    return all(isinstance(leaf, FakeTensor) for leaf in leaves(tensor))
-
-
 def among(args: Any, kwargs: dict[str, Any]) -> bool:
     """Whether one of an operator's arguments is a wrapper."""
     return any(map(is_wrapper, pytree.tree_leaves((args, kwargs))))

@@ -27,10 +27,11 @@ from dynamo_lite.capture.graph.names import lifted_names
 from dynamo_lite.capture.graph.shared_views import SharedViews
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.capture.graph.writer import SYMBOLIC, GraphWriter
+from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
 
 
@@ -120,7 +121,7 @@ class Outside(GraphWriter):
                 self.keep.append(value)
             elif policy is not None:
                 value = node.meta["val"] = self._symbolic_number(value, policy, name)
-                if isinstance(value, SYMBOLIC):
+                if isinstance(value, SYMBOLIC_TYPES):
                     self.sizes.add_value(node, value)  # type: ignore[union-attr]
             else:
                 node.meta["val"] = value

@@ -61,6 +61,8 @@ def rename_placeholder(node: Node, name: str) -> None:
 
     fx keeps no record of a name that is only assigned (torch/fx/graph.py, _Namespace).
     """
+    if node.name == node.target == name:  # fx has taken it as it is
+        return
     node.name = node.target = name
     node.graph._graph_namespace._used_names.add(name)
 

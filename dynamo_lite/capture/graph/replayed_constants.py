@@ -19,6 +19,7 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 _METADATA_ONLY = {
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), "self"),
@@ -122,4 +123,4 @@ class _Walk:
 def _varies(val: Any) -> bool:
     if isinstance(val, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in val.shape)
-    return isinstance(val, (torch.SymInt, torch.SymFloat, torch.SymBool))
+    return isinstance(val, SYMBOLIC_TYPES)

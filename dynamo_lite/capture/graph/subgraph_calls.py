@@ -23,10 +23,10 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _GRAD_MODE = "dynamo_lite_grad_mode"
 """Key of a sub-graph's `meta`: the grad mode that it is entered under (program/regions.py needs it)."""
 
@@ -70,12 +70,14 @@ def record(
     kwargs: dict[str, Any],
     run_on: tuple[Any, ...] | None = None,
     below_autograd: bool = False,
+    known: Sequence[torch.Tensor] | None = None,
 ) -> Any:
     """Runs `op` on stand-ins and records it; its sub-graphs are modules that `finish` made.
 
     run_on: what it is run on instead of `args`, where what comes out must hold for other arguments as well.
     below_autograd: torch's rule for its gradient, which traces the sub-graphs again on symbols of torch's own, is left
     out; what comes out requires grad if something that goes in does.
+    known: what comes out, where that is known without the operator's own rule; new stand-ins.
     Raises CaptureError for a function that is no such module: it has not been traced.
     """
     assert isinstance(op, HigherOrderOperator)
@@ -85,7 +87,10 @@ def record(
     try:
         with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
             given = fakes[0] if run_on is None else run_on
-            out = _below_autograd(op, given, fakes) if below_autograd else op(*given, **fakes[1])
+            if known is not None:
+                out = _joined(known, fakes)
+            else:
+                out = _below_autograd(op, given, fakes) if below_autograd else op(*given, **fakes[1])
     except CaptureError:
         raise
     except Exception as error:
@@ -101,9 +106,14 @@ def record(
 
 
 def _below_autograd(op: Any, args: tuple[Any, ...], fakes: Any) -> Any:
-    anchors = [t for t in pytree.tree_leaves(fakes) if isinstance(t, torch.Tensor) and t.requires_grad]
     with _AutoDispatchBelowAutograd():
         out = op(*args, **fakes[1])
+    return _joined(out, fakes)
+
+
+def _joined(out: Any, fakes: Any) -> Any:
+    """What comes out, with the history that the tensors that go in give it."""
+    anchors = [t for t in pytree.tree_leaves(fakes) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not anchors or not torch.is_grad_enabled():
         return out
 
@@ -125,7 +135,7 @@ def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> A
         name = next((name for name, module in recorder.modules.items() if module is leaf), None)
         if name is not None:
             return _attribute(recorder, name)
-    if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *_SYMBOLIC)):
+    if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *SYMBOLIC_TYPES)):
         raise CaptureError(
             "higher-order-operator",
             f"the higher-order operator {op.name()} was given a function that has not been traced",

@@ -11,6 +11,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.symbolic_shapes.expressions.relations import eq
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _BLOCKED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
@@ -31,7 +32,7 @@ def unbacked_bindings(env: TorchShapeEnv, pending: set[Any], result: Any) -> dic
             if value.layout not in _BLOCKED and not value.is_sparse:
                 visit(value.stride(), (*path, CallMethodKey("stride")))
                 visit(value.storage_offset(), (*path, CallMethodKey("storage_offset")))
-        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        elif isinstance(value, SYMBOLIC_TYPES):
             match = _symbol_in(env, value, pending)
             if match is not None:
                 symbol, keys = match

@@ -21,10 +21,9 @@ from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_fx import call_function
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
-
-SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class GraphWriter:
@@ -127,7 +126,7 @@ class GraphWriter:
             self.bind_each(out, node)
         else:
             node.meta["val"] = out
-            if isinstance(out, SYMBOLIC) and self.sizes is not None:
+            if isinstance(out, SYMBOLIC_TYPES) and self.sizes is not None:
                 self.sizes.add_value(node, out)
         if self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.bind_unbacked(node, out)
@@ -161,7 +160,7 @@ class GraphWriter:
                 element = self.call_node(operator.getitem, (node, index), {}, "getitem")
                 self.bind_each(item, element)
                 values.append(element.meta["val"])
-            elif isinstance(item, SYMBOLIC) and self.sizes is not None:
+            elif isinstance(item, SYMBOLIC_TYPES) and self.sizes is not None:
                 element = self.call_node(operator.getitem, (node, index), {}, "getitem")
                 element.meta["val"] = item
                 self.sizes.add_value(element, item)
@@ -185,7 +184,7 @@ class GraphWriter:
             return self.nodes.get(arg)
         if type(arg) is list or type(arg) is tuple:
             return type(arg)(self.lower(a) for a in arg)
-        if isinstance(arg, SYMBOLIC):
+        if isinstance(arg, SYMBOLIC_TYPES):
             return self.lower_symbolic(arg)
         _refuse(arg)
         return arg

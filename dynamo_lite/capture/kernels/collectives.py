@@ -9,7 +9,7 @@ torch.export and torch.compile write for them: the functional operator, the wait
     copy_ = torch.ops.aten.copy_.default(x, wait_tensor)
 
 The group is in the program by its name, its size and the splits as numbers: a program is that of the rank that
-exported it. Working on the methods and not on `dist.all_reduce` catches whoever calls them: torch.distributed.nn,
+exported it. Working on the methods and not on `dist.all_reduce` catches all callers: torch.distributed.nn,
 SyncBatchNorm, coalesced calls. An operator of c10d that gets past them is refused (`check`).
 
 Asynchronous calls (`async_op=True`) wait where they start: the values are those of eager, which may be read only after
@@ -107,12 +107,12 @@ def _handle(refuse: Refuse) -> Any:
         def synchronize(self) -> None:
             return
 
-    def asked(name: str) -> Callable[..., Any]:
+    def refused(name: str) -> Callable[..., Any]:
         what = f"The program asks a running collective for its {name}"
         return lambda *_: refuse(_unsupported(what, "call wait() and read the tensors"))
 
     for name in ("is_completed", "is_success", "exception", "result", "get_future", "get_future_result"):
-        setattr(Done, name, asked(name))
+        setattr(Done, name, refused(name))
     return Done()
 
 

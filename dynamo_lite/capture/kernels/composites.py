@@ -85,7 +85,26 @@ def _pack_padded_sequence(
     return packed, torch.empty((longest,), dtype=torch.int64)
 
 
-BY_DATA: dict[Any, Callable[..., Any]] = {torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence}
+def _ctc_loss(
+    env: TorchShapeEnv,
+    log_probs: torch.Tensor,
+    targets: torch.Tensor,
+    input_lengths: torch.Tensor,
+    target_lengths: torch.Tensor,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> torch.Tensor:
+    """A number, or one for each sequence where they are not reduced. Eager reads the lengths (ATen/native/LossCTC)."""
+    batch = () if log_probs.dim() < 3 else (log_probs.shape[1],)
+    loss = log_probs.new_empty(batch if reduction == 0 else ())
+    return loss + log_probs.sum() * 0 if log_probs.requires_grad else loss
+
+
+BY_DATA: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence,
+    torch.ops.aten.ctc_loss.Tensor: _ctc_loss,
+}
 """Operators whose results have sizes that only run time knows, where torch's rule is wrong."""
 
 BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.default})

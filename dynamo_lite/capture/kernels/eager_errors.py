@@ -17,6 +17,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunction,
     _disable_current_modes,
@@ -50,7 +51,7 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
         return error
     if func.namespace not in _OURS and isinstance(error, _KERNELS_RAISE):
         raise NotAsked
-    eager = _asked(func, args, kwargs)
+    eager = _raised_on_zeros(func, args, kwargs)
     if eager is not None and (of_kernel or type(eager) is type(error)):
         return eager
     if not of_kernel:
@@ -78,7 +79,7 @@ _KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__
 """Where the Python code is that runs in the place of kernels. Checked against torch 2.13.0."""
 
 
-def _asked(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
+def _raised_on_zeros(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
     """What the real kernel raises on zeros; None if it does not."""
     with (
         DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
@@ -169,7 +170,7 @@ def _real(value: Any, storages: dict[int, torch.Tensor] | None = None) -> Any:
         if storages is not None:
             return _in_storage(value, shape, stride, storages)
         return torch.empty_strided(shape, stride, dtype=value.dtype).zero_()
-    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+    if isinstance(value, SYMBOLIC_TYPES):
         hint = value.node.hint
         if hint is None:
             raise NotAsked

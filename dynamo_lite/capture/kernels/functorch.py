@@ -24,6 +24,7 @@ from dynamo_lite.capture._torch import (
 )
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import (
     DispatchKey,
     DispatchKeySet,
@@ -108,7 +109,7 @@ def outside() -> AbstractContextManager[Any]:
     return temporarily_clear_interpreter_stack()
 
 
-_NUMBERS = (bool, int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
+_NUMBERS = (bool, int, float, complex, *SYMBOLIC_TYPES)
 _OVERLOADS_FOR_NUMBERS = {"Tensor": "Scalar", "Tensor_mode": "Scalar_mode"}
 
 

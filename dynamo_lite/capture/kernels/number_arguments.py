@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
 
-_PLAIN: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _CONTAINERS = (list, tuple)
 
 
-def wanted(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def may_need_numbers(error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the error may be about a symbol among the arguments."""
     if not isinstance(error, TypeError) and "Expected a value of type" not in str(error):
         return False
@@ -26,7 +25,7 @@ def plain(value: Any) -> Any:
 
     Raises: GuardOnDataDependentSymNode if only run time knows one.
     """
-    kind = _PLAIN.get(type(value))
+    kind = PYTHON_TYPE.get(type(value))
     if kind is not None:
         return kind(value.node.evaluate())
     if type(value) in _CONTAINERS and _holds(value):
@@ -35,4 +34,4 @@ def plain(value: Any) -> Any:
 
 
 def _holds(value: Any) -> bool:
-    return type(value) in _PLAIN or (type(value) in _CONTAINERS and any(map(_holds, value)))
+    return type(value) in PYTHON_TYPE or (type(value) in _CONTAINERS and any(map(_holds, value)))

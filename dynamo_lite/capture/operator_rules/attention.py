@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.layouts import is_settled, like
-from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, new
+from dynamo_lite.capture.operator_rules.layouts import like_strides
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, new, new_strided
 from dynamo_lite.capture.operator_rules.sizes import has
 from dynamo_lite.torch_internals._torch_dispatch import _C
 
@@ -23,9 +23,12 @@ def attention(
     query: Operand, key: Operand, value: Operand, attn_mask: Operand | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
 ) -> Outs:  # fmt: skip
-    """On (batch, heads, length, width), where the flash kernel for CPUs does it: laid out as the query."""
+    """On (batch, heads, length, width): laid out as the query where the flash kernel for CPUs does it.
+
+    With dropout two products of matrices do it, the last of which is contiguous.
+    """
     given = (query, key, value)
-    if enable_gqa or dropout_p != 0.0 or any(t.dim != 4 or t.stride[3] != 1 or has(t.shape, 0) for t in given):
+    if enable_gqa or any(t.dim != 4 or t.stride[3] != 1 or has(t.shape, 0) for t in given):
         return None
     if not alike(given) or query.device.type != "cpu" or not _C._get_flash_sdp_enabled():
         return None
@@ -34,7 +37,16 @@ def attention(
         return None
     if attn_mask is not None and (is_causal or not _is_mask(attn_mask, query, (batch, heads, length, key.shape[2]))):
         return None
-    return like(query) if is_settled(query) else None
+    if dropout_p == 0.0:
+        stride = like_strides(query)
+        return None if stride is None else new_strided(query.shape, stride, query.dtype)
+    if not 0 < dropout_p < 1 or not _C._get_math_sdp_enabled() or not _has_numbers(*given):
+        return None
+    return new(query.shape, query.dtype)
+
+
+def _has_numbers(*operands: Operand) -> bool:
+    return all(type(size) is int for operand in operands for size in operand.shape)
 
 
 def _is_mask(mask: Operand, query: Operand, sizes: tuple[int, ...]) -> bool:

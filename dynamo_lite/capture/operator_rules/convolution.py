@@ -94,7 +94,12 @@ def average_pool(
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Outs:  # fmt: skip
     """aten.avg_pool2d, 3d."""
-    return None if divisor_override == 0 else _pooled(space, self, kernel_size, stride, padding, 1, ceil_mode)
+    kernels = options_of(space, kernel_size)
+    if divisor_override == 0 or kernels is None:
+        return None
+    if space == 3 and any(size < kernel for size, kernel in zip(self.shape[-space:], kernels[0])):
+        return None  # torch wants an image as large as a window, padding apart
+    return _pooled(space, self, kernel_size, stride, padding, 1, ceil_mode)
 
 
 def average_pool1d(

@@ -14,7 +14,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import broadcast
 from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
-from dynamo_lite.capture.operator_rules.pointwise import Gives, dtype_of, keeps, promoted
+from dynamo_lite.capture.operator_rules.pointwise import Gives, dtype_of, keeps, overload, promoted
 from dynamo_lite.capture.operator_rules.sizes import same
 
 aten = torch.ops.aten
@@ -61,11 +61,6 @@ def _holds(self: Operand, *others: Operand) -> bool:
     return same(self.stride, contiguous_strides(self.shape)) or is_dense(self.shape, self.stride)
 
 
-def _overload(name: str) -> Any:
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(aten, packet), overload or "default")
-
-
 _UNARY = {
     Gives.SAME: ("relu_", "neg_", "abs_", "floor_", "ceil_", "round_", "trunc_", "square_"),
     Gives.SMOOTH: ("silu_", "hardswish_", "hardsigmoid_", "hardtanh_", "leaky_relu_", "elu_", "relu6_"),
@@ -78,8 +73,8 @@ _BINARY = {
 }
 
 RULES: dict[Any, Callable[..., bool]] = {
-    **{_overload(name): partial(pointwise, gives, 1) for gives, names in _UNARY.items() for name in names},
-    **{_overload(name): partial(pointwise, gives, 2) for gives, names in _BINARY.items() for name in names},
+    **{overload(name): partial(pointwise, gives, 1) for gives, names in _UNARY.items() for name in names},
+    **{overload(name): partial(pointwise, gives, 2) for gives, names in _BINARY.items() for name in names},
     aten.copy_.default: copied,
     aten.fill_.Scalar: filled,
     aten.zero_.default: filled,

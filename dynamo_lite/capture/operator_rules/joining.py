@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.layouts import broadcast, like
-from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new, wrapped
+from dynamo_lite.capture.operator_rules.layouts import broadcast, is_channels_last, like
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, is_new_layout, new, wrapped
 from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
@@ -16,17 +16,25 @@ _INDEX_TYPES = (torch.int64, torch.int32)
 
 
 def cat(tensors: Sequence[Operand], dim: int = 0) -> Outs:
-    """Contiguous tensors of one dtype."""
-    if not tensors or any(t.dtype is not tensors[0].dtype or not t.is_contiguous for t in tensors):
+    """Tensors of one dtype, those without elements and sizes left out; none of them channels-last."""
+    given = [t for t in tensors if t.shape != (0,)]
+    if not given or any(t.dtype is not given[0].dtype or not _joins_contiguously(t) for t in tensors):
         return None
-    first = tensors[0]
+    first = given[0]
     at = wrapped(dim, first.dim)
-    if at is None or first.dim == 0 or any(0 in t.shape or t.dim != first.dim for t in tensors):
+    if at is None or first.dim == 0 or any(0 in t.shape or t.dim != first.dim for t in given):
         return None
     rest = (*first.shape[:at], *first.shape[at + 1 :])
-    if any((*t.shape[:at], *t.shape[at + 1 :]) != rest for t in tensors):
+    if any((*t.shape[:at], *t.shape[at + 1 :]) != rest for t in given):
         return None
-    return new((*first.shape[:at], sum(t.shape[at] for t in tensors), *first.shape[at + 1 :]), first.dtype)
+    return new((*first.shape[:at], sum(t.shape[at] for t in given), *first.shape[at + 1 :]), first.dtype)
+
+
+def _joins_contiguously(operand: Operand) -> bool:
+    if is_new_layout(operand):
+        return True
+    numbers = all(type(size) is int for size in (*operand.shape, *operand.stride))
+    return operand.is_contiguous if not numbers else operand.dim not in (3, 4, 5)
 
 
 def stack(tensors: Sequence[Operand], dim: int = 0) -> Outs:
@@ -34,7 +42,7 @@ def stack(tensors: Sequence[Operand], dim: int = 0) -> Outs:
         return None
     first = tensors[0]
     at = wrapped(dim, first.dim + 1)
-    if at is None or 0 in first.shape or any(not t.is_contiguous for t in tensors):
+    if at is None or 0 in first.shape or not all(_joins_contiguously(t) for t in tensors):
         return None
     return new((*first.shape[:at], len(tensors), *first.shape[at:]), first.dtype)
 
@@ -48,11 +56,11 @@ def embedding(
 
 
 def index(self: Operand, indices: Sequence[Operand | None]) -> Outs:
-    """aten.index.Tensor of a contiguous tensor by contiguous numbers for its first dimensions."""
+    """aten.index.Tensor of a contiguous tensor by numbers for its first dimensions."""
     given = [i for i in indices if i is not None]
-    if not given or indices[: len(given)] != given or len(given) > self.dim or not self.is_contiguous:
+    if not given or indices[: len(given)] != given or len(given) > self.dim or not is_new_layout(self):
         return None
-    if any(i.dtype not in _INDEX_TYPES or not i.is_contiguous or has(i.shape, 0) for i in given) or has(self.shape, 0):
+    if any(i.dtype not in _INDEX_TYPES or has(i.shape, 0) for i in given) or has(self.shape, 0):
         return None
     sizes = broadcast([i.shape for i in given])
     return None if sizes is None else new((*sizes, *self.shape[len(given) :]), self.dtype)
@@ -104,21 +112,23 @@ def roll(self: Operand, shifts: Sequence[int], dims: Sequence[int] = ()) -> Outs
 
 def flip(self: Operand, dims: Sequence[int]) -> Outs:
     found = [wrapped(dim, self.dim) for dim in dims]
-    if None in found or len({*found}) < len(found) or not self.is_contiguous or self.dim == 0:
+    if None in found or len({*found}) < len(found) or not is_new_layout(self) or self.dim == 0:
         return None
     return new(self.shape, self.dtype)
 
 
 def triangle(self: Operand, diagonal: int = 0) -> Outs:
     """aten.tril, aten.triu"""
-    return new(self.shape, self.dtype) if self.dim >= 2 and self.is_contiguous else None
+    return new(self.shape, self.dtype) if self.dim >= 2 and is_new_layout(self) else None
 
 
 def pad(self: Operand, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Outs:
     """aten.pad by a constant, which leaves something of a contiguous tensor."""
     if mode != "constant" or len(pad) % 2 or len(pad) > 2 * self.dim or not self.is_contiguous or 0 in self.shape:
         return None
-    if not any(pad) or self.dtype is torch.bool:
+    if not any(pad) or self.dtype is torch.bool or (self.requires_grad and not torch.is_grad_enabled()):
+        return None
+    if self.dim in (4, 5) and is_channels_last(self):
         return None
     shape = [*self.shape]
     for index in range(len(pad) // 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from math import prod
 
 import torch
@@ -13,6 +14,7 @@ from dynamo_lite.capture.operator_rules.operands import (
     Sizes,
     channels_last_strides,
     contiguous_strides,
+    is_contiguous,
     is_dense,
     new_strided,
     strides_in_order,
@@ -34,7 +36,7 @@ def is_settled(operand: Operand) -> bool:
 
 def in_order_of(operand: Operand) -> tuple[int, ...]:
     """The strides of a new tensor with its dimensions in the order of the operand's, and no gaps."""
-    return strides_in_order(operand.shape, _order(operand.shape, operand.stride))
+    return strides_in_order(operand.shape, _order(operand.shape, [operand.stride]))
 
 
 def like(operand: Operand, differentiable: bool = True) -> Out:
@@ -43,8 +45,20 @@ def like(operand: Operand, differentiable: bool = True) -> Out:
     return new_strided(operand.shape, stride, operand.dtype, differentiable)
 
 
+def like_strides(operand: Operand) -> tuple[int, ...] | None:
+    """The strides of empty_like; None for layouts whose dimensions of one element have strides of their own."""
+    numbers = all(type(size) is int and size for size in (*operand.shape, *operand.stride))
+    if is_settled(operand):
+        return operand.stride
+    if not numbers or operand.is_contiguous or is_dense(operand.shape, operand.stride):
+        return None
+    return in_order_of(operand)
+
+
 def copied(operand: Operand, dtype: torch.dtype) -> Out | None:
     """A new tensor with an operand's strides; None if they leave gaps, where copies differ."""
+    if operand.dim == 1 and has(operand.shape, 1) and operand.stride[0] != 1:
+        return None  # conversions keep the stride, copies do not
     if operand.is_contiguous or is_dense(operand.shape, operand.stride):
         return new_strided(operand.shape, operand.stride, dtype)
     return None
@@ -63,18 +77,64 @@ def broadcast(shapes: Sequence[Sizes]) -> tuple[int, ...] | None:
     return tuple(sizes)
 
 
-def elementwise(operands: Sequence[Operand]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """(shape, strides) of what an operator that works element by element makes of tensors in one layout."""
+def elementwise(operands: Sequence[Operand], direct: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """(shape, strides) of what an operator that works element by element makes of tensors.
+
+    direct: it works on the very tensors. False: on what it makes of them before (converted, compared with zero), whose
+    layouts may be others; then all must be in one plain layout.
+    """
     shape = broadcast([operand.shape for operand in operands])
     if shape is None:
         return None
-    if all(same(operand.stride, contiguous_strides(operand.shape)) for operand in operands):
-        return (shape, contiguous_strides(shape)) if any(same(o.shape, shape) for o in operands) else None
-    first = operands[0]
-    if has(shape, 0) or not is_settled(first):
+    plain = all(same(operand.stride, contiguous_strides(operand.shape)) for operand in operands)
+    if plain and any(same(operand.shape, shape) for operand in operands):
+        return shape, contiguous_strides(shape)
+    if has(shape, 0):
         return None
+    if direct and _has_numbers(shape, operands):
+        strides = _agreed(shape, operands)
+        return None if strides is None else (shape, strides)
+    first = operands[0]
     alike = all(operand.shape == shape and operand.stride == first.stride for operand in operands)
-    return (shape, first.stride) if alike else None
+    return (shape, first.stride) if is_settled(first) and alike else None
+
+
+def _agreed(shape: tuple[int, ...], operands: Sequence[Operand]) -> tuple[int, ...] | None:
+    """The strides that TensorIterator gives, where all of its ways to find them agree, and those of its Python forms.
+
+    They differ in which layouts they look for first (of operands before or after they are broadcast), in the operand
+    that they ask first, and in the strides of dimensions of one element.
+    """
+    given = [operand for operand in operands if operand.shape]
+    steps = [_broadcast_strides(shape, operand) for operand in given]
+    known = [step for step in steps if step is not None]
+    if len(known) < len(steps):
+        return None
+    larger = [tuple([0 if size == 1 else step for size, step in zip(shape, stride)]) for stride in known]
+    orders = [order for stride in (known, larger) for order in permutations(stride)]
+    found = {strides_in_order(shape, _order(shape, order)) for order in orders}
+    if all(operand.is_contiguous for operand in given):
+        found.add(contiguous_strides(shape))
+    if len(shape) in (4, 5) and all(operand.dim == len(shape) and is_channels_last(operand) for operand in given):
+        found.add(channels_last_strides(shape))
+    if len({*known}) == 1 and is_dense(shape, known[0]):
+        found.add(known[0])
+    return found.pop() if len(found) == 1 else None
+
+
+def _has_numbers(shape: Sizes, operands: Sequence[Operand]) -> bool:
+    """Whether no size is symbolic: comparing symbolic strides in pairs would ask what torch's kernels do not."""
+    sizes = (*shape, *(size for operand in operands for size in (*operand.shape, *operand.stride)))
+    return all(type(size) is int for size in sizes)
+
+
+def _broadcast_strides(shape: Sizes, operand: Operand) -> tuple[int, ...] | None:
+    """Its strides when it is expanded to `shape`; None where torch's forms differ (a new dimension of one element)."""
+    missing = len(shape) - operand.dim
+    if has(shape[:missing], 1):
+        return None
+    pairs = zip(operand.shape, operand.stride, shape[missing:])
+    return (*[0] * missing, *(0 if size == 1 != wanted else step for size, step, wanted in pairs))
 
 
 def is_channels_last(operand: Operand) -> bool:
@@ -88,34 +148,60 @@ def is_channels_last(operand: Operand) -> bool:
     return True
 
 
-def _order(shape: Sizes, stride: Sizes) -> list[int]:
-    """The dimensions from the outermost: TensorIteratorBase::reorder_dimensions of one operand, an insertion sort."""
+def _order(shape: Sizes, strides: Sequence[Sizes]) -> list[int]:
+    """The dimensions from the outermost: TensorIteratorBase::reorder_dimensions, an insertion sort.
+
+    strides: those of each operand, broadcast to the shape.
+    """
     perm = [*range(len(shape) - 1, -1, -1)]  # from the innermost
     for start in range(1, len(perm)):
         place = start
         for index in range(start - 1, -1, -1):
             inner, outer = perm[index], perm[place]
-            one, other = stride[inner], stride[outer]
-            if one == 0 or other == 0:
-                continue
-            if one > other or (one == other and shape[inner] > shape[outer]):
+            compared = _compared(inner, outer, shape, strides)
+            if compared > 0:
                 perm[index], perm[place] = outer, inner
                 place = index
-            elif one < other:
+            elif compared < 0:
                 break
     return perm[::-1]
 
 
+def _compared(inner: int, outer: int, shape: Sizes, strides: Sequence[Sizes]) -> int:
+    """1 where the dimension `inner` belongs outside of `outer`, -1 where it is in its place, 0 where nothing says."""
+    for stride in strides:
+        one, other = stride[inner], stride[outer]
+        if one == 0 or other == 0:
+            continue
+        if one < other:
+            return -1
+        if one > other or shape[inner] > shape[outer]:
+            return 1
+    return 0
+
+
 def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
-    """The strides of a view of these sizes; None if there is no such view, or it cannot be told (ATen/TensorUtils.cpp,
-    computeStride)."""
+    """The strides of a view of these sizes; None if there is no such view, or it cannot be told."""
     if has(shape, 0) or not shape or not wanted:
         return None
-    # Torch's kernel and its Python form differ in the strides of dimensions of one element.
+    if same(stride, contiguous_strides(shape)) and not (has(shape, 1) or has(wanted, 1)):
+        return contiguous_strides(wanted)
+    if all(type(size) is int for size in (*shape, *stride, *wanted)):
+        there_is = _kernel_view_strides(shape, stride, wanted) is not None
+        return _reference_view_strides(shape, stride, wanted) if there_is else None
     if same(stride, contiguous_strides(shape)):
         return contiguous_strides(wanted)
-    if has(shape, 1) or has(wanted, 1):
-        return None
+    # Torch's kernel and its Python form differ in the strides of dimensions of one element.
+    return None if has(shape, 1) or has(wanted, 1) else _kernel_view_strides(shape, stride, wanted)
+
+
+def is_viewable(shape: Sizes, stride: Sizes, wanted: Sizes) -> bool:
+    """Whether torch's kernel makes a view; sizes that are symbolic count as others than 1."""
+    return not shape or not wanted or _kernel_view_strides(shape, stride, wanted) is not None
+
+
+def _kernel_view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
+    """ATen/TensorUtils.cpp, computeStride."""
     strides = [0] * len(wanted)
     left, base, count, viewed = len(wanted) - 1, stride[-1], 1, 1
     for index in range(len(shape) - 1, -1, -1):
@@ -130,6 +216,40 @@ def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] 
             if index > 0:
                 base, count, viewed = stride[index - 1], 1, 1
     return tuple(strides) if left == -1 else None
+
+
+def _reference_view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:
+    """torch/_refs/__init__.py, _reshape_view_helper: dimensions are put together and split from the left."""
+    if is_contiguous(shape, stride) and len(wanted) == 1 < len(shape):
+        return (1,)
+    if is_contiguous(shape, stride) and len(wanted) == 2 > len(shape):
+        return (wanted[1], 1)
+    sizes, steps = [*shape], [*stride]
+    for index, length in enumerate(wanted):
+        if index >= len(sizes):
+            sizes.append(1)
+            steps.append(steps[-1])
+        elif length != sizes[index]:
+            end, count = index, sizes[index]
+            while count % length:
+                end += 1
+                count *= sizes[end]
+            if not _put_together(sizes, steps, index, end):
+                return None
+            if count != length:
+                inner, step = count // length, steps[index]
+                sizes[index : index + 1], steps[index : index + 1] = (length, inner), (step * inner, step)
+    return tuple(steps[: len(wanted)])
+
+
+def _put_together(sizes: list[int], steps: list[int], start: int, end: int) -> bool:
+    """One dimension in the place of several; False if there is no such view (torch/_prims, collapse_view)."""
+    for index in range(start, end):
+        if 1 not in sizes[index : index + 2] and steps[index] != steps[index + 1] * sizes[index + 1]:
+            return False
+    step = min([steps[end], *(steps[index] for index in range(start, end) if sizes[index] != 1)])
+    sizes[start : end + 1], steps[start : end + 1] = [prod(sizes[start : end + 1])], [step]
+    return True
 
 
 def inferred(numel: int, wanted: Sizes) -> tuple[int, ...] | None:

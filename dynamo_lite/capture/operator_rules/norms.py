@@ -17,22 +17,29 @@ def layer_norm(
     input: Operand, normalized_shape: Sequence[int], weight: Operand | None = None, bias: Operand | None = None,
     eps: float = 1e-5, cudnn_enable: bool = True,
 ) -> Outs:  # fmt: skip
-    return _over_tail(input, normalized_shape, weight, bias)
+    if not _is_over_tail(input, normalized_shape, weight, bias):
+        return None
+    return new(input.shape, input.dtype) if _is_plain(input) else None
 
 
 def rms_norm(
     input: Operand, normalized_shape: Sequence[int], weight: Operand | None = None, eps: float | None = None
 ) -> Outs:
-    return _over_tail(input, normalized_shape, weight, None)
-
-
-def _over_tail(input: Operand, sizes: Sequence[int], weight: Operand | None, bias: Operand | None) -> Outs:
-    tail = tuple(sizes)
-    if not tail or not alike((input, weight, bias)) or input.shape[-len(tail) :] != tail or not is_new_layout(input):
-        return None
-    if any(operand is not None and operand.shape != tail for operand in (weight, bias)) or 0 in input.shape:
+    if not _is_over_tail(input, normalized_shape, weight, None) or not is_new_layout(input):
         return None
     return new(input.shape, input.dtype)
+
+
+def _is_over_tail(input: Operand, sizes: Sequence[int], weight: Operand | None, bias: Operand | None) -> bool:
+    tail = tuple(sizes)
+    if not tail or not alike((input, weight, bias)) or input.shape[-len(tail) :] != tail or 0 in input.shape:
+        return False
+    return all(operand is None or (operand.shape == tail and _is_plain(operand)) for operand in (weight, bias))
+
+
+def _is_plain(operand: Operand) -> bool:
+    """Whether `operand.contiguous()` is in a new tensor's layout: it may hand back one with other strides."""
+    return is_new_layout(operand) or not operand.is_contiguous
 
 
 def batch_norm(

@@ -1,4 +1,4 @@
-"""What a rule sees of a tensor argument, and what it says of a result."""
+"""The metadata that a rule gets of a tensor argument and returns for a result."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def is_contiguous(shape: Sizes, stride: Sizes) -> bool:
 
 def is_new_layout(operand: Operand) -> bool:
     """Whether it has a new contiguous tensor's strides; other contiguous ones may count as channels-last."""
-    return operand.stride == contiguous_strides(operand.shape)
+    return same(operand.stride, contiguous_strides(operand.shape))
 
 
 def channels_last_strides(shape: Sizes) -> tuple[int, ...]:

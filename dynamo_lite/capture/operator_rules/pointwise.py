@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.layouts import elementwise
+from dynamo_lite.capture.operator_rules.layouts import elementwise, is_settled
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new_strided
-from dynamo_lite.capture.operator_rules.sizes import Size
+from dynamo_lite.capture.operator_rules.sizes import Size, has
 
 aten = torch.ops.aten
 
@@ -27,6 +27,7 @@ class Gives(enum.Enum):
     SMOOTH = "the same, of floating-point numbers"
     FLOAT = "a floating-point one: integers become the default dtype"
     BOOL = "bool"
+    TRUTH = "bool, of what the operands are as bools"
 
 
 def elementwise_rule(gives: Gives, count: int, *args: Any, **options: Any) -> Outs:
@@ -37,10 +38,16 @@ def elementwise_rule(gives: Gives, count: int, *args: Any, **options: Any) -> Ou
         return None
     common = promoted(operands)
     dtype = None if common is None else dtype_of(gives, common)
-    layout = elementwise(tensors)
+    works_on = torch.bool if gives is Gives.TRUTH else common
+    layout = elementwise(tensors, direct=_works_on(works_on, tensors))
     if common is None or dtype is None or layout is None or not keeps(options.get("alpha", 1), common):
         return None
     return new_strided(*layout, dtype)
+
+
+def _works_on(dtype: torch.dtype | None, operands: Sequence[Operand]) -> bool:
+    """Whether torch's Python forms compute with the very operands: small floats they convert to float32 before."""
+    return dtype not in (torch.float16, torch.bfloat16) and all(operand.dtype is dtype for operand in operands)
 
 
 def keeps(number: Any, common: torch.dtype) -> bool:
@@ -49,7 +56,7 @@ def keeps(number: Any, common: torch.dtype) -> bool:
 
 
 def dtype_of(gives: Gives, common: torch.dtype) -> torch.dtype | None:
-    if gives is Gives.BOOL:
+    if gives is Gives.BOOL or gives is Gives.TRUTH:
         return torch.bool
     if gives is Gives.BITS:
         return None if common.is_floating_point else common
@@ -97,7 +104,7 @@ def _combined(higher: torch.dtype | None, lower: torch.dtype | None) -> torch.dt
 
 def clamp(self: Operand, min: Any = None, max: Any = None) -> Outs:
     """aten.clamp.default and clamp.Tensor"""
-    if min is None and max is None:
+    if (min is None and max is None) or (has(self.shape, 1) and not is_settled(self)):
         return None
     return elementwise_rule(Gives.SAME, 3, self, min, max)
 
@@ -111,7 +118,7 @@ def where(condition: Operand, self: Any, other: Any) -> Outs:
     """aten.where.self, where.ScalarSelf, where.ScalarOther and where.Scalar"""
     common = promoted((self, other))
     given = [value for value in (condition, self, other) if isinstance(value, Operand)]
-    layout = elementwise(given)
+    layout = elementwise(given, direct=_works_on(common, [value for value in given if value is not condition]))
     if condition.dtype is not torch.bool or common is None or layout is None:
         return None
     return new_strided(*layout, common)
@@ -138,9 +145,11 @@ _UNARY = {
         "rsqrt", "sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
         "atan", "sinh", "cosh", "tanh", "sigmoid", "reciprocal", "erf", "erfc",
     ),
-    Gives.BOOL: ("isnan", "isinf", "isfinite", "logical_not"),
+    Gives.BOOL: ("isnan", "isinf", "isfinite"),
+    Gives.TRUTH: ("logical_not",),
 }  # fmt: skip
 
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _BINARY = {
     Gives.SAME: (
         "add.Tensor", "add.Scalar", "sub.Tensor", "sub.Scalar", "mul.Tensor", "mul.Scalar", "rsub.Tensor",
@@ -154,21 +163,19 @@ _BINARY = {
         "__xor__.Scalar",
     ),
     Gives.FLOAT: ("div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar", "atan2.default"),
-    Gives.BOOL: (
-        *(f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")),
-        "logical_and.default", "logical_or.default", "logical_xor.default",
-    ),
+    Gives.BOOL: tuple(f"{name}.{kind}" for name in _COMPARISONS for kind in ("Tensor", "Scalar")),
+    Gives.TRUTH: ("logical_and.default", "logical_or.default", "logical_xor.default"),
 }  # fmt: skip
 
 
-def _overload(name: str) -> Any:
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(aten, packet), overload or "default")
+def overload(name: str) -> Any:
+    packet, _, of_packet = name.partition(".")
+    return getattr(getattr(aten, packet), of_packet or "default")
 
 
 RULES: dict[Any, Callable[..., Outs]] = {
-    **{_overload(name): partial(elementwise_rule, gives, 1) for gives, names in _UNARY.items() for name in names},
-    **{_overload(name): partial(elementwise_rule, gives, 2) for gives, names in _BINARY.items() for name in names},
+    **{overload(name): partial(elementwise_rule, gives, 1) for gives, names in _UNARY.items() for name in names},
+    **{overload(name): partial(elementwise_rule, gives, 2) for gives, names in _BINARY.items() for name in names},
     aten.clamp.default: clamp,
     aten.clamp.Tensor: clamp,
     aten.div.Tensor_mode: divided,

@@ -1,4 +1,4 @@
-"""The rules by operator, and the result that one of them says.
+"""The rules by operator, and the result that one of them gives.
 
 A rule is a function with the operator's parameters: tensors are `Operand`s, what it returns is `Out`s. None says that
 it cannot tell, that torch would raise included; then the operator runs. Symbolic sizes are `sizes.Size`s; the switches
@@ -35,6 +35,7 @@ from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs
 from dynamo_lite.capture.operator_rules.sizes import Undecided, reader
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 RULES: dict[OpOverload, Callable[..., Outs]] = {
     **matmul.RULES,
@@ -58,7 +59,6 @@ SHADOW = os.environ.get("DYNAMO_LITE_SHADOW") == "1"
 """Whether operators run although a rule says their result, to compare the two."""
 
 _CPU = torch.device("cpu")
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def result_of(
@@ -189,7 +189,7 @@ def _described(value: Any, operands: list[Operand], read: Callable[[Any], Any] |
         return [_described(item, operands, read) for item in value]
     if kind is torch.SymInt and read is not None:
         return read(value)
-    if kind is complex or kind in _SYMBOLIC:
+    if kind is complex or kind in SYMBOLIC_TYPES:
         raise _Unknown
     return value
 

@@ -8,8 +8,16 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.layouts import inferred, view_strides
-from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, new, view, wrapped
+from dynamo_lite.capture.operator_rules.layouts import inferred, is_viewable, view_strides
+from dynamo_lite.capture.operator_rules.operands import (
+    Operand,
+    Out,
+    Outs,
+    contiguous_strides,
+    new_strided,
+    view,
+    wrapped,
+)
 from dynamo_lite.capture.operator_rules.sizes import Size, has, same
 
 aten = torch.ops.aten
@@ -30,7 +38,10 @@ def reshape(self: Operand, shape: Sequence[int]) -> Outs:
     stride = view_strides(self.shape, self.stride, sizes)
     if stride is not None:
         return view(self, sizes, stride)
-    return None if has(self.shape, 1) or has(sizes, 1) or not sizes else new(sizes, self.dtype)
+    copied = view_strides(self.shape, contiguous_strides(self.shape), sizes)  # it is a view of a contiguous copy
+    if copied is None or is_viewable(self.shape, self.stride, sizes):
+        return None
+    return new_strided(sizes, copied, self.dtype)
 
 
 def flatten(self: Operand, start_dim: int = 0, end_dim: int = -1) -> Outs:

@@ -19,6 +19,7 @@ from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.expressions.relations import ge
 
 
 class Carried:
@@ -40,7 +41,7 @@ class Carried:
         assert side.state is not None
         goes = side.state.stack.pop()
         assert type(goes) is Goes
-        self.test: Any = goes.value
+        self.goes, self.test = goes, goes.value
         self.inplace = self._changed()
         self.merge = self._merged(before.entry if before is not None else None)
         if before is not None:
@@ -66,6 +67,10 @@ class Carried:
             at = start[2] if start is not None else self.counter.at
             if not self.is_scan:
                 merge.pair("int64", at, at + 1)
+        left_by = self.goes.left_by if not self.is_scan else ()
+        for index, way in enumerate(left_by):
+            merge.pair("predicate", start[3][index] if start is not None else False, way)
+        self.ways = range(len(merge.pairs) - len(left_by), len(merge.pairs))
         assert side.state is not None
         before = State(variables, stack, unmerged=self.base.unmerged)
         after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
@@ -85,7 +90,7 @@ class Carried:
         if self.before is None:
             return self
         assert self.side.state is not None
-        self.side.state.stack.append(Goes(self.test))
+        self.side.state.stack.append(self.goes)
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
                        self.growths, self.is_scan)  # fmt: skip
         made.inplace = self.inplace
@@ -124,7 +129,8 @@ class Carried:
         self.put(self.stand_ins, leave=False)
         self.inside = entered(tracer, self.frame, self.growths)
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
-        self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter)
+        ways = [self.stand_ins[index] for index in self.ways]
+        self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter, ways)
         return counter
 
     def _assume_range(self, level: Level) -> Any:
@@ -144,6 +150,11 @@ class Carried:
         origin = Origin("user line", note="the counter of a loop")
         for relation in counter.of.relations(at):
             env.core.assume(relation, origin, "axiom")
+        if not self.is_scan:  # said again for torch's decompositions, which do not know what it begins with
+            recorder = self.tracer.recorder
+            holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), 0)))
+            args = holds, "the number of a round is negative"
+            recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
         return at
 
     def put(self, results: Sequence[Any], leave: bool) -> None:
@@ -162,7 +173,7 @@ def _example(tracer: Forking, kind: str, left: Any) -> Any:
     recorder = tracer.recorder
     if kind != "tensor":
         with unrecorded(), recorder.fake_mode:
-            return torch.empty((), dtype=getattr(torch, kind))
+            return torch.empty((), dtype=torch.bool if kind == "predicate" else getattr(torch, kind))
     fake = recorder.guarded(recorder.lift, left)
     with unrecorded():
         made: Any = fake.clone()

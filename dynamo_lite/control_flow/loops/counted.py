@@ -143,11 +143,26 @@ class LaterRounds(Rounds):
         return self.of.items(count + 1)[1:]
 
 
+class TableRounds(Rounds):
+    """The items of a tuple or list of numbers: of ints alone, or of floats alone."""
+
+    def __init__(self, tracer: Forking, values: Sequence[Any]) -> None:
+        super().__init__(tracer, len(values))
+        self.values = values
+        kind = torch.int64 if type(values[0]) is int else torch.float64
+        self.table = torch.tensor(values, dtype=kind).clone()  # no constant: a round gets a number that it has not
+
+    def item(self, at: Any) -> Any:
+        if type(at) is int:
+            return self.values[at]
+        return self.tracer.predicates.item(self.table.select(0, at))
+
+
 class Counter:
     """The iterator: `at` is the number of the round that comes next."""
 
-    def __init__(self, of: Rounds) -> None:
-        self.of, self.at = of, 0
+    def __init__(self, of: Rounds, at: int = 0) -> None:
+        self.of, self.at = of, at
 
     def __iter__(self) -> Counter:
         return self

@@ -27,17 +27,19 @@ from dynamo_lite.control_flow.emission import (
     output,
     record_loop,
 )
-from dynamo_lite.control_flow.first_reads import FirstReads
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
+from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.growing import grown, growths_of, left
 from dynamo_lite.control_flow.loops.scan import emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
 from dynamo_lite.control_flow.sides import keep_facts, run_side
-from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, Goes, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.flow import flow_of
-from dynamo_lite.interpreter.flow.loops import Loop
+from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -57,15 +59,24 @@ class DataLoop:
     counter: Counter | None = None
 
     def __post_init__(self) -> None:
+        self.is_recorded = False
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = State.of(self.frame)
-        self.live = self.flow.live(self.loop.again) | self.flow.live(self.loop.leave)
         truths = {test: self.loop.goes_if(self.flow, test) for test in self.loop.tests} if self.counter is None else {}
-        self.open = OpenLoop(self.frame, self.loop.tests, self.loop.leave, self.loop.beyond, truths)
+        around = self.tracer.loop_of(self.frame)
+        avoiding = open_fors(self.flow, self.at) | (around.stops if around is not None else set())
+        exits = exits_of(self.flow, self.loop.again, self.loop.tests, self.loop.leave, avoiding)
+        height = len(self.base.stack) - (self.counter is not None)
+        loop = self.loop
+        self.open = OpenLoop(self.frame, loop.tests, loop.leave, loop.beyond, truths, None, exits, height)
+        self.live = self.flow.live(self.loop.again) | self.flow.live(self.loop.leave)
+        for exit in exits:
+            self.live |= self.flow.live(exit)
 
-    def capture(self) -> None:
-        """Run rounds until what is carried is known, record the loop, and go on behind it. Raises CannotMerge."""
+    def capture(self) -> Any:
+        """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
+        handler returns. Raises CannotMerge."""
         tracer = self.tracer
         predicate = self.predicate
         if self.counter is None and not self.loop.goes_if(self.flow, self.at):
@@ -83,6 +94,7 @@ class DataLoop:
         grown(tracer, self.frame, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
+        return left_from_within(tracer, self, [results[index] for index in carried.ways])
 
     def _settled(self) -> tuple[Carried, Carried]:
         """(what is carried, the same after a round on stand-ins)."""
@@ -121,11 +133,26 @@ class DataLoop:
                 raise CannotMerge("branch-unsupported", why=why)
             if is_scan:
                 assert side.state is not None
-                side.state.stack.append(Goes(made.test))
+                side.state.stack.append(made.goes)
                 made = found()
-        elif carried is not None and [len(g.added) for g in growths] != [len(g.added) for g in carried.growths]:
+        if isinstance(self.counter, Bounded):
+            self._check_bounded(made, self.counter)
+        if is_scan and made.test is not self.next_test:
+            why = "a loop that adds to a list, or has a gradient, is left by data from some round on"
+            raise CannotMerge("branch-unsupported", why=why)
+        if carried is not None and [len(g.added) for g in growths] != [len(g.added) for g in carried.growths]:
             raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike numbers of items to a list")
         return made
+
+    def _check_bounded(self, found: Carried, counter: Bounded) -> None:
+        """A loop over what the program knows is unrolled, if data do not end it in this round, or where it would have
+        no gradient."""
+        if found.before is None and (type(found.test) is bool or found.test is self.next_test):
+            raise NotByData("branch-unsupported", why="its first round is not left by data")
+        if any(snapshot.owner is counter.rest.items for snapshot, _ in found.side.heap.values()):
+            raise CannotMerge("branch-unsupported", why="it changes the list that it goes over")
+        if self.has_gradient(found):
+            raise CannotMerge("loop-gradient", why="torch 2.13 computes the gradient of its while_loop wrongly")
 
     def _may_run_first_round(self) -> bool:
         """Whether the first round can be taken out of the loop: it is known, or in the example, that there is one."""
@@ -198,6 +225,7 @@ class DataLoop:
         args = (*modules, tuple(initial), tuple(operands))
         op = torch.ops.higher_order.while_loop
         _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
+        self.is_recorded = True
         for tensor, result in zip(carried.inplace, results[len(pairs) :]):
             tensor.copy_(result)
         rows = zip(pairs, carried.stand_ins, found.outputs, results)

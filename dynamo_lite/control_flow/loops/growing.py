@@ -118,6 +118,13 @@ class GrownList(list[Any]):
         return [part.backwards(self.tracer) if type(part) is Added else part for part in parts]
 
 
+class GrownTuple(GrownList):
+    """`tuple(outs)`"""
+
+    append = extend = reverse = GrownList.refuse
+    __class__ = property(lambda self: tuple)
+
+
 # -- in a loop ---------------------------------------------------------------------------------------------------------
 
 
@@ -226,10 +233,14 @@ _TENSORS: dict[Any, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+_GROWN: dict[type, type] = {GrownList: list, GrownTuple: tuple}
+"""The types, and what a program takes them for."""
+
+
 def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        first = args[0] if args else kwargs.get("tensors")
-        if type(first) is not GrownList:
+        first: Any = args[0] if args else kwargs.get("tensors")
+        if type(first) not in _GROWN:
             return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
         dim = args[1] if len(args) == 2 else kwargs.get("dim", 0)
         if len(args) > 2 or not kwargs.keys() <= {"dim", "tensors"} or type(dim) is not int:
@@ -241,7 +252,19 @@ def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
 
 def _type(otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return list if len(args) == 1 and type(args[0]) is GrownList else otherwise(tracer, fn, args, kwargs)
+        kind = _GROWN.get(type(args[0])) if len(args) == 1 else None
+        return kind if kind is not None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def _made(kind: type[GrownList], otherwise: Any) -> Any:
+    """list(outs), tuple(outs)"""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) in _GROWN:
+            return kind(tracer, args[0].known())
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
 
@@ -250,7 +273,7 @@ def _refusing(otherwise: Any) -> Any:
     """The rule of a method of list that would see what a GrownList is made of."""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if args and type(args[0]) is GrownList:
+        if args and type(args[0]) in _GROWN:
             args[0].refuse()
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
@@ -278,7 +301,7 @@ def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str
 
 def _grown_in(value: Any, depth: int) -> GrownList | None:
     kind = type(value)
-    if kind is GrownList:
+    if kind in _GROWN:
         return value
     if kind not in (list, tuple, dict) or not depth:
         return None
@@ -290,6 +313,8 @@ def attach(rules: dict[int, Any]) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     for fn, make in _TENSORS.items():
         rules[id(fn)] = _rule(make, rules.get(id(fn)))
+    rules[id(list)] = _made(GrownList, rules.get(id(list)))
+    rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
     rules[id(type)] = _type(rules[id(type)])
     for name in ("__len__", "copy", "count", "index"):
         fn = getattr(list, name)

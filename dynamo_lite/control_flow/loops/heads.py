@@ -66,7 +66,7 @@ def rows_of(tracer: Forking, value: Any, dim: Any = 0) -> Rounds | None:
     """What a loop over `value` goes over if its length is symbolic."""
     if isinstance(value, Rounds):
         return value
-    if type(value) is GrownList:
+    if isinstance(value, GrownList):
         return value.rounds()
     if not is_tensor(value) or type(dim) is not int or not -value.dim() <= dim < value.dim():
         return None

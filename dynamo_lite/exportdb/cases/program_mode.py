@@ -1,10 +1,13 @@
-"""Switching a program to the other mode
+"""Switching a program whose model is gone to the other mode
 
-A program is one for training or one for evaluation where the module asks which of them it is in: dropout and batch norm
-are other operators in each. Export the module in the mode that is wanted, or in each of them.
+A program is one for training or one for evaluation where the module reads which of them it is in: dropout and batch
+norm are other operators in each. `program.module().eval()` exports the model again, which a loaded program has not got.
+Switch it before saving, or export it in each mode.
 """
 
 from __future__ import annotations
+
+import io
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +39,9 @@ def inputs() -> tuple[Tensor, ...]:
 
 
 def export(module: nn.Module) -> ExportedProgram:
-    program = dynamo_lite.export(module, inputs())
+    file = io.BytesIO()
+    dynamo_lite.save(dynamo_lite.export(module, inputs()), file)
+    program = dynamo_lite.load(io.BytesIO(file.getvalue()))
     program.module().eval()
     return program
 

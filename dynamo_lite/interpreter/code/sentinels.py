@@ -6,6 +6,7 @@ gc.get_objects() must not show these to the program.
 
 from __future__ import annotations
 
+from types import CellType
 from typing import Any, Final
 
 UNBOUND: Final[Any] = object()
@@ -19,3 +20,11 @@ MISSING: Final[Any] = object()
 
 STUB: Final[Any] = object()
 """The last constant of a code object that has the program's names but not its body (tracebacks.py, binding.py)."""
+
+
+def cell_value(cell: CellType) -> Any:
+    """What a cell holds; UNBOUND if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND

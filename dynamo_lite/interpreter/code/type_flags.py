@@ -1,8 +1,10 @@
-"""Which classes Python code made or may change, told from CPython's flags of the type (Include/object.h)."""
+"""Which classes Python code made or may change, by CPython's flags of the type (Include/object.h)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+
+from dynamo_lite.interpreter.code.type_members import flags_of
 
 HEAP_TYPE: Final = 1 << 9
 """Py_TPFLAGS_HEAPTYPE: made while the process runs, by a class statement, by `type()`, or by C code."""
@@ -11,8 +13,6 @@ IMMUTABLE_TYPE: Final = 1 << 8
 CPython 3.12 deque and the itertools too)."""
 HEAP_OR_IMMUTABLE: Final = HEAP_TYPE | IMMUTABLE_TYPE
 
-_flags: Any = type.__dict__["__flags__"].__get__
-
 
 def is_changeable(cls: type) -> bool:
     """Whether Python code made the class or may change it.
@@ -20,5 +20,5 @@ def is_changeable(cls: type) -> bool:
     False for what is written in C and fixed, whether the type is static or, as more are in each version of CPython, a
     heap type. A few C types may be changed (`_random.Random`, what pybind11 makes), and count as Python's.
     """
-    changeable: bool = _flags(cls) & HEAP_OR_IMMUTABLE == HEAP_TYPE
+    changeable: bool = flags_of(cls) & HEAP_OR_IMMUTABLE == HEAP_TYPE
     return changeable

@@ -31,8 +31,8 @@ from dynamo_lite.interpreter.datamodel.operators import (
 from dynamo_lite.interpreter.datamodel.protocols import (
     advance,
     ascii_,
-    ask_length,
     bytes_,
+    call_length_hint,
     contains,
     delitem,
     format_,
@@ -50,7 +50,7 @@ from dynamo_lite.interpreter.datamodel.protocols import (
 )
 
 __all__ = [
-    "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "ask_length", "binary", "bytes_",
+    "BINARY", "COMPARE", "INPLACE", "MISSING", "UNARY", "advance", "ascii_", "call_length_hint", "binary", "bytes_",
     "call_class", "class_changed", "compare", "construct", "contains", "delattr_", "delitem", "eq", "format_",
     "getattr_", "getitem", "hash_", "index_", "inplace", "isinstance_", "issubclass_", "iter_", "length",
     "lookup_special", "native", "next_", "repr_", "setattr_", "setitem", "str_", "truth",

@@ -10,11 +10,11 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 from typing import Any, Final
 
 from dynamo_lite.interpreter.code.sentinels import MISSING
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS, original_code
+from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
+from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import DELETED
 
-_mro = type.__dict__["__mro__"].__get__
-_namespace = type.__dict__["__dict__"].__get__
 _C_METHODS = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)
 
 QUIET: Final = (ATOMS - {object}) | {list, dict, tuple, set, frozenset}
@@ -25,8 +25,8 @@ _module_dict: Any = vars(ModuleType)["__dict__"].__get__
 
 def type_lookup(cls: type, name: str) -> Any:
     """What `cls` or its bases have under `name`, unbound, or MISSING (CPython's _PyType_Lookup)."""
-    for base in _mro(cls) or ():
-        namespace = _namespace(base)
+    for base in mro_of(cls) or ():
+        namespace = namespace_of(base)
         if name in namespace:
             return namespace[name]
     return MISSING

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 Binary = Callable[[Any, Any, Any], Any]

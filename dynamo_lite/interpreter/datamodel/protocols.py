@@ -16,7 +16,7 @@ from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.datamodel.attributes import (
     type_lookup,
 )
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import DELETED
 
 _SEQUENCES = frozenset({list, tuple, str, bytes, range, bytearray})
@@ -122,7 +122,7 @@ def next_(vm: Any, iterator: Any) -> Any:
     return opened_next(vm.trampolines, iterator)
 
 
-def ask_length(vm: Any, x: Any) -> None:
+def call_length_hint(vm: Any, x: Any) -> None:
     """What C code asks before it makes a list of `x` (PyObject_LengthHint): shows where Python answers.
 
     The answer is not used: a stand-in for a number stays what it is.

@@ -20,25 +20,30 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
-import itertools
 import sys
-import types
 import warnings
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable
 from threading import get_ident
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
-from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE, is_changeable
+from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
+from dynamo_lite.interpreter.code.type_members import flags_of, mro_of, namespace_of
+from dynamo_lite.interpreter.datamodel.c_types import (
+    ATOMS,
+    CONTAINERS,
+    PLAIN_CALLABLES,
+    SHALLOW,
+    SHALLOW_KINDS,
+    elements_of,
+    holds_functions,
+    is_array_type,
+)
 
 _GENERATOR_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 )
-_mro = type.__dict__["__mro__"].__get__
-_namespace = type.__dict__["__dict__"].__get__
-_flags = type.__dict__["__flags__"].__get__
 _active: dict[int, list[Trampolines]] = {}  # per thread, innermost run last
 _copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 
@@ -166,36 +171,6 @@ def _set_code(fn: FunctionType, code: CodeType) -> None:
         fn.__code__ = code
 
 
-ATOMS: frozenset[type] = frozenset(
-    {
-        int, float, complex, bool, str, bytes, bytearray, type(None), type(...), type(NotImplemented), range, slice,
-        CodeType, types.ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
-        types.GetSetDescriptorType, types.MemberDescriptorType, types.CellType, types.FrameType, types.TracebackType,
-        types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType, memoryview, object,
-    }
-)  # fmt: skip
-"""Types that C code may be handed freely: no Python function is reached through their instances."""
-
-_CONTAINERS: tuple[type, ...] = (
-    list, tuple, dict, set, frozenset, deque, types.MappingProxyType, type({}.keys()), type({}.values()),
-    type({}.items()),
-)  # fmt: skip
-_HOLDER_MODULES = frozenset(
-    {
-        "builtins",
-        "itertools",
-        "functools",
-        "_functools",
-        "collections",
-        "_collections",
-        "operator",
-        "_operator",
-        "numpy",
-    }
-)
-_HAVE_GC = 1 << 14
-
-
 class Trampolines:
     """The trampolines of one interpreter: which functions and types are armed, and whether trampolines are open."""
 
@@ -233,7 +208,7 @@ class Trampolines:
         if key is None:
             key = fn
         operands = args if full_args is None else full_args
-        if type(key) in _PLAIN_CALLABLES and key in SHALLOW:
+        if type(key) in PLAIN_CALLABLES and key in SHALLOW:
             shallow = self._shallow
             for arg in operands:
                 if type(arg) not in ATOMS and type(arg) not in shallow:
@@ -325,7 +300,7 @@ class Trampolines:
         self.arm_type(kind)
         if kind is tuple or kind is frozenset:
             self.arm(value)  # a key: its hash is made of those of its elements
-        elif kind in _SHALLOW_KINDS or issubclass(kind, _CONTAINERS):
+        elif kind in SHALLOW_KINDS or issubclass(kind, CONTAINERS):
             self._shallow.add(kind)
         else:
             self.arm(value)
@@ -380,7 +355,8 @@ class Trampolines:
         self.arm(callback)
         function = callback.__func__ if type(callback) is MethodType else callback
         if type(function) is not FunctionType:
-            function = next((vars(base)["__call__"] for base in _mro(type(function)) if "__call__" in vars(base)), None)
+            spaces = map(vars, mro_of(type(function)))
+            function = next((space["__call__"] for space in spaces if "__call__" in space), None)
         if type(function) is FunctionType and is_trampoline(function.__code__):
             function.__code__.co_consts[-1].unprompted = True
 
@@ -413,7 +389,7 @@ class Trampolines:
 
     def forget(self, cls: type) -> None:
         """The class changed (`__bases__`): look at it and its subclasses again."""
-        for kind in [k for k in self.known if cls in (_mro(k) or ())]:
+        for kind in [k for k in self.known if cls in (mro_of(k) or ())]:
             del self.known[kind]
             self._kinds.pop(kind, None)
             self._shallow.discard(kind)
@@ -424,17 +400,17 @@ class Trampolines:
         holds = known.get(kind)
         if holds is not None:
             return holds
-        for base in _mro(kind) or (kind,):  # a C type that was never readied has no MRO
+        for base in mro_of(kind) or (kind,):  # a C type that was never readied has no MRO
             if base not in known:
-                known[base] = issubclass(base, type) or _is_array_type(base)
-                if _flags(base) & HEAP_OR_IMMUTABLE == HEAP_TYPE:
+                known[base] = issubclass(base, type) or is_array_type(base)
+                if flags_of(base) & HEAP_OR_IMMUTABLE == HEAP_TYPE:
                     self._arm_namespace(base)
         return known[kind]
 
     def _arm_namespace(self, cls: type) -> None:
         """Arms the attributes of one class. A function that is known is armed here: there are many."""
         policy, judged, armed = self._policy, _judged, self._armed
-        for value in list(_namespace(cls).values()):
+        for value in list(namespace_of(cls).values()):
             if type(value) is FunctionType:
                 known = judged.get(id(value))
                 if (
@@ -465,9 +441,9 @@ class Trampolines:
             for held in gc.get_referents(value):
                 if type(held) is FunctionType:
                     self.arm_function(held)
-        elif kind not in ATOMS and kind not in _CONTAINERS:
+        elif kind not in ATOMS and kind not in CONTAINERS:
             self.arm_type(kind)
-            if _holds_functions(kind):
+            if holds_functions(kind):
                 self._arm_held(value)
 
     def _arm_method(self, method: MethodType) -> None:
@@ -485,11 +461,11 @@ class Trampolines:
             scan = self._arm_method
         elif issubclass(kind, type):
             scan = self.arm_class
-        elif issubclass(kind, _CONTAINERS):
+        elif issubclass(kind, CONTAINERS):
             scan = self._arm_elements
-        elif _is_array_type(kind):
+        elif is_array_type(kind):
             scan = self._arm_array
-        elif _holds_functions(kind):
+        elif holds_functions(kind):
             scan = self._arm_held
         else:
             scan = None
@@ -518,74 +494,17 @@ class Trampolines:
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            if type(value) not in _CONTAINERS:
+            if type(value) not in CONTAINERS:
                 self._arm_held(value)  # a defaultdict's factory
-            items = _elements(value)
+            items = elements_of(value)
             if not any(kinds.get(kind, kind) is not None for kind in set(map(type, items))):
                 continue
             for item in items:
                 scan = kinds.get(type(item), self._scan_of_a_new_kind)
                 if scan is None:
                     continue
-                if issubclass(type(item), _CONTAINERS):
+                if issubclass(type(item), CONTAINERS):
                     self.arm_type(type(item))
                     todo.append(item)
                 else:
                     scan(item)
-
-
-def _holds_functions(kind: type) -> bool:
-    """Whether instances of this standard type may hold functions that C code calls (map, partial, ...)."""
-    if not kind.__flags__ & _HAVE_GC or issubclass(kind, type):
-        return False
-    module = _namespace(kind).get("__module__") if is_changeable(kind) else kind.__module__
-    return module in _HOLDER_MODULES
-
-
-def _is_array_type(kind: type) -> bool:
-    """Whether instances are numpy arrays."""
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))
-
-
-def _elements(value: Any) -> list[Any]:
-    """What a container holds, read by C so that no override of a subclass runs."""
-    kind = type(value)
-    if issubclass(kind, list):
-        return list.__getitem__(value, slice(None))
-    if issubclass(kind, tuple):
-        return list(tuple.__iter__(value))
-    if issubclass(kind, dict):
-        return [*dict.keys(value), *dict.values(value)]
-    if issubclass(kind, deque):
-        return list(deque.__iter__(value))
-    if issubclass(kind, (set, frozenset)):
-        return list((set if issubclass(kind, set) else frozenset).__iter__(value))
-    return [item for held in gc.get_referents(value) if issubclass(type(held), dict) for item in _elements(held)]
-
-
-_PLAIN_CALLABLES = frozenset({type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType})
-_SAMPLES: tuple[Any, ...] = ([], (), {}, set(), "", b"", range(0), {}.values(), {}.items())
-_SHALLOW_KINDS: frozenset[type] = frozenset(
-    {*map(type, map(iter, _SAMPLES)), type(reversed([])), type(reversed({})), enumerate, zip, itertools.count}
-)
-"""Iterators that call nothing themselves; `map`, `filter` and the like hold a function and are looked into."""
-
-SHALLOW: frozenset[Any] = frozenset(
-    {
-        len, id, type, iter, next, getattr, setattr, delattr, hasattr, callable, hash,
-        list.append, list.pop, list.insert, list.clear, list.copy, list.reverse, list.extend, list.__len__,
-        list.__getitem__, list.__setitem__, list.__delitem__, list.__iter__,
-        tuple.__len__, tuple.__getitem__, tuple.__iter__,
-        dict.get, dict.pop, dict.setdefault, dict.keys, dict.values, dict.items, dict.copy, dict.clear,
-        dict.popitem, dict.update, dict.__getitem__, dict.__setitem__, dict.__delitem__, dict.__contains__,
-        deque.append, deque.appendleft, deque.pop, deque.popleft, deque.rotate, deque.clear, deque.__len__,
-        deque.__getitem__, deque.__setitem__,
-        dict.__len__, set.add, set.discard, set.remove, set.pop, set.clear, set.copy, set.__contains__, set.__len__,
-        object.__setattr__, object.__getattribute__, object.__delattr__, object.__init__, object.__new__,
-    }
-)  # fmt: skip
-"""C callables that use the operands and the keys they are given, but do not walk through a container's elements.
-
-(A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
-another user type with the same hash that the program never touched.)"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from dynamo_lite.interpreter.flow.graph import END, TESTS, FlowGraph
@@ -30,7 +31,7 @@ def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
     if flow.names[branch] not in TESTS:
         return None
     both = flow.ways(branch)
-    blocked = avoiding | _open_fors(flow, branch) | {flow.join(branch)}
+    blocked = avoiding | open_fors(flow, branch) | {flow.join(branch)}
     for again, leave in (both, both[::-1]):
         if again in blocked:
             continue
@@ -41,7 +42,29 @@ def loop_at(flow: FlowGraph, branch: int, avoiding: set[int]) -> Loop | None:
     return None
 
 
-def _open_fors(flow: FlowGraph, at: int) -> set[int]:
+def exits_of(flow: FlowGraph, again: int, tests: Iterable[int], leave: int, avoiding: set[int]) -> tuple[int, ...]:
+    """Where ways lead out of the body of a loop otherwise than by its test: `return`, `break` past an `else`.
+
+    Each is the first instruction behind which no round goes on. A way that comes to `leave` in any case is none. (The
+    body are the instructions between `again` and a test that lead to a test; avoiding: where loops around are tested.)
+    """
+    heads = {*tests}
+    within = flow.reach(again, (avoiding | {leave}) - heads)
+    body, todo = set(heads), [*heads]
+    while todo:
+        for index in flow.predecessors.get(todo.pop(), ()):
+            if index in within and index not in body:
+                body.add(index)
+                todo.append(index)
+    out = {other for index in body - heads for other in flow.successors[index]} - body - {leave, END}
+    return tuple(sorted(e for e in out if e in flow.returning and not _comes_to(flow, e, leave)))
+
+
+def _comes_to(flow: FlowGraph, at: int, place: int) -> bool:
+    return place != END and (flow.end_of_jumps(at) == place or place in flow.joins_after(at))
+
+
+def open_fors(flow: FlowGraph, at: int) -> set[int]:
     """The FOR_ITERs of the loops that `at` is in: their iterators are on the stack."""
     found = set()
     for index, name in enumerate(flow.names):
@@ -52,4 +75,4 @@ def _open_fors(flow: FlowGraph, at: int) -> set[int]:
     return found
 
 
-__all__ = ["END", "Loop", "loop_at"]
+__all__ = ["END", "Loop", "exits_of", "loop_at", "open_fors"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.decode import info_of
-from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
+from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND, cell_value
 from dynamo_lite.interpreter.code.type_names import type_name
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.interfaces import VM
@@ -124,24 +124,17 @@ def _implicit_arguments(vm: VM) -> tuple[Any, Any]:
         raise RuntimeError("super(): no arguments")
     first = frame.locals[0]
     if type(first) is CellType and code.co_varnames[0] in code.co_cellvars:
-        first = _contents(first)
+        first = cell_value(first)
     if first is UNBOUND:
         raise RuntimeError("super(): arg[0] deleted")
     if "__class__" not in code.co_freevars:
         raise RuntimeError("super(): __class__ cell not found")
-    cls = _contents(frame.locals[frame.info.names.index("__class__")])
+    cls = cell_value(frame.locals[frame.info.names.index("__class__")])
     if cls is UNBOUND:
         raise RuntimeError("super(): empty __class__ cell")
     if not isinstance(cls, type):
         raise RuntimeError(f"super(): __class__ is not a type ({type_name(type(cls))})")
     return cls, first
-
-
-def _contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
 
 
 def call_super(vm: VM, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE
+from dynamo_lite.interpreter.code.type_members import mro_of
 from dynamo_lite.interpreter.frames.frame import Frame, Handled
 from dynamo_lite.interpreter.frames.tracebacks import get_traceback, set_traceback, with_frame, without_own_frames
 from dynamo_lite.interpreter.interfaces import VM
@@ -116,7 +117,7 @@ def matches(vm: VM, exc: Any, kind: Any) -> bool:
 
 
 def issubclass_of(cls: type, base: Any) -> bool:
-    return isinstance(base, type) and base in type.__dict__["__mro__"].__get__(cls)
+    return isinstance(base, type) and base in mro_of(cls)
 
 
 def check_except_type(kind: Any) -> None:

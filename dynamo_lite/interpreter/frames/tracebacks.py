@@ -1,8 +1,8 @@
 """Tracebacks that show the program's frames and none of the interpreter's.
 
 A traceback entry needs a genuine frame object. One is had from a *stub*: the program's code object with the
-instructions of an empty generator; name, file, line table and globals stay, so that whoever prints the traceback finds
-the program's file, line and columns.
+instructions of an empty generator; name, file, line table and globals stay, so that a printed traceback shows the
+program's file, line and columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OWN_FOLDERS = tuple(os.path.join(_PACKAGE, name, "") for name in ("interpreter"
 _RECORDING = os.path.join(_PACKAGE, "capture", "")
 """The code that runs operators: what it calls makes stand-ins, where an operator has no Python frames at all."""
 _SHOW_OWN = bool(os.environ.get("DYNAMO_LITE_INTERPRETER_FRAMES"))
-"""For whoever debugs the interpreter itself."""
+"""For debugging the interpreter itself."""
 
 _own_files: dict[str, bool] = {}
 

@@ -4,7 +4,7 @@ Most C functions need none: what they call back has a trampoline (trampolines.py
 reasons:
 the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
 or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).
-Those about frames (super, locals, exec, ...) are in interpreter/lookasides/frame_queries.py.
+Those about frames are in frame_queries.py (sys._getframe, warnings) and evaluation.py (locals, exec).
 """
 
 from __future__ import annotations

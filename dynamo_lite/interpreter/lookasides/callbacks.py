@@ -90,7 +90,7 @@ def through_interpreter(
 
 def _is_to_be_seen(vm: Any, fn: Any) -> bool:
     """Whether a call of `fn` must come through the interpreter: an observer listens, or `fn` looks at its frame."""
-    return type(fn) in _C_CALLABLES and (vm.before_call is not None or fn in _LOOK_AT_THEIR_FRAME)
+    return (type(fn) in _C_CALLABLES or fn is type) and (vm.before_call is not None or fn in _LOOK_AT_THEIR_FRAME)
 
 
 def _caller(fn: Any) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ def _over(fn: Callable[..., Any], at: int) -> Any:
         if len(args) > at and type(args[at]) not in _CONTAINERS and _iterates(fn, args):
             iterator = datamodel.iter_(vm, args[at])
             if fn is sorted:
-                datamodel.ask_length(vm, args[at])
+                datamodel.call_length_hint(vm, args[at])
             args = (*args[:at], _Arming(vm, iterator), *args[at + 1 :])
         args, kwargs = through_interpreter(vm, fn, args, kwargs)
         return vm.trampolines.call(fn, args, kwargs)

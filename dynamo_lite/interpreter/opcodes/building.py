@@ -10,7 +10,7 @@ from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.normal_form import VERSION
 from dynamo_lite.interpreter.code.sentinels import MISSING, NULL
 from dynamo_lite.interpreter.code.type_names import callee_name, type_name
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.interfaces import VM
 
 from .. import datamodel
@@ -141,7 +141,7 @@ def collect(vm: VM, iterable: Any, asks_length: bool = True) -> list[Any]:
         return list(iterable)
     iterator = datamodel.iter_(vm, iterable)
     if asks_length:
-        datamodel.ask_length(vm, iterable)
+        datamodel.call_length_hint(vm, iterable)
     found = []
     while (item := datamodel.advance(vm, iterator, MISSING)) is not MISSING:
         found.append(item)

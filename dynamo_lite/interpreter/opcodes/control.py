@@ -23,7 +23,7 @@ def JUMP(frame: Frame, stack: Stack, target: int) -> None:
     frame.pc = target
 
 
-def _asks(frame: Frame, value: Any, jumps_if: bool, target: int, keeps: bool = False) -> Any:
+def _condition(frame: Frame, value: Any, jumps_if: bool, target: int, keeps: bool = False) -> Any:
     """The truth that a jump depends on; a `_Done` if the observer has run both sides."""
     if value is True or value is False:
         return value
@@ -49,7 +49,7 @@ class _Done:
 @handler
 def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> Any:
     value = stack.pop()
-    truth = value if value is True or value is False else _asks(frame, value, True, target)
+    truth = value if value is True or value is False else _condition(frame, value, True, target)
     if truth is True:
         frame.pc = target
     elif truth is not False:
@@ -60,7 +60,7 @@ def POP_JUMP_IF_TRUE(frame: Frame, stack: Stack, target: int) -> Any:
 @handler
 def POP_JUMP_IF_FALSE(frame: Frame, stack: Stack, target: int) -> Any:
     value = stack.pop()
-    truth = value if value is True or value is False else _asks(frame, value, False, target)
+    truth = value if value is True or value is False else _condition(frame, value, False, target)
     if truth is False:
         frame.pc = target
     elif truth is not True:
@@ -82,7 +82,7 @@ def POP_JUMP_IF_NOT_NONE(frame: Frame, stack: Stack, target: int) -> None:
 
 @handler
 def JUMP_IF_TRUE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _asks(frame, stack[-1], True, target, keeps=True)
+    truth = _condition(frame, stack[-1], True, target, keeps=True)
     if truth is True:
         frame.pc = target
     elif truth is False:
@@ -94,7 +94,7 @@ def JUMP_IF_TRUE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
 
 @handler
 def JUMP_IF_FALSE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _asks(frame, stack[-1], False, target, keeps=True)
+    truth = _condition(frame, stack[-1], False, target, keeps=True)
     if truth is True:
         stack.pop()
     elif truth is False:
@@ -113,12 +113,9 @@ _NATIVE_ITERATORS: Final = frozenset({GeneratorType, *(type(iter(iterable)) for 
 """Iterators whose __next__ is C. (A generator's body is interpreted by its driver.)"""
 
 
-_BUILT_IN: Final = frozenset(map(type, _ITERABLES))
-
-
 @handler
 def GET_ITER(frame: Frame, stack: Stack, _: int) -> None:
-    if frame.vm.on_iter is not None and type(stack[-1]) not in _BUILT_IN:
+    if frame.vm.on_iter is not None:
         made = frame.vm.on_iter(stack[-1])
         if made is not NOT_HANDLED:
             stack[-1] = made

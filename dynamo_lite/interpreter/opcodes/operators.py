@@ -20,6 +20,7 @@ Stack = list[Any]
 
 ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
 """Types whose operators, between themselves, run no Python code."""
+_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, tuple, type(None), type(...)})
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
@@ -125,9 +126,15 @@ def TO_BOOL(frame: Frame, stack: Stack, _: int) -> None:
 
 
 @handler
-def BINARY_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
+def BINARY_SUBSCR(frame: Frame, stack: Stack, _: int) -> Any:
+    fork = frame.vm.on_subscript
+    if fork is not None and type(stack[-1]) not in _KNOWN_KEYS:
+        done = fork(frame, stack[-2], stack[-1])
+        if done is not NOT_HANDLED:
+            return done
     key = stack.pop()
     stack[-1] = datamodel.getitem(frame.vm, stack[-1], key)
+    return None
 
 
 @handler

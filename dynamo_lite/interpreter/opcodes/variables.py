@@ -6,7 +6,7 @@ from types import CellType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dynamo_lite.interpreter.code.handler_table import handler
-from dynamo_lite.interpreter.code.sentinels import MISSING, NULL, UNBOUND
+from dynamo_lite.interpreter.code.sentinels import MISSING, NULL, UNBOUND, cell_value
 
 from .. import datamodel
 from ..observer import DELETED
@@ -104,16 +104,9 @@ def MAKE_CELL(frame: Frame, stack: Stack, index: int) -> None:
     frame.locals[index] = CellType() if value is UNBOUND else CellType(value)
 
 
-def _cell_value(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
-
-
 def _load_cell(frame: Frame, index: int) -> Any:
     cell = frame.locals[index]
-    value = _cell_value(cell)
+    value = cell_value(cell)
     if value is UNBOUND:
         _empty_cell(frame, index)
     on_read = frame.vm.on_read
@@ -137,7 +130,7 @@ def STORE_DEREF(frame: Frame, stack: Stack, index: int) -> None:
 @handler
 def DELETE_DEREF(frame: Frame, stack: Stack, index: int) -> None:
     cell = frame.locals[index]
-    if _cell_value(cell) is UNBOUND:
+    if cell_value(cell) is UNBOUND:
         _empty_cell(frame, index)
     if frame.vm.before_write is not None:
         frame.vm.before_write("cell", cell, frame.info.names[index], DELETED)

@@ -14,7 +14,7 @@ from torch.export import ExportedProgram
 from dynamo_lite.errors import UnsupportedConversion, UnsupportedMode
 from dynamo_lite.program._torch import StatefulGraphModule
 from dynamo_lite.program.input_check import InputCheck
-from dynamo_lite.program.modules import conversion
+from dynamo_lite.program.modules import conversion, modes
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.modules.recipe import Recipe
 
@@ -27,6 +27,8 @@ class Origin:
     has changed since is not the program's.
 
     guards: makes the `_guards_fn` of a module of a program. dtypes: what has been converted, and into what.
+    conversions: the functions that have done so. mode: what `train()` has switched it to; modes: the program of each
+    mode that there has been.
     """
 
     program: ExportedProgram
@@ -35,6 +37,9 @@ class Origin:
     options: Mapping[str, Any]
     guards: Guards
     dtypes: Mapping[torch.dtype, torch.dtype] = field(default_factory=dict)
+    conversions: tuple[conversion.Convert, ...] = ()
+    mode: bool | None = None
+    modes: Mapping[bool, ExportedProgram] = field(default_factory=dict)
 
     @property
     def asked(self) -> Questions | None:
@@ -43,6 +48,22 @@ class Origin:
     @property
     def recipe(self) -> Recipe | None:
         return getattr(self.program, "recipe", None)
+
+    def is_for(self, mode: bool) -> bool:
+        """Whether the program is what the model computes in this mode."""
+        if self.mode is not None:
+            return self.mode is mode
+        asked, recipe = self.asked, self.recipe
+        if recipe is not None and recipe.mode is mode:
+            return True
+        if asked is None or (recipe is not None and recipe.has_own_mode):
+            return False
+        return not asked.modes or asked.was_training is mode
+
+    def why_of_one_mode(self) -> str:
+        if self.asked is None or not self.asked.modes:
+            return "it does not say for which mode it was exported"
+        return f"the program was exported in the other one, and asks for it:\n  {self.asked.modes[0]}"
 
     def __deepcopy__(self, memo: Any) -> Origin:
         return self
@@ -73,6 +94,9 @@ class ProgramModule(StatefulGraphModule):
                 return self._become(again)
             _own_parameters(self)
         super()._apply(fn, recurse)
+        if dtypes or devices:
+            conversions = (*origin.conversions, fn)
+            self.__dict__["_origin"] = replace(origin, conversions=conversions, modes={})
         if dtypes and origin.check.dtypes is not None:
             self.follow({**origin.dtypes, **dtypes, **{o: dtypes.get(n, n) for o, n in origin.dtypes.items()}})
         return self
@@ -103,7 +127,7 @@ class ProgramModule(StatefulGraphModule):
     def _become(self, other: ProgramModule) -> ProgramModule:
         """This very object, as `other` is."""
         hooks = (*self._forward_hooks.values(), *self._forward_pre_hooks.values())
-        if not all(map(_is_own, hooks)):
+        if not all(map(modes.is_own, hooks)):
             raise UnsupportedConversion(
                 "The module has hooks, which the converted one would lose: add them afterwards."
             )
@@ -126,21 +150,42 @@ class ProgramModule(StatefulGraphModule):
         self.__dict__["_origin"] = replace(origin, check=check, dtypes=dict(dtypes))
 
     def train(self, mode: bool = True) -> ProgramModule:
-        """Nothing, if the program is one for this mode; UnsupportedMode, which is a NotImplementedError, if not."""
+        """As the model's own `train(mode)`: the program of that mode, exported on first use, with the parameters and
+        buffers that this module has. UnsupportedMode, which is a NotImplementedError, where there is no model to
+        export."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         origin = self.origin_of()
-        asked = origin.asked if origin is not None else None
-        if asked is None or (asked.modes and asked.was_training is not mode):
-            name = "train" if mode else "eval"
-            why = "it does not say for which mode it was exported"
-            if asked is not None:
-                why = f"the program was exported in the other one, and asks for it:\n  {asked.modes[0]}"
-            raise UnsupportedMode(
-                f"Calling {name}() is not supported: {why}\nExport the model in each mode "
-                "(dynamo_lite.export_methods keeps both in one file, with the weights once)."
-            )
+        if origin is None:
+            raise UnsupportedMode(_no_mode(mode, "its graph has been changed since it was exported"))
+        if not origin.is_for(mode):
+            self._switch(mode, origin)
         for part in self.modules():
             part.training = mode
         return self
+
+    def _switch(self, mode: bool, origin: Origin) -> None:
+        """The program of the other mode. Raises UnsupportedMode."""
+        recipe = origin.recipe
+        program = origin.modes.get(mode)
+        known = program is not None
+        if program is None:
+            if recipe is None:
+                raise UnsupportedMode(_no_mode(mode, origin.why_of_one_mode()))
+            try:
+                program = recipe.switched(mode, origin.program, self, origin.conversions)
+            except UnsupportedConversion as error:
+                raise UnsupportedMode(_no_mode(mode, f"{origin.why_of_one_mode()}\n{error}")) from error
+        made: ProgramModule = program.module(**origin.options)  # type: ignore[assignment]
+        if known:
+            modes.put_tensors(made, self, set(program.graph_signature.lifted_tensor_constants))
+        modes.become(self, made)
+        programs = {**origin.modes, mode: program}
+        if origin.mode is None and not origin.conversions:
+            programs[not mode] = origin.program
+        if recipe is not None and recipe.has_own_mode:
+            programs.clear()  # each switch may change the weights
+        self.__dict__["_origin"] = replace(self.__dict__["_origin"], mode=mode, modes=programs)
 
     def eval(self) -> ProgramModule:
         return self.train(False)
@@ -183,11 +228,11 @@ def _restored(
     return module
 
 
-def _is_own(hook: Any) -> bool:
-    """Whether a hook is one that each module of a program has, torch's or ours."""
-    owner = getattr(hook, "__self__", None)
-    where = getattr(hook, "__module__", "") if owner is None else type(owner).__module__
-    return f"{where}.".startswith(("torch.", "dynamo_lite."))
+def _no_mode(mode: bool, why: str) -> str:
+    return (
+        f"Calling {'train' if mode else 'eval'}() is not supported: {why}\nExport the model in each mode "
+        "(dynamo_lite.export_methods keeps both in one file, with the weights once)."
+    )
 
 
 def _own_parameters(module: nn.Module) -> None:

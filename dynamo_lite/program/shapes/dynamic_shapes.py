@@ -1,4 +1,4 @@
-"""The front of dynamic shapes: from what the user says of the inputs to symbols, and after the run to guards.
+"""The front of dynamic shapes: from the user's specification of the inputs to symbols, and after the run to guards.
 
     call     = read_call(signature, args, kwargs, dynamic_shapes, constraints)
     inputs   = flatten_inputs(signature, call.args, call.kwargs)
@@ -234,7 +234,7 @@ class _Policies:
 # -- after the run -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class SizeReason:
-    """Why a condition on sizes is needed: its text is made when somebody asks."""
+    """Why a condition on sizes is needed: its text is made at its first use."""
 
     solution: Solution
     line: GuardLine

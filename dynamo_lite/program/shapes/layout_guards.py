@@ -1,4 +1,4 @@
-"""Guards on the memory layout of the inputs, for a program that has asked about layout.
+"""Guards on the memory layout of the inputs, for a program whose result depends on layout.
 
 Operators take any layout, as in eager. But where the program itself asks (`x.is_contiguous()`, `x.stride()`) of an
 input or of anything computed from one, the answer holds for the layout of the example only.
@@ -38,7 +38,7 @@ def layout_guards(
             guards += _strides(path, fake, env, sources)
         elif "contiguity" in asked and fake.dim():
             guards.append(f"{path}.is_contiguous()")
-        if "conj" in asked and fake.is_complex():
+        if ("conj" in asked or "neg" in asked) and fake.is_complex():  # the imaginary part of a conjugate is negated
             guards.append(f"{path}.is_conj() is {leaf.is_conj()}")
         if "inference" in asked:
             guards.append(f"{path}.is_inference() is {leaf.is_inference()}")

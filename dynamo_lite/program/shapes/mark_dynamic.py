@@ -7,7 +7,6 @@ torch/_dynamo/decorators.py, 2.13.0: mark_static counts less than mark_dynamic, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +30,6 @@ class Unbacked:
     lo: int = 0
     hi: Any = INF
     shape_id: str | None = None
-
-
-def is_marked(tensors: Iterable[Any]) -> bool:
-    """Whether any of the tensors has a dimension that is marked to be dynamic."""
-    return any(getattr(t, name, None) for t in tensors if isinstance(t, torch.Tensor) for name in _MARKS)
 
 
 def marks_of(tensor: torch.Tensor) -> dict[int, Auto | Dynamic | Unbacked]:

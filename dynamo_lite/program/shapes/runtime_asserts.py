@@ -26,9 +26,9 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool, le
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.runtime_asserts import RuntimeAssert, schedule
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _READS = {"size": torch.ops.aten.sym_size.int, "stride": torch.ops.aten.sym_stride.int}
 
 
@@ -217,7 +217,7 @@ class _Inserter:
             elif isinstance(key, ConvertIntKey):
                 node = self._make(torch.sym_ite, (node, 1, 0), self._env.wrap(core))
             elif isinstance(key, DivideByKey):
-                divisor = self._sizes.of(key.divisor) if isinstance(key.divisor, _SYMBOLIC) else key.divisor
+                divisor = self._sizes.of(key.divisor) if isinstance(key.divisor, SYMBOLIC_TYPES) else key.divisor
                 node = self._make(operator.floordiv, (node, divisor), self._env.wrap(core))
         self._sizes.add_value(node, self._env.wrap(core))
 

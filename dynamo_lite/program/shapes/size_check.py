@@ -19,9 +19,8 @@ import torch
 
 from dynamo_lite.errors import InputMismatch
 from dynamo_lite.program._torch import SYMPY_INTERP, PythonPrinter, ValueRanges, int_oo
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
-
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ def _shown(value: Any) -> str:
 def _is_symbolic(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in value.shape)
-    return isinstance(value, _SYMBOLIC)
+    return isinstance(value, SYMBOLIC_TYPES)
 
 
 _NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}

@@ -1,8 +1,8 @@
 """A dynamic_shapes specification laid along the inputs of a call: which part of it is about which leaf, and where.
 
-The language is torch.export's (torch/export/dynamic_shapes.py): by argument name or by position, in the structure of
-the inputs. Beyond it, None stands for a whole static subtree, and a container that is no list or dict may be described
-by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
+The language is torch.export's (torch/export/dynamic_shapes.py, 2.15): by argument name or by position, in the
+structure of the inputs. Beyond it, None stands for a whole static subtree, and a container that is no list or dict may
+be described by a list of its children, by a dict of its attributes or fields, or by an object of its own class.
 """
 
 from __future__ import annotations
@@ -119,6 +119,8 @@ class _Walk:
         self.tree = ShapeTree()
         self.paths: list[Any] = []
         self.leaf = 0
+        self.at_top: dict[int | str | None, Place] = {}
+        """Keywords that **kwargs takes and the specification names at its top."""
 
     def walk(self, specs: Any) -> ShapeTree:
         top = self._top(specs)
@@ -141,8 +143,9 @@ class _Walk:
             return {}
         self.tree.written = True
         if isinstance(specs, dict):
-            self._check_names(specs, names)
-            return {n: (specs[n], here.step(specs, f"[{n!r}]")) for n in names if n in specs}
+            by_name = self._folded(specs, names, here)
+            self._check_names(by_name, names)
+            return {n: (by_name[n], here.step(specs, f"[{n!r}]")) for n in names if n in by_name}
         if isinstance(specs, (list, tuple)):
             if len(specs) != len(names):
                 self._problem(here, f"describes {len(specs)} arguments by position; the call gives {len(names)} "
@@ -150,6 +153,30 @@ class _Walk:
             return {n: (s, here.step(specs, f"[{i}]")) for i, (n, s) in enumerate(zip(names, specs))}
         self._problem(here, f"is a {_kind(specs)}: give a dict by argument name, or a tuple or list by position")
         return {}
+
+    def _folded(self, specs: Mapping[Any, Any], names: Sequence[str], here: Place) -> Mapping[Any, Any]:
+        """Keywords that **kwargs takes, named at the top as torch 2.15 allows, under the parameter's own name."""
+        keywords = [s for s in self.slots if s.kind is inspect.Parameter.VAR_KEYWORD]
+        self.at_top = {s.key: here.step(specs, f"[{s.key!r}]") for s in keywords
+                       if s.key in specs and s.key not in names}
+        if not self.at_top:
+            return specs
+        parameter = keywords[0].parameter
+        nested = specs.get(parameter, {})
+        if not isinstance(nested, dict):
+            self._problem(here, f"has {_listed([*self.at_top])} beside {parameter!r}, which is {_described(nested)}: "
+                                f"give all keywords that **{parameter} takes in one of the two forms")
+            nested = {}
+        for key in [key for key in self.at_top if key in nested]:
+            self._problem(here, f"has {key!r} twice: as dynamic_shapes[{key!r}] and as "
+                                f"dynamic_shapes[{parameter!r}][{key!r}]")
+        given = {**nested, **{key: specs[key] for key in self.at_top}}
+        missing = [s.key for s in keywords if s.key not in given]
+        if missing:
+            self._problem(here, f"says nothing of {_listed(missing)}: name every argument (None: all its sizes are "
+                                "static)")
+        rest = {key: value for key, value in specs.items() if key not in self.at_top}
+        return {**rest, parameter: {**given, **dict.fromkeys(missing)}}
 
     def _check_names(self, specs: Mapping[Any, Any], names: Sequence[str]) -> None:
         unknown = [k for k in specs if k not in names]
@@ -159,11 +186,7 @@ class _Walk:
                                    f"{{{names[0]!r}: ...}}")
             return
         for key in unknown:
-            where = next((s for s in self.slots if s.key == key), None)
-            if where is not None:
-                self._problem(Place(), f"has {key!r}, which **{where.parameter} takes: say "
-                                       f"dynamic_shapes[{where.parameter!r}][{key!r}]")
-            elif key in self.signature.parameters:
+            if key in self.signature.parameters:
                 self._problem(Place(), f"has {key!r}, which the call does not give")
             else:
                 self._problem(Place(), f"has {key!r}: there is no such argument (the arguments: {', '.join(names)})")
@@ -188,7 +211,7 @@ class _Walk:
             fits = isinstance(given, dict) and set(given) == set(keys)
             wanted = f"a dict with the keys that **{slot.parameter} takes ({', '.join(map(repr, keys))})"
         if fits:
-            return given[slot.key], place.step(given, f"[{slot.key!r}]")
+            return given[slot.key], self.at_top.get(slot.key) or place.step(given, f"[{slot.key!r}]")
         if is_first:
             self._problem(place, f"is {_described(given)}: give {wanted}")
         return None, place

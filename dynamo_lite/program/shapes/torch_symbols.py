@@ -44,10 +44,10 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_tensors import _conj, _neg_view
 
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 _NOWHERE = SLoc(None, None)
 
@@ -274,7 +274,7 @@ class Values:
         """A meta value; what holds no size stays as it is."""
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
-        if isinstance(value, _SYMBOLIC):
+        if isinstance(value, SYMBOLIC_TYPES):
             return self.symbols.of(value)
         if isinstance(value, (tuple, list)):
             return _rebuilt(value, [self.value(part) for part in value])

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.program._torch import never_compiled
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _PLAIN = (type(None), bool, int, float, str)
@@ -83,6 +84,7 @@ class ObjectContext:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @never_compiled
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObjectContext):
             return NotImplemented

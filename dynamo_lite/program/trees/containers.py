@@ -24,16 +24,18 @@ from torch.export import ExportedProgram
 from dynamo_lite.capture.fakes.subclasses import NESTED
 from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.program._torch import _IntWrapper, register_namedtuple
+from dynamo_lite.program._torch import _IntWrapper, never_compiled, register_namedtuple
 from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy_plain
 from dynamo_lite.program.trees.paths import Caller, direct, give_keys, is_foreign, parts
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree, register_pytree_flatten_spec
 
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _CONSTANTS = (
     *(type(None), bool, int, float, str, bytes, Enum),
     *(torch.dtype, torch.device, torch.layout, torch.memory_format),
 )
+_NUMERIC = (torch.Tensor, *SYMBOLIC_TYPES)
+_LEAVES = (*_NUMERIC, *_CONSTANTS)
 _NOT_STATE = (
     *(nn.Module, Enum, type, ModuleType, torch.Tensor, torch.Generator, BaseException),
     *(FunctionType, MethodType, BuiltinFunctionType, GeneratorType, _IntWrapper),
@@ -117,7 +119,7 @@ def check_leaf(path: pytree.KeyPath, leaf: Any) -> None:
     """Raises UnsupportedValue unless `leaf` is a tensor, a size or a constant that a program can hold."""
     if isinstance(leaf, torch.Tensor) and leaf.is_nested:
         raise UnsupportedValue(path_string(path), NESTED)
-    if isinstance(leaf, (torch.Tensor, *_SYMBOLIC, *_CONSTANTS)):
+    if isinstance(leaf, _LEAVES):
         return
     kind = f"{type(leaf).__module__}.{type(leaf).__qualname__}"
     raise UnsupportedValue(
@@ -135,7 +137,7 @@ def path_string(path: pytree.KeyPath) -> str:
 
 
 def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], call: Caller) -> None:
-    if isinstance(value, (torch.Tensor, *_SYMBOLIC, *_CONSTANTS)):
+    if isinstance(value, _LEAVES):
         return
     if id(value) in above:
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
@@ -184,7 +186,7 @@ def _hides_state(base: type) -> bool:
 
 
 def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:
-    if isinstance(value, (torch.Tensor, *_SYMBOLIC, *_CONSTANTS)) or not (_is_object(value) or _is_registered(value)):
+    if isinstance(value, _LEAVES) or not (_is_object(value) or _is_registered(value)):
         return
     if id(value) in above:
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
@@ -216,7 +218,7 @@ def state_of(value: Any) -> Iterator[tuple[Key, Any]]:
 
 
 def _holds_tensors(value: Any) -> bool:
-    if isinstance(value, (torch.Tensor, *_SYMBOLIC)):
+    if isinstance(value, _NUMERIC):
         return True
     if isinstance(value, _CONSTANTS):
         return False
@@ -240,11 +242,13 @@ def _split(value: Any) -> tuple[list[tuple[Key, Any]], ObjectContext]:
     return children, ObjectContext(tuple(key for key, _ in children), tuple(order), rest)
 
 
+@never_compiled
 def _flatten(value: Any) -> tuple[list[Any], ObjectContext]:
     children, context = _split(value)
     return [child for _, child in children], context
 
 
+@never_compiled
 def _flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], ObjectContext]:
     children, context = _split(value)
     return [(key.path_entry(context.keys), child) for key, child in children], context
@@ -259,7 +263,9 @@ def _unflatten(cls: type, children: Iterable[Any], context: ObjectContext) -> An
         value = tuple.__new__(cls, [item for _, item in items])
     else:
         value = base.__new__(cls)
-    if base is list:
+    if base is list and type(value).extend is list.extend:
+        value.extend([item for _, item in items])  # which torch.compile knows how to trace
+    elif base is list:
         list.extend(value, [item for _, item in items])
     elif issubclass(base, dict):
         for name, item in items:

@@ -23,6 +23,7 @@ from dynamo_lite.program.trees.constant_outputs import in_structure, take_out
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.containers import check_leaf, path_string
 from dynamo_lite.program.trees.paths import Flat
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
@@ -58,7 +59,7 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
             recorder.layout.matters(leaf)
             values.append(recorder.node_of(leaf))
             continue
-        if isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        if isinstance(leaf, SYMBOLIC_TYPES):
             values.append(recorder.lower_symbolic(leaf))
             continue
         check_leaf((pytree.MappingKey("output"), *path), leaf)

@@ -46,15 +46,17 @@ function valueText(value) {
   return value.kind === "none" ? "None" : value.type + " " + value.text;
 }
 
-// "Why is this size 8?": back through the nodes, as long as the number is the same.
+// "Why is this size 8?": back through the nodes, as long as the number is the same, to where it comes from.
+const SHOWN = 5;
 function sizeStory(node, dim) {
   const rows = [];
   let at = node, place = dim;
-  for (let step = 0; step < 60 && at; step += 1) {
+  while (at && rows.length <= 2 * data.nodes.length) {
     const size = at.sizes[place];
     if (!size) break;
     const row = [nodeLink(at.id), ` has ${size.size} in dimension ${size.dim}`];
     if (at.input_kind) row.push(`: ${at.input_kind}`);
+    else if (at.op === "placeholder") row.push(": what the region is given");
     if (size.written) row.push("; the call was given this number");
     if (at.at) row.push("  (", placeLink(at.at), ")");
     for (const id of size.values || []) row.push("; this line read ", link(id, byId.get(id).row.text));
@@ -70,7 +72,19 @@ function sizeStory(node, dim) {
     place = next.dim;
     at = found ? found.row : null;
   }
-  return ordered(rows);
+  return folded(rows);
+}
+// The first and the last steps; those between pass the number on.
+function folded(rows) {
+  const between = rows.length - 2 * SHOWN;
+  if (between < 2) return ordered(rows);
+  const details = make("details"), inner = ordered(rows.slice(SHOWN, -SHOWN)), last = ordered(rows.slice(-SHOWN));
+  inner.start = SHOWN + 1;
+  last.start = rows.length - SHOWN + 1;
+  details.append(make("summary", `${between} operators pass it on`), inner);
+  const made = make("div");
+  made.append(ordered(rows.slice(0, SHOWN)), details, last);
+  return made;
 }
 
 const views = {
@@ -169,21 +183,35 @@ function show(id) {
   }
 }
 
+// Rows that do not have all words are hidden, then what has no row left: tables, folds, headings.
+const rows = [...document.querySelectorAll("[data-search]")];
+const lines = [...document.querySelectorAll(".source .row")];
+const groups = [...document.querySelectorAll("#all table, #all .source, #all details, #all section")].reverse();
+const wasOpen = new Map(groups.map(group => [group, group.open]));
 function search(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const has = text => words.every(word => text.includes(word));
   let count = 0;
-  for (const row of document.querySelectorAll("[data-search]")) {
-    const isThere = words.every(word => row.dataset.search.includes(word));
+  for (const row of rows) {
+    const isThere = has(row.dataset.search);
     row.classList.toggle("hidden", !isThere);
     count += isThere;
-    if (words.length && isThere) {
-      const around = row.closest("details");
-      if (around) around.open = true;
-    }
+  }
+  for (const row of lines) row.classList.toggle("hidden", !has(row.querySelector(".text").textContent.toLowerCase()));
+  for (const group of groups) {
+    const isEmpty = words.length && !group.querySelector("[data-search]:not(.hidden), .source .row:not(.hidden)") &&
+      !(group.matches(".source") && group.querySelector(".row:not(.hidden)"));
+    group.classList.toggle("hidden", Boolean(isEmpty));
+    if (group.tagName === "DETAILS") group.open = words.length ? !isEmpty : wasOpen.get(group);
   }
   document.getElementById("found").textContent = words.length ? `${count} found` : "";
 }
 
+function measure() {
+  document.documentElement.style.setProperty("--head", document.querySelector("header").offsetHeight + "px");
+}
+window.addEventListener("resize", measure);
+measure();
 document.getElementById("search").addEventListener("input", event => search(event.target.value));
 document.addEventListener("click", event => {
   const row = event.target.closest("[data-place], .pick");

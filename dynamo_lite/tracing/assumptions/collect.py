@@ -17,12 +17,13 @@ from torch.export.graph_signature import InputKind
 from dynamo_lite.guards import Guard, GuardSet, Source, State, root
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.size_guards import codegen
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.assumptions.arguments import OPEN, guard_arguments
 from dynamo_lite.tracing.assumptions.walk import Walk, module_name
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES, default_device
 
 
 def guards_of(mod: Any, run: Any, inputs: FlatInputs, program: ExportedProgram) -> GuardSet:
@@ -94,7 +95,7 @@ def _state(asked: dict[Any, Any]) -> Iterator[Guard]:
         yield Guard("state", None, State(switch.name, switch.read, switch.read()))
     for state in (
         State("inference mode", torch.is_inference_mode_enabled, torch.is_inference_mode_enabled()),
-        State("the default device", torch.get_default_device, torch.get_default_device()),
+        State("the default device", default_device, default_device()),
         State("hooks on all modules", _global_hooks, _global_hooks()),
         State("function modes", _len_torch_function_stack, 0),
         State("dispatch modes", _len_torch_dispatch_stack, 0),
@@ -127,7 +128,7 @@ def _open_sizes(program: ExportedProgram) -> dict[int, Any]:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             found[number] = tuple(i for i, size in enumerate(value.shape) if isinstance(size, torch.SymInt))
-        elif isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        elif isinstance(value, SYMBOLIC_TYPES):
             found[number] = OPEN
     return found
 

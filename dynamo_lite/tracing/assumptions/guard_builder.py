@@ -16,6 +16,7 @@ import torch
 from dynamo_lite.guards import Guard, Source, facts_of, root
 from dynamo_lite.guards.values import ATOMS, is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.heap.access_log import VIEWS, Reads, Site
 from dynamo_lite.tracing.heap.c_objects import ATOM_BASES, CTYPES, same_contents
 from dynamo_lite.tracing.vocabulary import mro as classes
@@ -56,10 +57,9 @@ class _Natures(dict[type, int]):
 
 
 _NATURES = _Natures()
-LRU_CACHE = type(functools.lru_cache(lambda: None))
 _STRUCTURED = (
     list, tuple, dict, set, frozenset, collections.deque, FunctionType, MethodType, functools.partial, property,
-    staticmethod, classmethod, weakref.ref, CellType, LRU_CACHE, types.SimpleNamespace, *VIEWS,
+    staticmethod, classmethod, weakref.ref, CellType, LruCacheWrapper, types.SimpleNamespace, *VIEWS,
 )  # fmt: skip
 """C types whose parts the walk follows itself."""
 _HIDE_DATA = (*ATOM_BASES, CTYPES)

@@ -22,8 +22,7 @@ from dynamo_lite.guards.classes import behind, form, namespace_of, registrations
 from dynamo_lite.guards.values import is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
-from dynamo_lite.tracing.assumptions.guard_builder import LRU_CACHE
-from dynamo_lite.tracing.calls.lru_cache import still_holds
+from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, still_holds
 from dynamo_lite.tracing.heap.access_log import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
@@ -64,7 +63,7 @@ class Walk(AttributePlaces):
             for name in ("fget", "fset", "fdel"):
                 if getattr(value, name) is not None:
                     self.place(getattr(value, name), self.child(source, "attribute", name), site)
-        elif kind is LRU_CACHE:
+        elif kind is LruCacheWrapper:
             self.place(value.__wrapped__, self.child(source, "attribute", "__wrapped__"), site)
         elif kind in VIEWS:
             self.visit(behind(value), self.child(source, "behind"), site)

@@ -1,4 +1,4 @@
-"""Functions that the user has said something about (c_objects.py), and those that torch.compiler's decorators mark."""
+"""Functions that the user has annotated (opaque.py), and those that torch.compiler's decorators mark."""
 
 from __future__ import annotations
 

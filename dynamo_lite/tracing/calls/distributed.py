@@ -1,4 +1,4 @@
-"""What a program asks of torch.distributed, beside collectives (capture/kernels/collectives.py).
+"""Calls of torch.distributed beside collectives (capture/kernels/collectives.py).
 
 The rank and the number of ranks are constants of the program; the notes say so. DTensors are tensors that wrap others.
 """

@@ -51,7 +51,7 @@ def call_own(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED if constructor is None else tracer.vm.call(constructor, args, kwargs)
 
 
-def is_asking() -> bool:
+def is_export_query() -> bool:
     """Whether it is a marked function that asks, natively, if this is an export: it puts a call of itself into the
     graph of torch.export then. The operators of what it wraps are recorded instead."""
     frame: Any = sys._getframe(2)

@@ -61,10 +61,10 @@ def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def _check_out(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """numpy's `out=` is written into (`...`: an array, also of no dims)."""
+    """numpy's `out=` is written into (`...`: an array, also of no dims). Tensors are told by the operator."""
     out = kwargs.get("out")
-    if out is not None and out is not ... and not is_tensor(out):
-        for part in out if isinstance(out, tuple) else (out,):
+    for part in out if isinstance(out, tuple) else (out,):
+        if part is not None and part is not ... and not is_tensor(part):
             shared_buffers.touch(tracer, part)
     return NOT_HANDLED
 
@@ -111,7 +111,7 @@ def _mutates(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
         else:
             tracer.writes.touch(owner, verdict.part)
             if verdict.part == "attributes" and len(args) > 1:
-                tracer.written(owner, verdict.part, args[1])
+                tracer.writes.written(owner, verdict.part, args[1])
     return NOT_HANDLED
 
 

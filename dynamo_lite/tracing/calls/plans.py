@@ -31,10 +31,10 @@ from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_cal
 from dynamo_lite.tracing.heap import call_reads, lifetimes
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import named_callables
-from dynamo_lite.tracing.policy.classify import lives_forever
+from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
-from dynamo_lite.tracing.tensors import autograd_nodes, numpy_rules
+from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules
 
 Planner = Callable[[Trace, Any], Step | None]
 
@@ -73,9 +73,11 @@ class Outline(NamedTuple):
 
 _WATCHERS: dict[str, Planner] = {"texts": deferred_str.plan, "nodes": autograd_nodes.plan}
 """Feature → the row that looks at every call while the feature is awake."""
+_WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
+"""Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper)
 """What looks at Python functions for which there is no rule."""
-_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
+_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan, hashing.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
 _C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})
@@ -90,18 +92,20 @@ class CallPlans:
     def __init__(self, tracer: Trace) -> None:
         self._tracer = tracer
         self._watchers: list[Planner] = []
+        self.write_listeners: list[Callable[[Trace, Any, Any], None]] = []
         self.known: dict[int, Plan] = {}
         self.awake: set[str] = set()
         self.skipped: set[int] = set()
         """The ids of the callables that are skipped whatever they are given, while a feature is awake."""
 
     def wake(self, feature: str) -> None:
-        """From now on a feature looks at calls: "texts", "nodes" or "arrays"."""
+        """From now on a feature looks at calls and writes: "texts", "nodes" or "arrays"."""
         self.known.clear()
         if feature not in self.awake:
             self.awake.add(feature)
             self.skipped = named_callables.skipped_always()
             self._watchers = [row for name, row in _WATCHERS.items() if name in self.awake]
+            self.write_listeners = [row for name, row in _WRITE_LISTENERS.items() if name in self.awake]
 
     def make(self, fn: Any) -> Plan:
         """The plan of `fn`, kept if it holds for later calls as well."""
@@ -159,7 +163,7 @@ class CallPlans:
                 return _NOTHING  # the call of its `__call__` is the one that counts
         native, journal, keywords = native_calls.plan(fn)
         outline = Outline(call_reads.of_other(fn), native, journal, keywords, native_arguments.plan(self._tracer, fn))
-        if lives_forever(fn):
+        if is_immortal(fn):
             _outlines[id(fn)] = fn, outline
         return outline
 

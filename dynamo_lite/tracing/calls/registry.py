@@ -16,16 +16,18 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from types import GetSetDescriptorType
 from typing import Any
 
 import torch
 from torch import nn
 
-from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
+from dynamo_lite.capture.fakes import stand_in_names, subclasses, wrapper_subclasses
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
+from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
 from dynamo_lite.tracing.calls.context_values import ContextValues
@@ -40,29 +42,28 @@ from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
-from dynamo_lite.tracing.strings import log_calls
+from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
     constructors,
+    hashing,
     numpy_arrays,
     numpy_rules,
     shared_memory,
     type_queries,
 )
-from dynamo_lite.tracing.tensors.attributes import TensorWrites
+from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
-Rule = Step
 
-
-def _from_table(names: tuple[str, ...], rule: Callable[[str], Rule]) -> dict[int, Rule]:
+def _from_table(names: tuple[str, ...], rule: Callable[[str], Step]) -> dict[int, Step]:
     return {key: rule(name) for key, name in loaded(names).items()}
 
 
-def _skip(name: str) -> Rule:
+def _skip(name: str) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.note(f"{name} was skipped")
         return None
@@ -70,7 +71,7 @@ def _skip(name: str) -> Rule:
     return rule
 
 
-def _unrecordable(name: str) -> Rule:
+def _unrecordable(name: str) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library():
             return NOT_HANDLED
@@ -79,10 +80,10 @@ def _unrecordable(name: str) -> Rule:
     return rule
 
 
-def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
+def _refusal(id: str, libraries: bool = False) -> Callable[[str], Step]:
     """Refuse the call; one that a library makes for its own ends only if `libraries`."""
 
-    def for_name(name: str) -> Rule:
+    def for_name(name: str) -> Step:
         def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
                 return NOT_HANDLED
@@ -93,7 +94,7 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Rule]:
     return for_name
 
 
-def _of_generator(name: str) -> Rule:
+def _of_generator(name: str) -> Step:
     """A method of a torch.Generator. One that this run has made is its own; operators refuse to be given it."""
 
     of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
@@ -108,12 +109,12 @@ def _of_generator(name: str) -> Rule:
 _TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
 
-def _true(name: str) -> Rule:
+def _true(name: str) -> Step:
     """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if not tracer.sees_python and marked_constructors.is_asking():
+        if not tracer.sees_python and marked_constructors.is_export_query():
             return False
         if tracer.in_library():
             return compiling_flags.compiling(tracer)
@@ -140,15 +141,6 @@ def call_id(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     tracer.refuse("unrecordable-id", function="id")
 
 
-def call_hash(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """hash(x), when the hash is the address."""
-    if len(args) == 1 and not tracer.in_library():
-        hasher = getattr(type(args[0]), "__hash__", None)
-        if hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__):
-            tracer.refuse("unrecordable-id", function="hash")
-    return NOT_HANDLED
-
-
 def call_text_reader(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
@@ -161,13 +153,17 @@ def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     module, vm = args[0], tracer.vm
 
     def run() -> Any:
+        if whole:
+            return vm.interpret_function(fn, args, kwargs)
         if _has_hooks(module):
             return vm.call(nn.Module._call_impl, args, kwargs)
         tracer.reads.read("hooks", module)
         return vm.call(datamodel.getattr_(vm, module, "forward"), args[1:], kwargs)
 
-    with tracer.modules.entered(module):
-        return run() if tracer.calls is None else tracer.calls.call(module, args[1:], kwargs, run)
+    whole = hidden_frames.are_interpreted(tracer)
+    with tracer.modules.entered(module), tracer.own(hidden_frames.ModuleCalls):
+        signatures = tracer.modules.signatures
+        return run() if signatures is None else signatures.call(module, args[1:], kwargs, run)
 
 
 def _has_hooks(module: nn.Module) -> bool:
@@ -295,6 +291,14 @@ def call_new_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return native_calls.before_call(tracer, fn, args, kwargs)
 
 
+def call_new_parameter(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """nn.Parameter.__new__ and nn.Buffer.__new__: a stand-in is a parameter by a mark, of no class of the user's."""
+    cls = args[0] if args else None
+    if isinstance(cls, type) and subclasses.is_subclass(cls):
+        tracer.refuse("tensor-subclass", name=cls.__qualname__)
+    return NOT_HANDLED
+
+
 def call_make_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes
     (capture/fakes/wrapper_subclasses.py)."""
@@ -309,7 +313,9 @@ def call_copy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
-    return args[0].detach().requires_grad_(args[0].requires_grad)
+    made = args[0].detach().requires_grad_(args[0].requires_grad)
+    vars(made).update(stand_in_names.of_the_user(args[0]))
+    return made
 
 
 def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -318,7 +324,8 @@ def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     if tracer.in_library():
         return found
     tracer.heap.mark()
-    if any(map(tracer.heap.is_young, found)) and not tracer.heap.is_young(args[0]):
+    collected = tracer.own(lifetimes.Lifetimes).collected  # which the run's own references outlive
+    if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
         tracer.refuse("unrecordable-value", function="type.__subclasses__")
     tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
     return found
@@ -327,6 +334,7 @@ def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 def call_collect(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """gc.collect(): how many objects it finds depends on the rest of the process."""
     found = run_native(fn, args, kwargs)
+    tracer.own(lifetimes.Lifetimes).collected = True
     return found if tracer.in_library() else tracer.unrecordable("gc.collect")
 
 
@@ -361,16 +369,23 @@ def call_compiled(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
 
 
-def _functions() -> dict[int, Rule]:
-    rows: dict[int, Rule] = {
+def _functions() -> dict[int, Step]:
+    rows: dict[int, Step] = {
         id(type): call_type,
+        id(type.__call__): lambda tracer, fn, args, kwargs: (
+            call_type(tracer, type, args[1:], kwargs) if args[:1] == (type,) else NOT_HANDLED
+        ),
         id(builtins.id): call_id,
-        id(builtins.hash): call_hash,
+        **dict.fromkeys(map(id, (builtins.hash, object.__hash__, torch.Tensor.__hash__)), hashing.call_hash),
         id(builtins.print): call_print,
+        id(builtins.dir): call_dir,
+        id(GetSetDescriptorType.__get__): call_getter,
         id(traceback.print_exception): call_print_exception,
         id(warnings.catch_warnings.__enter__): call_catch_warnings,
         id(gc.collect): call_collect,
         id(str.join): call_text_reader,
+        id(str.format): format_fields.call_format,
+        id(str.format_map): format_fields.call_format,
         id(io.StringIO.writelines): call_text_reader,
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
@@ -380,6 +395,8 @@ def _functions() -> dict[int, Rule]:
         id(_make_wrapper_subclass): call_make_wrapper,
         id(_make_subclass): call_new_subclass,
         id(torch.Tensor.__new__): call_new_subclass,
+        id(nn.Parameter.__new__): call_new_parameter,
+        id(nn.Buffer.__new__): call_new_parameter,
         id(nn.Module._wrapped_call_impl): call_module,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(TensorBase.requires_grad_): call_requires_grad,
@@ -400,10 +417,10 @@ def _functions() -> dict[int, Rule]:
     frames = sys.modules.get("torch._dynamo.eval_frame")
     if frames is not None:
         rows[id(frames.OptimizedModule.__call__)] = call_compiled
-    return rows
+    return hidden_frames.rules() | rows
 
 
-def table() -> dict[int, Rule]:
+def table() -> dict[int, Step]:
     """id(callable) → rule, for everything that is loaded now."""
     rows = _from_table(skipped_calls.SKIPPED, _skip)
     rows |= _from_table(skipped_calls.LOGGING, log_calls.rule)
@@ -415,6 +432,7 @@ def table() -> dict[int, Rule]:
     rows |= _from_table(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True))
     rows |= _from_table(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world"))
     rows |= _from_table(skipped_calls.READS_DATA, _refusal("data-dependent-value"))
+    rows |= _from_table(skipped_calls.READS_MODES, _refusal("process-state"))
     rows |= _from_table(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True))
     rows |= _from_table(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange)
     rows |= _from_table(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator"))

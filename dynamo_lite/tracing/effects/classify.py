@@ -60,9 +60,9 @@ def classify(tracer: Trace) -> Effects:
     """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
     effects = Effects()
     journal = tracer.journal
-    for lock, count, mark in tracer.writes.locks.unbalanced():
-        if tracer.writes.is_old(lock):
-            raise tracer.refusal("lock-held", mark, what=locks.describe(lock, count))
+    for held in tracer.writes.locks.unbalanced():
+        if tracer.writes.is_old(held.lock):
+            raise tracer.refusal("lock-held", held.mark, what=locks.describe(held))
     if not journal:
         return effects
     outside = _outside(tracer)

@@ -126,7 +126,7 @@ class FreeSizes:
         """Whether a relation is about a size that an earlier call left."""
         return not self._symbol_set.isdisjoint(symbols_of(relation))
 
-    def leaves_alike(self, change: Change, env: TorchShapeEnv) -> bool:
+    def leaves_other_size(self, change: Change, env: TorchShapeEnv) -> bool:
         """Whether a change of the second trace leaves another size where there was one, and nothing else."""
         return self._alike(change.old, change.new, env)
 

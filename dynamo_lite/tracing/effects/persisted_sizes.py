@@ -17,6 +17,7 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
 from dynamo_lite.tracing.effects.free_sizes import symbolic
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
@@ -24,8 +25,6 @@ from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
 if TYPE_CHECKING:
     from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs
-
-_NUMBERS: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
 
 class Kept(Exception):
@@ -61,7 +60,8 @@ def facts_of(tracer: Trace, found: Sequence[tuple[Change, Any]]) -> list[Fact] |
 
 def _sizes(value: Any) -> list[Any]:
     """The sizes that a size, or a tensor, is made of."""
-    return [size for size in (value.shape if isinstance(value, torch.Tensor) else (value,)) if type(size) in _NUMBERS]
+    sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+    return [size for size in sizes if type(size) in PYTHON_TYPE]
 
 
 def fix_inputs(env: TorchShapeEnv, declared: DeclaredInputs) -> None:
@@ -88,7 +88,7 @@ def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
 
 
 def _fixed(tracer: Trace, change: Change) -> Change | None:
-    place, kind = _place(change), _NUMBERS.get(type(change.new))
+    place, kind = _place(change), PYTHON_TYPE.get(type(change.new))
     env = tracer.recorder.env
     if place is None or kind is None or env is None or change.new.node.hint is None:
         return change
@@ -102,7 +102,7 @@ def _number(env: TorchShapeEnv, change: Change, size: Any) -> Any:
     at, note = frames[-1], "(a later call finds this size)"
     env.where = lambda: Origin("user line", at.filename, at.lineno, at.source, note, frames)
     try:
-        return _NUMBERS[type(size)](size)
+        return PYTHON_TYPE[type(size)](size)
     finally:
         env.where = where
 

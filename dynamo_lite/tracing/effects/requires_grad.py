@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from torch import fx
 
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
@@ -82,11 +84,26 @@ def retained(outputs: FlatOutputs) -> int | None:
     return None
 
 
+def made_parameter(recorder: Recorder, outputs: FlatOutputs) -> int | None:
+    """The number of an output that is a parameter which the program has made; one with requires_grad is `lost`."""
+    for index, leaf in enumerate(outputs.leaves):
+        is_parameter = is_fake(leaf) and vars(leaf).get("_is_param") and not leaf.requires_grad
+        if is_parameter and not recorder.is_input(leaf) and recorder.original(leaf) is leaf:
+            return index
+    return None
+
+
 def _nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
     """The nodes whose value has `requires_grad` when the program runs, by autograd's rule."""
     requiring = {node for node, leaf in zip(recorder.input_nodes, leaves) if getattr(leaf, "requires_grad", False)}
     requiring |= {lifted.node for lifted in recorder.lifted if lifted.tensor.requires_grad}
     return _reached(recorder, requiring)
+
+
+@functools.cache
+def _may_share_memory(operator: Any) -> bool:
+    """Whether an operator's schema says that it writes to an argument or returns a view of one."""
+    return any(argument.alias_info is not None for argument in operator._schema.arguments)
 
 
 def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
@@ -103,7 +120,7 @@ def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
         schema = getattr(node.target, "_schema", None)
         if node.target in _STOPS:
             continue
-        if sources and schema is not None and any(argument.alias_info is not None for argument in schema.arguments):
+        if sources and schema is not None and _may_share_memory(node.target):
             memory[node] = memory.get(sources[0], sources[0])
         if any(source in requiring or memory.get(source) in requiring for source in sources):
             if _passes_on(node, enabled):

@@ -41,7 +41,7 @@ def _is_of_the_run(tracer: Trace, holder: Any) -> bool:
 
 
 def _is_dict_of_old(tracer: Trace, namespace: dict[str, Any]) -> bool:
-    """Whether this is the `__dict__` of an object from before the run, made when somebody asked for it first."""
+    """Whether this is the `__dict__` of an object from before the run, which CPython makes at the first access."""
     found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
     return any(tracer.heap.is_young(owner) is not True for owner in found)
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import collections
 import types
-import typing
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -56,16 +55,12 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.policy.native_reads import (
-    KEY,
-    NAMES,
     PARTS,
-    REFERENT,
     STATE,
     decimal_context,
 )
 from dynamo_lite.tracing.vocabulary import mro as classes
 
-_UNKNOWN: Any = object()
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 STANDING_FOR_OTHERS: frozenset[type] = frozenset(
     {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
@@ -74,8 +69,6 @@ STANDING_FOR_OTHERS: frozenset[type] = frozenset(
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can tell any of its attributes or items."""
-_ONE_OBJECT = frozenset({KEY, "length", STATE, "context", NAMES, "registry", "subclasses", REFERENT})
-_PROTOCOL_META: type = type(typing.Protocol)
 _BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
 _DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
 VIEWS: frozenset[type] = frozenset(
@@ -144,6 +137,7 @@ class Reads:
 
     def __init__(self, vm: Any) -> None:
         self.vm = vm
+        self.refuse: Callable[..., Any] | None = None  # ends the trace
         self.seen: dict[tuple[int, str], type] = {}
         """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
         of this attribute of such an object writes down is there. (An object with the same id later on is the run's
@@ -180,6 +174,8 @@ class Reads:
         if type(owner) in VIEWS:
             owner = behind(owner)
         place = (how, id(owner), key)
+        if how in _WHOLE or how == "length":
+            self._check_namespace(owner)
         if how in _WHOLE:
             self.shown.setdefault(id(owner), len(self.written))
             if self.key_orders is not None and issubclass(type(owner), dict):
@@ -189,13 +185,10 @@ class Reads:
             if shared_buffers.KINDS[type(owner)]:
                 self.memory_of(owner)
 
-    def put_written_first(self, places: set[tuple[int, Any]]) -> None:
-        """From now on these places, and no others, count as written first. What was read stays read; the next read of
-        any place is written down again, as it may come first now."""
-        read = {place: True for place, read in self.read_first.items() if read}
-        self.read_first = {**dict.fromkeys(places, False), **read}
-        self.seen.clear()
-        self.seen_names.clear()
+    def _check_namespace(self, owner: Any) -> None:
+        """A stand-in's `__dict__` holds what it stands for, too: the program may look up names in it, and no more."""
+        if type(owner) is dict and "fake_mode" in owner and "_fake_device" in owner and self.refuse is not None:
+            self.refuse("tensor-attribute", name="__dict__")
 
     def memory_of(self, owner: Any) -> None:
         """The program looked at, or writes to, the memory that `owner` shows; a tensor may show it too."""
@@ -278,9 +271,9 @@ class Reads:
         if key not in self.of_tensors:
             self.of_tensors[key] = self.site()
         if key in _namespace_of(owner):
-            self._ask_tensor(owner, key)
+            self._read_tensor_attribute(owner, key)
 
-    def _ask_tensor(self, owner: torch.Tensor, key: str) -> None:
+    def _read_tensor_attribute(self, owner: torch.Tensor, key: str) -> None:
         if type(owner) is FakeTensor:
             self.asked_of_stand_ins.setdefault(key, self.site())
         else:
@@ -336,7 +329,7 @@ class Reads:
     def _no_attribute(self, owner: Any, key: str) -> None:
         """A tensor or a module does not have this attribute."""
         if issubclass(type(owner), torch.Tensor):
-            self._ask_tensor(owner, key)
+            self._read_tensor_attribute(owner, key)
         elif type(owner) is ModuleType:
             self.modules[id(owner)] = owner
             self.read("attr", owner, key)

@@ -11,6 +11,7 @@ from types import FunctionType, GeneratorType
 from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.code.type_members import mro_of
 
 _ITERABLES: tuple[Any, ...] = (
     [],
@@ -50,7 +51,7 @@ def is_c_iterator(kind: type) -> bool:
     """Whether instances are iterators whose `__next__` is written in C (the position is in no attribute)."""
     answer = known_iterators.get(kind)
     if answer is None:
-        mro = type.__dict__["__mro__"].__get__(kind) or ()
+        mro = mro_of(kind) or ()
         step = next((vars(base)["__next__"] for base in mro if "__next__" in vars(base)), None)
         answer = step is not None and type(step) is not FunctionType
         if not is_changeable(kind):  # the classes of the program are not kept alive

@@ -15,6 +15,13 @@ from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
 
 
+class Raised(State):
+    """What the program itself raised last."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.last: BaseException | None = None
+
+
 class Lifetimes(State):
     """Which objects the run has made, asked again and again while it goes on."""
 
@@ -22,13 +29,15 @@ class Lifetimes(State):
         self._tracer = tracer
         self._young: set[int] = set()  # ids, which only another object of the run can have later
         self.are_seen = False
+        self.collected = False  # the program has called the garbage collector
         self._by_program = False
 
     def see(self, by_program: bool = True) -> None:
         """From now on the program sees when objects die; a library's caches alone are not `by_program`."""
         self._by_program = self._by_program or by_program
         if not self.are_seen:
-            self.are_seen = True
+            self.are_seen = self._tracer.vm.frees = True
+            self._tracer.own(Raised).last = None  # whose traceback holds what was at work
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def is_young(self, obj: Any) -> bool:
@@ -68,7 +77,10 @@ def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
     if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
-        tracer.own(Lifetimes).see(by_program=not _is_for_a_library(tracer))
+        by_program = not _is_for_a_library(tracer)
+        if by_program and isinstance(args[0], type):  # in reference cycles: it lives until a collection
+            tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
+        tracer.own(Lifetimes).see(by_program)
     return NOT_HANDLED
 
 

@@ -14,11 +14,15 @@ PATIENCE: Final = 3.0
 
 
 class Held(NamedTuple):
-    """A lock, how often it was taken more than given back, and where the program began that."""
+    """A lock, how often it was taken more than given back, and where the program began that.
+
+    tried: something else held it when the program asked for it
+    """
 
     lock: Any
     taken: int
     mark: Mark
+    tried: bool = False
 
 
 class Locks:
@@ -39,15 +43,17 @@ class Locks:
         if not args or not step:
             return
         known = self._counts.get(id(args[0]))
-        lock, count = (known.lock, known.taken) if known is not None else (args[0], 0)
+        lock, count, _, tried = known if known is not None else Held(args[0], 0, self._mark())
         if step > 0 and hasattr(lock, "locked") and lock.locked() and not _is_reentrant(lock):
             blocking, timeout = _how(args, kwargs)
             if count > 0 and not blocking:
                 return
             if blocking and timeout < 0:
                 self._wait(lock, count > 0)
+            else:
+                tried = True
         mark = known.mark if known is not None and known.taken else self._mark()
-        self._counts[id(lock)] = Held(lock, count + step, mark)
+        self._counts[id(lock)] = Held(lock, count + step, mark, tried)
 
     def _wait(self, lock: Any, is_own: bool) -> None:
         """The program waits until the lock is free. It would wait for ever for one that it has taken itself."""
@@ -63,7 +69,7 @@ class Locks:
 
     def restore(self) -> None:
         """Give back what the program did not, and take again what it gave back of others'."""
-        for lock, count, _ in self.unbalanced():
+        for lock, count, _, _ in self.unbalanced():
             try:
                 for _ in range(count):
                     lock.release()
@@ -74,10 +80,12 @@ class Locks:
         self._counts.clear()
 
 
-def describe(lock: Any, count: int) -> str:
+def describe(held: Held) -> str:
     """What the program does with a lock that it leaves in another state."""
-    kind = "an RLock" if _is_reentrant(lock) else "a lock"
-    if count > 0:
+    kind = "an RLock" if _is_reentrant(held.lock) else "a lock"
+    if held.tried:
+        return f"tries to take {kind} from outside that something else holds: whether it gets it is not the program's"
+    if held.taken > 0:
         return f"takes {kind} from outside and does not release it, so that the next call finds it taken"
     return f"releases {kind} from outside that it has not taken"
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, Protocol
 
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 
 PARTS = frozenset({"flat", "flags"})
 """Attributes of a numpy array that give a new object each time, through which the array can be changed."""
@@ -151,7 +151,7 @@ def read_array(owner: array.array[Any]) -> bytes:
 
 
 def restore_array(owner: array.array[Any], contents: bytes) -> None:
-    """Put the bytes back; in place, where the length is the same (somebody may hold a view)."""
+    """Put the bytes back; in place, where the length is the same (there may be views of it)."""
     if len(owner) * owner.itemsize == len(contents):
         if contents:
             memoryview(owner).cast("B")[:] = contents

@@ -1,4 +1,4 @@
-"""Every write of the program, told to the journal before it happens; what no snapshot can show is refused.
+"""Every write of the program, recorded by the journal before it happens; what no snapshot can show is refused.
 
 A write into an object that the run has made is ignored. Which objects those are is known only at the end, so
 the journal takes snapshots of all. Only where there can be no snapshot the question is asked at once (`is_old`).
@@ -11,7 +11,7 @@ from typing import Any
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.locks import Locks
@@ -99,7 +99,13 @@ class Writes:
             self._refuse_old(self._flags[id(owner)][1])
         if part == "attributes":
             self._touch_descriptor(owner, key)
-        self._tracer.written(owner, part, key)
+        self.written(owner, part, key)
+
+    def written(self, owner: Any, part: str, key: Any) -> None:
+        """Remember where `key` was first written, and whether that was before the program read it."""
+        if type(key) is str or type(key) is int:
+            self._tracer.reads.read_first.setdefault((id(owner), key), False)
+            self._tracer.journal.site(owner, part, "contents" if type(owner) is CellType else key)
 
     def touch(self, owner: Any, part: str) -> None:
         """`part` of `owner` is about to change by a call. Refuses an object from outside without a snapshot."""

@@ -16,7 +16,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
+from dynamo_lite.tracing.higher_order.subgraph import Traced, record_call, trace
 from dynamo_lite.tracing.interfaces import Trace
 
 
@@ -28,7 +28,7 @@ def call_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     _check_tensors(tracer, name, step.leaves)
     operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (body,) = _finish(tracer, [step], [tuple(step.outputs(tracer))], ("body_graph_",))
-    results = op(body, list(xs), operands)
+    results = record_call(tracer, op, (body, list(xs), operands))
     return pytree.tree_unflatten(list(results), step.spec)
 
 
@@ -44,7 +44,7 @@ def call_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     _check_tensors(tracer, name, step.leaves)
     operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("scan_combine_graph_",))
-    results = op(combine, list(init), list(xs), tuple(operands))
+    results = record_call(tracer, op, (combine, list(init), list(xs), tuple(operands)))
     return pytree.tree_unflatten(list(results), step.spec)
 
 
@@ -57,7 +57,7 @@ def call_associative_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs:
     _check_tensors(tracer, name, step.leaves)
     operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("associative_scan_combine_graph_",))
-    results = op(combine, list(xs), tuple(operands))
+    results = record_call(tracer, op, (combine, list(xs), tuple(operands)))
     return pytree.tree_unflatten(list(results), step.spec)
 
 

@@ -15,8 +15,11 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.kernels import functorch
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
@@ -25,8 +28,6 @@ from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
-
-SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 @dataclass
@@ -83,11 +84,24 @@ def trace(
     return Traced(level, leaves, spec, nodes)
 
 
+def record_call(
+    tracer: Trace, operator: Any, args: tuple[Any, ...], known: Sequence[torch.Tensor] | None = None
+) -> Any:
+    """Record a call of an operator whose sub-graphs `subgraph_calls.finish` made. known: what comes out, if known.
+
+    Below autograd: torch's rule for the gradient traces the sub-graphs again, and the conditions on sizes that it meets
+    there (whether a size is 1) would become conditions of the program.
+    """
+    recorder = tracer.recorder
+    with unrecorded():
+        return recorder.guarded(subgraph_calls.record, recorder, operator, args, {}, None, True, known)
+
+
 def _output(tracer: Trace, operator: str, leaf: Any) -> Any:
     recorder = tracer.recorder
     if isinstance(leaf, torch.Tensor):
         return recorder.guarded(recorder.node_of, leaf)
-    if isinstance(leaf, SYMBOLIC):
+    if isinstance(leaf, SYMBOLIC_TYPES):
         return recorder.guarded(recorder.lower_symbolic, leaf)
     if leaf is None or isinstance(leaf, (bool, int, float, str, torch.dtype, torch.device)):
         return leaf

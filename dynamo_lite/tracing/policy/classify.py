@@ -30,12 +30,12 @@ def verdict_of(fn: Any) -> Verdict:
     if known is not None:
         return known[1]
     verdict = classify(fn)
-    if lives_forever(fn):
+    if is_immortal(fn):
         _verdicts[id(fn)] = fn, verdict
     return verdict
 
 
-def lives_forever(fn: Any) -> bool:
+def is_immortal(fn: Any) -> bool:
     """Whether a callable is written in C and lives as long as the process, as far as one can tell."""
     kind = type(fn)
     if kind is BuiltinFunctionType or kind in _DESCRIPTORS:

@@ -1,4 +1,4 @@
-"""torch's own branches on "is this being compiled or exported?", and what each is told during a trace.
+"""torch's own branches on "is this being compiled or exported?", and the answer that each gets during a trace.
 
 The program is what eager does, so that torch's own code gets eager's answer wherever the recording can hold what eager
 then does. Elsewhere it gets the exporting answer; `differs` says what eager does instead, and `note` goes into the
@@ -144,7 +144,7 @@ _COMPILING = {(row.module, row.function): row for row in BRANCHES}
 
 def compiling(tracer: Trace) -> bool:
     """The answer to the innermost frame, which is a library's."""
-    row = _asker(tracer, _COMPILING)
+    row = _branch_at_work(tracer, _COMPILING)
     if row is not None and (fused := _NOTES.get((row.module, row.function))) is not None:
         _note(tracer, fused)
     return True if row is None else row.answer
@@ -152,7 +152,7 @@ def compiling(tracer: Trace) -> bool:
 
 def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
     """The answer to a library's frame; None if it is no question about a fused kernel. `ask` is eager's."""
-    row = _asker(tracer, _NOTES)
+    row = _branch_at_work(tracer, _NOTES)
     if row is None:
         return None
     if row.needs is not None and datamodel.getattr_(tracer.vm, _variables(tracer)["self"], row.needs) is None:
@@ -161,7 +161,7 @@ def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
     return True if row.answer is EXPORTING else ask()
 
 
-def _asker(tracer: Trace, rows: dict[tuple[str, str], Branch]) -> Branch | None:
+def _branch_at_work(tracer: Trace, rows: dict[tuple[str, str], Branch]) -> Branch | None:
     frame = tracer.vm.frame
     return None if frame is None else rows.get((str(frame.globals.get("__name__")), frame.code.co_qualname))
 

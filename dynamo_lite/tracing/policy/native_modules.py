@@ -129,7 +129,7 @@ def _functions_of(cls: type) -> Iterator[FunctionType]:
                 yield function
 
 
-_FRAME_ASKERS = frozenset(
+_FRAME_READERS = frozenset(
     fn.__code__
     for fn in (
         *(inspect.currentframe, inspect.stack, inspect.trace),
@@ -138,9 +138,9 @@ _FRAME_ASKERS = frozenset(
 )
 
 
-def asks_for_frames(fn: FunctionType) -> bool:
+def reads_frames(fn: FunctionType) -> bool:
     """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
-    return fn.__code__ in _FRAME_ASKERS
+    return fn.__code__ in _FRAME_READERS
 
 
 def report() -> str:

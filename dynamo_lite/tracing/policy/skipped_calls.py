@@ -237,18 +237,35 @@ READS_DATA: tuple[str, ...] = (
     "torch:Tensor.storage",
     "torch:Tensor.__reduce_ex__",
     "torch._C:TensorBase.untyped_storage",
+    "torch._C:TensorBase.is_set_to",
+    "torch.storage:_load_from_bytes",
     "torch:Tensor.share_memory_",
 )
 
+# Which modes are at work: those of the trace would be among them. torch's own functions ask as well.
+READS_MODES: tuple[str, ...] = (
+    "torch.overrides:_get_current_function_mode",
+    "torch.overrides:_get_current_function_mode_stack",
+    "torch._C:_len_torch_function_stack",
+    "torch._C:_get_function_stack_at",
+    "torch._C:_is_torch_function_mode_enabled",
+    "torch.utils._python_dispatch:_get_current_dispatch_mode",
+    "torch.utils._python_dispatch:_get_current_dispatch_mode_stack",
+    "torch._C:_len_torch_dispatch_stack",
+    "torch._C:_get_dispatch_mode",
+    "torch._guards:detect_fake_mode",
+    "torch._guards:active_fake_mode",
+)
+
 # Runs a Python function, from C, on each element of the memory: a stand-in has none, and the user's tensors would be
-# written into. Refused whoever calls it.
+# written into. Refused for all callers.
 CALLS_ON_DATA: tuple[str, ...] = (
     "torch._C:TensorBase.apply_",
     "torch._C:TensorBase.map_",
     "torch._C:TensorBase.map2_",
 )
 
-# Hands the memory of a tensor to somebody else, from C (shared_memory.py).
+# Shares the memory of a tensor with other code, from C (shared_memory.py).
 EXCHANGES_MEMORY: tuple[str, ...] = (
     "torch:from_dlpack",
     "torch.utils.dlpack:from_dlpack",

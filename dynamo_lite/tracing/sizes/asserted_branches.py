@@ -1,4 +1,4 @@
-"""Where a jump leads to nothing but `raise`: `if not ok.all(): raise ValueError(...)` is an `assert` in other words.
+"""Jumps that lead to nothing but `raise`: `if not ok.all(): raise ValueError(...)` is equivalent to an `assert`.
 
 What the program goes on with is right wherever it does not raise, so the condition becomes an assertion of the program.
 Not so where the program itself may catch what is raised (vocabulary/exception_handlers.py): then there are two ways on,

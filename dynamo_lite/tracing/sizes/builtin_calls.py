@@ -22,28 +22,33 @@ import torch
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
-Rule = Callable[["Trace", Any, tuple, dict], Any]
+
+class Specializations(State):
+    """The numbers that the program needed of sizes, in order."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.rows: list[Specialization] = []
 
 
 def attach(tracer: Trace, env: TorchShapeEnv) -> None:
-    """`tracer.specializations` gets what the program fixes in `env`."""
+    """`Specializations` gets what the program fixes in `env`."""
 
     def specialized(expression: Any, value: Any) -> None:
         origin = env.where()
-        tracer.specializations.append(Specialization(str(expression), value, origin, _needs_number(tracer)))
+        tracer.own(Specializations).rows.append(Specialization(str(expression), value, origin, _needs_number(tracer)))
 
     env.specialized = specialized
 
 
 def asks(tracer: Trace) -> str | None:
     """The name of what asks for a number, if it is a call that runs natively."""
-    fn = tracer.torch_function
+    fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
     return tracer.own(SizesInCalls).number_for or native
 
@@ -149,7 +154,7 @@ def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 # -- min, max, len, range ------------------------------------------------------------------------------------------
 
 
-def _extreme(fold: Callable[[Any, Any], Any]) -> Rule:
+def _extreme(fold: Callable[[Any, Any], Any]) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
         values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
@@ -258,7 +263,7 @@ _MATH: dict[str, tuple[Any, Any]] = {
 """Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
 
 
-def _math(name: str, low: Any, high: Any) -> Rule:
+def _math(name: str, low: Any, high: Any) -> Step:
     symbolic = getattr(torch, f"_sym_{name}")
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -309,9 +314,9 @@ def call_ite(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return env.wrap(node.sym_ite(env.node_of(args[1]), env.node_of(args[2])).core)
 
 
-def table() -> dict[int, Rule]:
+def table() -> dict[int, Step]:
     """id(callable) → rule."""
-    rows: dict[int, Rule] = {
+    rows: dict[int, Step] = {
         id(isinstance): call_isinstance,
         id(int): call_int,
         id(float): call_float,

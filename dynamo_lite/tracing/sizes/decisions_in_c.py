@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import bisect
 import builtins
+import dis
 import heapq
 import itertools
+import linecache
 import math
 import operator
 import sys
@@ -96,7 +98,7 @@ INSTEAD: dict[Any, Decision] = {
 _BY_ID = {id(fn): row for fn, row in INSTEAD.items()}  # a callable's own hash may be the program's
 
 _LAZY = (filter, itertools.filterfalse, itertools.compress, itertools.takewhile, itertools.dropwhile, itertools.groupby)
-"""Iterators that decide when somebody asks them for an element: `list(filter(None, x))`."""
+"""Iterators that decide when an element is taken: `list(filter(None, x))`."""
 _TENSOR_CONTAINS = torch.Tensor.__contains__.__code__
 _HANDS_OVER = {
     Trampolines.call.__code__: ("key", "operands"),
@@ -111,7 +113,7 @@ _INTERPRETS = frozenset({Interpreter.run.__code__, Interpreter.run_until.__code_
 def decision(tracer: Trace) -> Decision | None:
     """What of C asks for a tensor's truth at the moment; None if the program itself or something else does."""
     if not tracer.sees_python:
-        return None
+        return _of_native_code()
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code not in _INTERPRETS:
         names = _HANDS_OVER.get(frame.f_code)
@@ -121,6 +123,30 @@ def decision(tracer: Trace) -> Decision | None:
         frame = frame.f_back
     at_work = tracer.vm.frame
     return INSTEAD[operator.contains] if at_work is not None and at_work.code is _TENSOR_CONTAINS else None
+
+
+def _of_native_code() -> Decision | None:
+    """The same where CPython runs the program (strict=False): by the instruction that its innermost frame is at."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _NOT_THE_PROGRAM:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    at = next((at for at in dis.get_instructions(frame.f_code) if at.offset == frame.f_lasti), None)
+    if at is None or at.positions is None:
+        return None
+    if at.opname == "CONTAINS_OP":
+        return INSTEAD[operator.contains]
+    first, last = at.positions.lineno, at.positions.end_lineno
+    if not at.opname.startswith("CALL") or first is None or first != last:
+        return None
+    line = linecache.getline(frame.f_code.co_filename, first).encode()  # positions count bytes
+    name = line[at.positions.col_offset : at.positions.end_col_offset].decode().partition("(")[0].strip()
+    called = frame.f_locals.get(name, frame.f_globals.get(name, getattr(builtins, name, None)))
+    return _BY_ID.get(id(called))
+
+
+_NOT_THE_PROGRAM = frozenset({"dynamo_lite", "torch"})
 
 
 def compares(tracer: Trace) -> bool:

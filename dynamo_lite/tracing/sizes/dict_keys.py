@@ -1,6 +1,6 @@
 """Sizes that C code makes keys of a dict or elements of a set: their numbers are stored.
 
-A stand-in in a dict would be found there by whoever looks at the dict after the trace. Instructions of the program ask
+A stand-in in a dict would be found by code that reads the dict after the trace. Instructions of the program ask
 `Tracer.on_key`; here are the C functions that store keys.
 """
 

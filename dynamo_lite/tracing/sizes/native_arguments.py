@@ -31,7 +31,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted
-from dynamo_lite.tracing.sizes.builtin_calls import Rule, needs_number
+from dynamo_lite.tracing.sizes.builtin_calls import needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
 
 CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "bool", "len", "length_hint", "hash"))
@@ -47,7 +47,7 @@ def converted(tracer: Trace, name: str, size: Any) -> Any:
 # -- C code that calls one of these itself --------------------------------------------------------------------------
 
 
-def _mapped(position: int, keyword: str) -> Rule:
+def _mapped(position: int, keyword: str) -> Step:
     """map(int, shape), sorted(xs, key=len), groupby(xs, type): C calls the function, and no rule would see it."""
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -102,7 +102,7 @@ _INSISTS = frozenset({id(math.ldexp)})
 """Functions of these modules that take an int itself only, and nothing with `__index__`."""
 
 
-def wants_numbers(fn: Any) -> bool:
+def takes_numbers_only(fn: Any) -> bool:
     """Whether `fn` is native code that knows nothing of sizes: numpy, json, decimal, methods of int, ..."""
     kind = type(fn)
     if id(fn) in _INSISTS:
@@ -121,17 +121,17 @@ def wants_numbers(fn: Any) -> bool:
     else:
         is_native = type(datamodel.type_lookup(kind, "__call__")) is WrapperDescriptorType
         module = kind.__module__ if is_native else None
-    return isinstance(module, str) and _knows_no_sizes(module)
+    return isinstance(module, str) and _takes_no_sizes(module)
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:
     """The step of a call plan for what may want numbers. (A function's trust and wrapping are asked in each call.)"""
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
-        return call_with_numbers if isinstance(module, str) and _knows_no_sizes(module) else None
+        return call_with_numbers if isinstance(module, str) and _takes_no_sizes(module) else None
     if type(fn) in _C_CALLABLES and _is_torchs(fn):
         return call_with_bools
-    return call_with_numbers if wants_numbers(fn) else None
+    return call_with_numbers if takes_numbers_only(fn) else None
 
 
 def _is_torchs(fn: Any) -> bool:
@@ -143,7 +143,7 @@ def _is_torchs(fn: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] == "torch"
 
 
-def _knows_no_sizes(module: str) -> bool:
+def _takes_no_sizes(module: str) -> bool:
     package = module.partition(".")[0]
     return package not in _CARRIES and package != "dynamo_lite"
 
@@ -156,7 +156,7 @@ def _may_hold(value: Any) -> bool:
 def call_with_numbers(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
     env = tracer.recorder.env
-    if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not wants_numbers(fn):
+    if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not takes_numbers_only(fn):
         return NOT_HANDLED
     if not any(map(holds_size, args)) and not any(map(holds_size, kwargs.values())):
         return NOT_HANDLED
@@ -174,8 +174,8 @@ def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """
     if torch.SymBool not in map(type, (*args, *kwargs.values())):
         return NOT_HANDLED
-    tracer.torch_function = fn
-    tracer.call_serial += 1
+    tracer.native_call.function = fn
+    tracer.native_call.serial += 1
     try:
         return run_native(fn, args, kwargs)
     except TypeError as error:
@@ -184,7 +184,7 @@ def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
             raise
         return answer
     finally:
-        tracer.torch_function = None
+        tracer.native_call.function = None
 
 
 def with_bools_decided(tracer: Trace, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
@@ -209,7 +209,7 @@ def make_deque(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return tracer.vm.call(fn, args[:1], {**kwargs, "maxlen": maxlen})
 
 
-def table() -> dict[int, Rule]:
+def table() -> dict[int, Step]:
     """id(callable) → rule."""
     rows = {id(fn): _mapped(0, "") for fn in (map, filter, itertools.starmap)}
     rows[id(itertools.groupby)] = _mapped(1, "key")

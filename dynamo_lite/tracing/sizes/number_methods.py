@@ -32,7 +32,7 @@ _TORCH = frozenset({"torch", "sympy"})
 _MISSING: Any = object()
 
 
-def asked_by_torch(depth: int) -> bool:
+def called_by_torch(depth: int) -> bool:
     """Whether the Python code that `depth` frames further out runs is torch's or ours, rather than the program's."""
     name = str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
     return name.partition(".")[0] in _TORCH or name.startswith(_OURS)
@@ -218,7 +218,7 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         plain = getattr(kind, name)
 
         def method(self: Any) -> Any:
-            if threading.get_ident() == thread and texts is not None and texts.ask_size(self, 1):
+            if threading.get_ident() == thread and texts is not None and texts.defers_size(self, 1):
                 return int(in_example(self))  # "%d" % n
             return plain(self)
 
@@ -230,9 +230,9 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         def method(self: Any, *args: Any) -> Any:
             if name == "__hash__" and (known := self.node.maybe_as_int()) is not None:
                 return hash(known)  # it has been a key, whose dict torch may look at
-            if threading.get_ident() != thread or asked_by_torch(1):
+            if threading.get_ident() != thread or called_by_torch(1):
                 return plain(self, *args)
-            if name != "__hash__" and texts is not None and texts.ask_size(self, 1):
+            if name != "__hash__" and texts is not None and texts.defers_size(self, 1):
                 return getattr(in_example(self), name)(*args)
             return answer(self, *args)
 

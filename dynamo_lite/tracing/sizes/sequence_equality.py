@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.datamodel.trampolines import ATOMS
+from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor

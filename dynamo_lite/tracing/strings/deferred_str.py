@@ -1,7 +1,7 @@
-"""Texts that rest on what the program has not asked yet: a tensor's data, the number that a size is.
+"""Texts that are formatted on demand, as they rest on a tensor's data or on the number that a size is.
 
 Most such texts are messages of checks that hold: made, handed on and dropped. So an f-string with a tensor or a size in
-it costs nothing until somebody reads it. Then a tensor's is refused, and a size's fixes the size
+it costs nothing until it is read. Then a tensor's is refused, and a size's fixes the size
 (`formatting.py`). Python code reads a text by its methods; C code may look at the characters at once, so the tracer
 looks at what C code is given (`check_call`).
 """
@@ -65,7 +65,7 @@ for _name in vars(str).keys() - _OWN:
 
 
 def unread(text: str, read: Callable[[], None]) -> UnreadText:
-    """`text`, which calls `read` when somebody looks at it."""
+    """`text`, which calls `read` at the first look at its characters."""
     made = str.__new__(UnreadText, str.__str__(text))  # str.__format__ may give the unread text itself
     made.read = read
     return made
@@ -108,6 +108,12 @@ def read_all(values: Iterable[Any]) -> None:
     """Read each text among the values and in containers among them."""
     for text in texts_in(values):
         text.read()
+
+
+def before_write(tracer: Trace, owner: Any, value: Any) -> None:
+    """A text is stored in an object that was there before the run: a later call may look at it."""
+    if tracer.writes.is_old(owner):
+        read_all((value,))
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:

@@ -33,7 +33,7 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 def is_dropped(tracer: Trace) -> bool:
     """Whether the string that the current instruction makes is discarded."""
     if not tracer.sees_python:
-        return tracer.is_talking()
+        return tracer.makes_discarded_text()
     place = text_at_work(tracer)
     return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
 
@@ -47,7 +47,8 @@ def text_at_work(tracer: Trace) -> int | None:
     percent = at_work == "BINARY_OP" and type(frame.stack[-1]) is str
     if percent or at_work in ("FORMAT_VALUE", "CONVERT_VALUE"):
         return len(frame.stack) - 1
-    return len(frame.stack) if at_work in ("CALL", "CALL_KW") and id(tracer.torch_function) in TEXT_CALLS else None
+    makes_text = at_work in ("CALL", "CALL_KW") and id(tracer.native_call.function) in TEXT_CALLS
+    return len(frame.stack) if makes_text else None
 
 
 def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:

@@ -10,20 +10,14 @@ from __future__ import annotations
 
 import re
 
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.heap.lifetimes import Raised
+from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
 _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
 _SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
 _NUMBER = re.compile(r"\d")
 """A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
-
-
-class Raised(State):
-    """What the program itself raised last."""
-
-    def __init__(self, tracer: Trace) -> None:
-        self.last: BaseException | None = None
 
 
 def check(tracer: Trace, error: BaseException) -> None:

@@ -1,9 +1,9 @@
-"""The text that an instruction of the program is making: what it asks, and an `UnreadText` if that is not known.
+"""The text that the current instruction formats: an `UnreadText` where it rests on data or on sizes.
 
-`check(n > 1, f"bad shape {x.shape}")` formats each size of `x` and drops the result. The instruction at work asks sizes
-and tensors for their texts through C code, which asks here (`ask_size`, `ask_tensor`); what it makes of them is unread
-(`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a tensor's text is refused. So
-is that of an operator's error, where eager may word it in another way (`of_error`).
+`check(n > 1, f"bad shape {x.shape}")` formats each size of `x` and drops the result. The current instruction formats
+sizes and tensors through C code, whose `__str__` and `__format__` call this file (`defers_size`, `defers_tensor`); what
+it makes of them is unread (`made`). Reading it takes the sizes' numbers, of the example, which become conditions; a
+tensor's text is refused. So is that of an operator's error, where eager may word it in another way (`of_error`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class TextsAtWork(State):
         self._sizes: list[Any] = []
         self._refusal = ""
 
-    def ask_size(self, size: Any, depth: int) -> bool:
+    def defers_size(self, size: Any, depth: int) -> bool:
         """Whether `size` is asked for a string that has not been read yet, by the code `depth` frames further out.
 
         That is one that is discarded, or one that an instruction of the program makes through C code only: then the
@@ -47,7 +47,7 @@ class TextsAtWork(State):
         self._sizes.append(size)
         return True
 
-    def ask_tensor(self) -> bool:
+    def defers_tensor(self) -> bool:
         """The same for a tensor, whose text torch's own Python code makes."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and _module(frame).startswith(_OF_TENSORS):
@@ -65,12 +65,12 @@ class TextsAtWork(State):
         taken, refusal = sizes or [], OF_AN_ERROR if sizes is None else ""
 
         def read() -> None:
-            if not self._asks_error(taken, refusal):
+            if not self._defers_error(taken, refusal):
                 self._read(taken, mark, refusal)
 
         return unread(text, read)
 
-    def _asks_error(self, sizes: list[Any], refusal: str) -> bool:
+    def _defers_error(self, sizes: list[Any], refusal: str) -> bool:
         """Whether an error is asked for its text by C code, for a string that has not been read yet."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and _module(frame).startswith(_OF_TENSORS):

@@ -10,17 +10,16 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampolines import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.strings.listeners import Listeners, is_logging
 from dynamo_lite.tracing.strings.output import make_texts
 
-Rule = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
 _LEVELS = {
     "debug": logging.DEBUG,
     "info": logging.INFO,
@@ -34,7 +33,7 @@ _OF_A_LOGGER = ("_log", "makeRecord", "handle", "callHandlers", "isEnabledFor", 
 _OF_AN_ADAPTER = ("process", "log", "isEnabledFor", "_log")
 
 
-def rule(name: str) -> Rule:
+def rule(name: str) -> Step:
     """The rule for the function or method of logging with this name ("logging.Logger.info")."""
     level = _LEVELS.get(name.rpartition(".")[2])
 
@@ -51,7 +50,7 @@ def rule(name: str) -> Rule:
                 tracer.refuse("outside-object", what=f"the logger {owner.name!r}, whose class handles records itself")
             return tracer.vm.interpret_function(fn, args, kwargs)
         if isinstance(owner, logging.Logger):
-            _told(tracer, owner, level, args[1:] if owner is not logging.root else args)
+            _handle_record(tracer, owner, level, args[1:] if owner is not logging.root else args)
         tracer.note(f"{name} was skipped")
         return None
 
@@ -77,7 +76,7 @@ def _overrides(owner: Any, names: tuple[str, ...]) -> bool:
     return any(not is_logging(getattr(cls, name, logging.Logger.handle)) for name in names)
 
 
-def _told(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
+def _handle_record(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
     """A record that is made: who handles it, and the texts that the program's classes make for it."""
     if level is None and args and type(args[0]) is int:
         level = args[0]

@@ -2,7 +2,7 @@
 
 repr(), str(), f-strings and the text of a container of tensors all end in two places of torch's, which are replaced
 while a trace runs, for its thread only. What the program makes of such a text is an `UnreadText` (formatting.py),
-which is refused when somebody reads it. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
+which is refused when it is read. Checked against torch 2.13.0 (torch/_tensor_str.py, torch/_tensor.py).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def refused(
         return made() if threading.get_ident() == thread else plain(self, spec)
 
     def made() -> str:
-        if not texts.ask_tensor():
+        if not texts.defers_tensor():
             refuse()
         return _SHOWN
 

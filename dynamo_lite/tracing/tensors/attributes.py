@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.fakes import results
+from dynamo_lite.capture.fakes import results, stand_in_names
 from dynamo_lite.interpreter import datamodel
-from dynamo_lite.interpreter.observer import DELETED
+from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import State, Trace
@@ -76,14 +76,18 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
         autograd_nodes.note(tracer, value)  # `is None` may be asked; what is in it may not
     if tracer.in_library():
         return value
+    if is_fake(owner) and stand_in_names.is_hidden(key):
+        return stand_in_names.read(real_type(owner), owner, key)
     if key in autograd_nodes.FLAGS:
         return autograd_nodes.flag(tracer, owner, key, value)
     if key == "_version":
         tracer.refuse("unrecordable-value", function="Tensor._version")
+    if key == "_cdata":
+        tracer.refuse("unrecordable-id", function="Tensor._cdata")
     if key == "_base":
         base = results.base_of(owner)
         autograd_nodes.check_base(tracer, owner, base)
-        return base
+        return tracer.recorder.original(base)
     return value
 
 
@@ -120,7 +124,8 @@ def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
         return
     if outside and drop(tracer, owner, key, value):
         return
-    if key == "grad" or (outside and key != "data"):
+    taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
+    if key == "grad" or (outside and key != "data") or taken:
         tracer.refuse("tensor-attribute", name=key)
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
@@ -151,3 +156,17 @@ def _has_grad(tracer: Trace, owner: torch.Tensor) -> bool:
     """Whether `owner` stands for an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
     return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None
+
+
+def call_getter(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`torch.Tensor.grad_fn.__get__(x)`: the descriptor behind an attribute."""
+    if len(args) < 2 or not is_fake(args[1]) or tracer.in_library():
+        return NOT_HANDLED
+    return read_attribute(tracer, args[1], args[0].__name__, fn(*args, **kwargs))
+
+
+def call_dir(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """dir(tensor)"""
+    if len(args) != 1 or not is_fake(args[0]) or tracer.in_library():
+        return NOT_HANDLED
+    return sorted({*dir(real_type(args[0])), *stand_in_names.of_the_user(args[0])})

@@ -23,6 +23,7 @@ from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
 _HOOKS = frozenset({"register_hook", "register_prehook"})
@@ -186,6 +187,4 @@ def _guard(tracer: Trace, number: int, text: str) -> None:
     paths = inputs.key_paths
     if ambiguous(paths):  # torch cannot write a guard on these
         tracer.refuse("autograd-graph")
-    guard = f"L{keystr(paths[number])}.{text}"
-    if guard not in tracer.guards:
-        tracer.guards.append(guard)
+    tracer.own(InputGuards).add(f"L{keystr(paths[number])}.{text}")

@@ -7,7 +7,6 @@ It becomes a stack of scalars. Shape, dtype, device and errors are torch's own: 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,16 +14,15 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-Rule = Callable[["Trace", Any, tuple, dict], Any]
 _OPTIONS = ("device", "requires_grad")
 """What is left to the result: asking needs no device, and no gradient. (pin_memory may be an error.)"""
 
 
-def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Rule:
+def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) -> Step:
     """The rule for a constructor whose numbers are the argument at `position`, or `keyword`.
 
     sizes_are_data: a torch.Size, or one number, is data like any other; else it is the shape (torch.Tensor(n)).
@@ -48,7 +46,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
 def _made(tracer: Trace, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
     """The stack of what the list holds."""
     data, owner = args[position], args[0] if position else None
-    like = _asked(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
+    like = _made_of_ones(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
     device = options.get("device")
     if device is None:
         device = like.device if owner is None else owner.device
@@ -61,7 +59,7 @@ def _made(tracer: Trace, fn: Any, position: int, args: tuple, options: dict) -> 
     return made.requires_grad_() if options.get("requires_grad") else made
 
 
-def _asked(tracer: Trace, fn: Any, args: tuple, options: dict) -> torch.Tensor:
+def _made_of_ones(tracer: Trace, fn: Any, args: tuple, options: dict) -> torch.Tensor:
     """What the constructor makes of ones. Raises what it raises: the program's error."""
     with tracer.outside():
         return run_native(fn, tuple(map(_ones, args)), options)
@@ -99,7 +97,7 @@ def _scalar(leaf: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
     return torch.scalar_tensor(leaf, dtype=dtype, device=device)
 
 
-def _otherwise(rule: Rule, before: Rule | None) -> Rule:
+def _otherwise(rule: Step, before: Step | None) -> Step:
     def both(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         answer = rule(tracer, fn, args, kwargs)
         return before(tracer, fn, args, kwargs) if answer is NOT_HANDLED and before is not None else answer
@@ -110,7 +108,7 @@ def _otherwise(rule: Rule, before: Rule | None) -> Rule:
 _LEGACY = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
 
 
-def table(rows: dict[int, Rule]) -> dict[int, Rule]:
+def table(rows: dict[int, Step]) -> dict[int, Step]:
     """id(callable) → rule. `rows` are the rules before these, which have what these do not handle."""
     found = {id(fn): _literal(0, keyword) for fn, keyword in ((torch.tensor, "data"), (torch.as_tensor, "data"))}
     found[id(torch.asarray)] = _literal(0, "obj")

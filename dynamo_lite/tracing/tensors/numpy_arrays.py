@@ -3,7 +3,7 @@
 The array is torch._numpy's `ndarray`, as under torch.compile: a tensor with numpy's interface. numpy itself finds out
 through its own protocols (NEP 13, `__array_ufunc__`; NEP 18, `__array_function__`) that such an array is among the
 arguments of a function, so that `np.sin(a)`, `np.ones(3) * a` and `np.concatenate([a, b])` arrive at torch._numpy's
-function of that name whoever calls them. While a trace uses arrays, the class gets these protocols and answers what the
+function of that name for all callers. While a trace uses arrays, the class gets these protocols and answers what the
 program asks as numpy's own class would; what torch._numpy does not have is refused. Checked with torch 2.13, numpy 2.4.
 """
 
@@ -99,12 +99,12 @@ def _prepare(tracer: Trace, cls: type) -> None:
     tracer.plans.wake("arrays")
 
 
-def _asked_by_torch() -> bool:
+def _called_by_torch() -> bool:
     """Whether torch's own code has asked the attribute or called the method that asks this."""
-    return _asker().startswith("torch.")
+    return _calling_module().startswith("torch.")
 
 
-def _asker() -> str:
+def _calling_module() -> str:
     frame: Any = sys._getframe(1)
     while frame.f_globals is globals():
         frame = frame.f_back
@@ -119,14 +119,14 @@ def _numpys_dtype(array: Any) -> Any:
 
 def _dtype(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def dtype(array: Any) -> Any:
-        return own(array) if _asked_by_torch() else _numpys_dtype(array)
+        return own(array) if _called_by_torch() else _numpys_dtype(array)
 
     return dtype
 
 
 def _with_class(tracer: Trace) -> Callable[[Any, str], Any]:
     def attribute(array: Any, name: str) -> Any:
-        if name != "__class__" or (asker := _asker()).startswith("torch."):
+        if name != "__class__" or (asker := _calling_module()).startswith("torch."):
             return object.__getattribute__(array, name)
         if asker.startswith("dynamo_lite.") and asker not in _RUNS_THE_PROGRAM:
             return object.__getattribute__(array, name)
@@ -141,7 +141,7 @@ def _with_class(tracer: Trace) -> Callable[[Any, str], Any]:
 
 def _layout(tracer: Trace, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def attribute(array: Any) -> Any:
-        return own(array) if _asked_by_torch() else tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
+        return own(array) if _called_by_torch() else tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
 
     return attribute
 
@@ -246,7 +246,7 @@ def _arrays_in(result: Any) -> list[Any]:
 
 def _with_converted(tracer: Trace, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _asked_by_torch():
+        if _called_by_torch():
             return fn(self, *args, **kwargs)
         if name.startswith("__") and any(is_tensor(arg) for arg in args):
             tracer.refuse("numpy-function", function=f"numpy.ndarray.{name} with a tensor")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -17,8 +16,6 @@ from dynamo_lite.tracing.policy.verdicts import Kind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
-
-Rule = Callable[["Trace", Any, tuple, dict], Any]
 
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
@@ -66,7 +63,7 @@ def call_array(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return call(tracer, f"numpy.{fn.__name__}", pair, (source, *args[1:]), kwargs)
 
 
-def _to_tensor(before: Rule | None, shares: bool) -> Rule:
+def _to_tensor(before: Step | None, shares: bool) -> Step:
     """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -86,7 +83,7 @@ def _to_tensor(before: Rule | None, shares: bool) -> Rule:
     return rule
 
 
-def _of_tensor(before: Rule | None) -> Rule:
+def _of_tensor(before: Step | None) -> Step:
     """float(a), int(a): what is done for the tensor."""
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -97,9 +94,9 @@ def _of_tensor(before: Rule | None) -> Rule:
     return rule
 
 
-def table(rows: dict[int, Rule]) -> dict[int, Rule]:
+def table(rows: dict[int, Step]) -> dict[int, Step]:
     """id(callable) → rule; `rows` holds the rules for what is given no array."""
-    found: dict[int, Rule] = {id(TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
+    found: dict[int, Step] = {id(TensorBase.numpy): call_numpy, id(torch.Tensor.numpy): call_numpy}
     for fn in (torch.from_numpy, torch.as_tensor, torch.asarray):
         found[id(fn)] = _to_tensor(rows.get(id(fn)), shares=True)
     for kind in (float, int):

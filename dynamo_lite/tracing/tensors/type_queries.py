@@ -30,7 +30,7 @@ def type_of(tracer: Trace, value: Any) -> None:
 
 def instance(tracer: Trace, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
-    if is_fake(value) and any(_tells(cls, classes) for cls in tracer.recorder.subclasses):
+    if is_fake(value) and any(_distinguishes(cls, classes) for cls in tracer.recorder.subclasses):
         _refuse(tracer)
 
 
@@ -60,7 +60,7 @@ def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             _push_on_torch_function_stack(mode)
 
 
-def _tells(cls: type, classes: Any) -> bool:
+def _distinguishes(cls: type, classes: Any) -> bool:
     try:
         return issubclass(cls, classes) != issubclass(torch.Tensor, classes)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Whether the program goes on after an exception, told from its bytecode and exception tables without raising one.
+"""Whether the program goes on after an exception: read off its bytecode and exception tables, without raising one.
 
 `may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();

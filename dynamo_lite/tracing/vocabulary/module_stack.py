@@ -22,16 +22,18 @@ class ModuleStack:
     """The modules being called, outermost first, named by their path from the root.
 
     `current` is in torch.export's form: key → (path, "package.Class"), outermost first. The dict is shared until the
-    stack changes: copy it before changing it.
+    stack changes: copy it before changing it. `signatures` (program.call_signatures) notes the calls of some modules,
+    where export is asked to keep their signatures.
     """
 
     def __init__(self, root: Any) -> None:
         self.current: dict[str, tuple[str, str]] = {}
         self.leaf: Leaf | None = None
+        self.signatures: Any = None
         self._serial = 0
         self._root = root
         self._calls: dict[str, int] = {}
-        self._strangers: list[weakref.ref[nn.Module]] = []
+        self._outside_root: list[weakref.ref[nn.Module]] = []
 
     @cached_property
     def _paths(self) -> dict[int, str]:
@@ -50,7 +52,7 @@ class ModuleStack:
         outer, outer_leaf = self.current, self.leaf
         path = self._paths.get(id(module))
         if path is None:
-            path = self._paths[id(module)] = self._path_of_stranger(module)
+            path = self._paths[id(module)] = self._path_outside_root(module)
         cls = type(module)
         key = f"L__self__{path}"
         calls = self._calls.get(key, 0)
@@ -68,12 +70,12 @@ class ModuleStack:
         finally:
             self.current, self.leaf = outer, outer_leaf
 
-    def _path_of_stranger(self, module: nn.Module) -> str:
-        """A name for a module that is not below the root: its class, below whoever calls it."""
+    def _path_outside_root(self, module: nn.Module) -> str:
+        """A name for a module that is not below the root: its class, below the path of the calling module."""
         forget = partial(self._paths.pop, id(module))
-        self._strangers.append(weakref.ref(module, lambda _: forget(None)))
+        self._outside_root.append(weakref.ref(module, lambda _: forget(None)))
         prefix = next(reversed(self.current.values()))[0] if self.current else ""
-        name = f"{type(module).__name__}_{len(self._strangers)}"
+        name = f"{type(module).__name__}_{len(self._outside_root)}"
         return f"{prefix}.{name}" if prefix else name
 
 

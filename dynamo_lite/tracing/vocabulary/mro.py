@@ -10,10 +10,7 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.guards.source import local_dict
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-
-namespace_of: Any = type.__dict__["__dict__"].__get__
-_namespace = namespace_of
-_mro: Any = type.__dict__["__mro__"].__get__
+from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 
 
 class Entry(NamedTuple):
@@ -28,19 +25,19 @@ _new_entry: Callable[[Any], Entry] = partial(tuple.__new__, Entry)  # a NamedTup
 
 def mro(cls: type) -> tuple[type, ...]:
     """The method resolution order, past a metaclass's override."""
-    found: tuple[type, ...] = _mro(cls)
+    found: tuple[type, ...] = mro_of(cls)
     return found
 
 
 def namespace(cls: type) -> Any:
     """The class's own namespace, past a metaclass's `__dict__`."""
-    return _namespace(cls)
+    return namespace_of(cls)
 
 
 def entry(cls: type, name: str) -> Entry | None:
     """What lookup on the type finds: the first class of the MRO that has `name`."""
-    for base in _mro(cls):
-        space = _namespace(base)
+    for base in mro_of(cls):
+        space = namespace_of(base)
         if name in space:
             return _new_entry((base, space[name]))
     return None
@@ -90,7 +87,7 @@ def functions_in(value: Any) -> tuple[types.FunctionType, ...]:
 def functions_among(cls: type, ids: Container[int]) -> list[tuple[str, Any, types.FunctionType]]:
     """(name, attribute, function) for the attributes of the class itself that stand for a function with such an id."""
     found = []
-    for name, value in _namespace(cls).items():
+    for name, value in namespace_of(cls).items():
         if type(value) is types.FunctionType:
             if id(value) in ids:
                 found.append((name, value, value))

@@ -1,4 +1,4 @@
-"""Where the program is: cheap to take at each write, made into frames when somebody asks."""
+"""Where the program is: cheap to take at each write, made into frames on demand."""
 
 from __future__ import annotations
 

@@ -146,8 +146,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "cond-mismatch": Refusal(
         errors.UnsupportedCall,
-        "The branches of torch.cond return different things ({what}): {left} if true, {right} if false.",
-        "return the same structure with the same kinds, dtypes and devices from both branches; sizes may differ.",
+        "The branches of {operator} return different things ({what}): {left} {first}, {right} {second}.",
+        "return the same structure with the same kinds, dtypes and devices from all branches; sizes may differ.",
     ),
     "loop-mismatch": Refusal(
         errors.UnsupportedCall,
@@ -248,8 +248,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "tensor-attribute": Refusal(
         errors.UnsupportedEffect,
-        "The program uses the attribute {name!r} of a tensor that comes from outside; the exported program cannot "
-        "carry that.",
+        "The program uses the attribute {name!r} of a tensor, which the exported program cannot carry.",
         "return the value from forward, or keep it in a variable of forward.",
     ),
     "made-leaf": Refusal(
@@ -353,7 +352,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-module": Refusal(
         errors.UnsupportedCall,
-        "The program calls {function}, compiled by torch.jit.script: what it changes in its own state is not seen.",
+        "The program calls {function}, compiled by TorchScript, which {what}: no operator shows that.",
         "call the Python module that it was made from.",
     ),
     "generator-argument": Refusal(

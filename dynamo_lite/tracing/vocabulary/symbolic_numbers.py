@@ -9,10 +9,8 @@ import torch
 from torch import nn
 
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE as PYTHON_TYPE
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
-
-PYTHON_TYPE: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
-"""Stand-in → the type that the program would see."""
 
 SYMBOLIC = frozenset(PYTHON_TYPE)
 NUMBERS = (*PYTHON_TYPE, int, float)

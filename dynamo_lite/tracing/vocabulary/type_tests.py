@@ -1,4 +1,4 @@
-"""What a value of the program is, asked without running any of the program.
+"""Tests of what a value of the program is, which run none of the program's code.
 
 `isinstance(x, C)` reads `x.__class__` when the type of x is no subclass of C, and so may run a `__getattribute__` that
 the program defines.

@@ -189,7 +189,7 @@ class while_grows(nn.Module):
         return x
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class while_return(nn.Module):
     def forward(self, x):
         while x.sum() < 20:

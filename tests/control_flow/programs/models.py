@@ -46,7 +46,7 @@ class layer_skipping(nn.Module):
         return x, used
 
 
-@program(call(torch.tensor(2.0)), call(torch.tensor(30.0)), call(torch.tensor(0.3)), refused="branch-unsupported")
+@program(call(torch.tensor(2.0)), call(torch.tensor(30.0)), call(torch.tensor(0.3)))
 class newton_root(nn.Module):
     def forward(self, a):
         x = a.clone()

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import make_generator, suspended_frame
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
@@ -30,6 +31,11 @@ def is_copied(value: Any) -> bool:
     if type(value) in _COMPOUND:
         return all(type(part) is int or is_copied(part) for part in value.__reduce__()[1])
     return type(value) in _COPIED
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether this is an iterator of Python's, or of a loop that is captured."""
+    return type(value) in ITERATORS or isinstance(value, Counter)
 
 
 def copied(value: Any, memo: dict[int, Any]) -> Any:

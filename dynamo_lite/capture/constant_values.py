@@ -1,0 +1,155 @@
+"""The data of tensors that a program computes from constants alone: `torch.full((n, n), -inf).triu(1)` of a fixed n.
+
+A decision on such a tensor (`if mask.any():`, `int(steps.max())`) is the same in each call. Its data is found by
+running the operators that made it, in the order of the graph, on the CPU: factories with constant arguments, literals
+(`torch.tensor([1, 2])`), and what is computed from these, writes in place included. What depends on an input, a
+parameter, a buffer, a constant from outside, random numbers, memory that nothing has filled, a symbolic size, a
+sub-graph or an operator that is not torch's own (a collective, a custom one) has no such data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture._torch import OpOverload, _disable_current_modes
+from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+
+_MOST_ELEMENTS = 1 << 22
+"""Of one tensor: a causal mask of 2,048 positions."""
+_MOST_NODES = 1_000
+
+
+_UNFILLED = frozenset({"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"})
+_FILLS = frozenset({"fill_", "zero_", "copy_"})
+
+READS_DATA = frozenset(
+    {
+        torch.ops.aten.is_nonzero.default,
+        torch.ops.aten.item.default,
+        torch.ops.aten._local_scalar_dense.default,
+        torch.ops.aten.equal.default,
+    }
+)
+"""The operators that turn data into a Python number."""
+
+
+class ConstantValues:
+    """The constant data of one recording."""
+
+    def __init__(self, recorder: Outside) -> None:
+        self._recorder = recorder
+        self._varying: set[fx.Node] = set()  # where a walk ends: writes can make a constant vary, never the reverse
+
+    def of(self, fake: torch.Tensor) -> torch.Tensor | None:
+        """The tensor that the program has here, if its data is the same in each call; a tensor of its own."""
+        node = self._recorder.nodes.get(fake)
+        if node is None or node.graph is not self._recorder.graph or self._needed(node) is None:
+            return None
+        needed = self._needed(node, AliasAnalysis(self._recorder))
+        return None if needed is None else self._run(needed, node)
+
+    def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
+        """What an operator of READS_DATA returns for constant data; None where the data is not constant."""
+        known = []
+        for arg in args:
+            value = self.of(arg) if isinstance(arg, torch.Tensor) else arg
+            if value is None:
+                return None
+            known.append(value)
+        with _disable_current_modes(), DisableTorchFunction():
+            return func(*known)
+
+    def _needed(self, node: fx.Node, analysis: AliasAnalysis | None = None) -> set[fx.Node] | None:
+        """The nodes to run for the data of `node`, those that write to its memory included where the analysis is given;
+        None if one of them is not constant."""
+        writers: dict[Hashable, list[fx.Node]] = {}
+        for writer, roots in analysis.writes.items() if analysis is not None else ():
+            for root in roots:
+                writers.setdefault(root, []).append(writer)
+        needed: set[fx.Node] = set()
+        todo = [node]
+        while todo:
+            current = todo.pop()
+            if current in needed:
+                continue
+            if current in self._varying or len(needed) == _MOST_NODES or not self._is_constant(current):
+                self._varying.update((current, node))
+                return None
+            needed.add(current)
+            todo += current.all_input_nodes
+            for root in analysis.roots[current] if analysis is not None else ():
+                todo += writers.get(root, ())
+        return needed
+
+    def _is_constant(self, node: fx.Node) -> bool:
+        """Whether a node is constant if its arguments are."""
+        if node.op == "placeholder":
+            return self._literal(node) is not None
+        if node.op != "call_function" or not isinstance(node.target, OpOverload) or draws(node):
+            return False
+        if node.target.namespace != "aten" or (node.target._opname in _UNFILLED and not _is_filled(node)):
+            return False
+        tensors = list(_tensors(node))
+        sizes = (size for tensor in tensors for size in (*tensor.shape, *tensor.stride()))
+        if not tensors or any(isinstance(size, torch.SymInt) for size in sizes):
+            return False
+        return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in tensors)
+
+    def _literal(self, node: fx.Node) -> Lifted | None:
+        lifted = next((entry for entry in self._recorder.lifted if entry.node is node), None)
+        if lifted is None or lifted.kind is not LiftedKind.CONSTANT:
+            return None
+        return None if storage_key(lifted.fake) in self._recorder.constant_storages else lifted
+
+    def _run(self, needed: set[fx.Node], wanted: fx.Node) -> torch.Tensor | None:
+        values: dict[fx.Node, Any] = {}
+        with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
+            for node in self._recorder.graph.nodes:
+                if node not in needed:
+                    continue
+                if node.op == "placeholder":
+                    literal = self._literal(node)
+                    values[node] = literal.tensor.detach().clone() if literal is not None else None
+                else:
+                    args, kwargs = fx.map_arg((node.args, node.kwargs), values.__getitem__)
+                    try:
+                        values[node] = node.target(*args, **kwargs)
+                    except Exception:  # eager raises it in the call
+                        return None
+                if not _agrees(values[node], node):
+                    return None
+        return values[wanted] if isinstance(values[wanted], torch.Tensor) else None
+
+
+def _is_filled(node: fx.Node) -> bool:
+    """Whether new memory is written to, all of it, before anything else is done with it."""
+    first = next(iter(node.users), None)
+    if first is None or not isinstance(first.target, OpOverload):
+        return False
+    return first.target._opname in _FILLS and first.args[0] is node
+
+
+def _tensors(node: fx.Node) -> Iterator[torch.Tensor]:
+    val = node.meta.get("val")
+    for item in val if isinstance(val, (tuple, list)) else (val,):
+        if isinstance(item, torch.Tensor):
+            yield item
+
+
+def _agrees(value: Any, node: fx.Node) -> bool:
+    """Whether an operator gave here what it was recorded to give: no region of autocast changed it."""
+    found = [item for item in (value if isinstance(value, (tuple, list)) else (value,)) if item is not None]
+    expected = list(_tensors(node))
+    return len(found) == len(expected) and all(
+        isinstance(one, torch.Tensor)
+        and (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
+        for one, other in zip(found, expected)
+    )

@@ -1,0 +1,170 @@
+"""What torch.cond and torch.switch have in common: functions of which the program runs one, chosen by a tensor.
+
+Each function becomes a sub-graph; what they close over becomes operands of the call; their results must match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.capture.kernels import functorch
+from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.higher_order.subgraph import Traced, no_effects, record_call, trace
+from dynamo_lite.tracing.interfaces import Trace
+
+
+class Choice(NamedTuple):
+    """A call of an operator that runs one of several functions."""
+
+    operator: Any
+    name: str  # for messages: "torch.cond"
+    chosen_by: Any  # the predicate or index: a tensor or a symbolic value
+    functions: tuple[Any, ...]
+    words: tuple[str, ...]  # when each function runs, for messages: "if true"
+    graphs: tuple[str, ...]  # the attribute names of the sub-graphs, up to a number that they share
+    arguments: Callable[[list[Any], tuple[Any, ...]], tuple[Any, ...]]  # (modules, operands) → the operator's arguments
+    select: Callable[[Any, list[torch.Tensor]], torch.Tensor]
+    """(the value of `chosen_by` of one element of vmap, each function's result there) → the one that is chosen."""
+
+
+def record(tracer: Trace, choice: Choice, operands: Any) -> Any:
+    """Trace the functions and record the call. Refuses ("cond-mismatch") results that do not match."""
+    if functorch.active():
+        return _transformed(tracer, choice, operands)
+    may_mutate = not torch.is_grad_enabled()  # as torch: with gradients on, the backward needs the operands unchanged
+
+    def arguments() -> Any:
+        for leaf in pytree.tree_leaves(operands):
+            if isinstance(leaf, torch.Tensor):
+                tracer.recorder.lift(leaf)  # the operands come first, used or not
+        return operands
+
+    traced = [trace(tracer, choice.name, fn, arguments, may_mutate=may_mutate) for fn in choice.functions]
+    return _call(tracer, choice, traced, _merge_constants(tracer, choice, traced))
+
+
+def _transformed(tracer: Trace, choice: Choice, operands: Any) -> Any:
+    """The operator inside of functorch transforms.
+
+    A choice per element of vmap is made between the results of all functions, as torch's rule has it
+    (cond_batch_rule). One choice for all elements is a call outside of vmap, whose functions have vmap inside: the
+    operators of a function are recorded as vmap makes them, on plain tensors. Under other transforms, refused.
+    """
+    if isinstance(choice.chosen_by, torch.Tensor) and functorch.is_batched(choice.chosen_by):
+        with no_effects(tracer, choice.name):
+            flat = [pytree.tree_flatten(tracer.vm.call(fn, tuple(operands), {})) for fn in choice.functions]
+            results = [_Results(*result) for result in flat]
+            constants = _merge_constants(tracer, choice, results)
+            index = choice.chosen_by.reshape(())
+            columns = enumerate(zip(*(result.leaves for result in results)))
+            chosen = [constants[i] if i in constants else choice.select(index, list(c)) for i, c in columns]
+        return pytree.tree_unflatten(chosen, results[0].spec)
+    batches = functorch.batches()
+    if batches is None:
+        tracer.refuse("control-flow-in-transform", operator=choice.name)
+    traced = [trace(tracer, choice.name, fn, lambda: operands, plain=batches.off) for fn in choice.functions]
+    constants = _merge_constants(tracer, choice, traced)
+    with functorch.outside():
+        result = _call(tracer, choice, traced, constants)
+    return pytree.tree_map_only(torch.Tensor, batches.on, result)
+
+
+class _Results(NamedTuple):
+    leaves: list[Any]
+    spec: pytree.TreeSpec
+
+
+def _merge_constants(tracer: Trace, choice: Choice, results: Sequence[Traced | _Results]) -> dict[int, Any]:
+    """The results that are one constant in all functions, by position. Refuses results that do not match."""
+    constants: dict[int, Any] = {}
+    first, *others = results
+    for number, other in enumerate(others, 1):
+        words = choice.words[0], choice.words[number]
+        if first.spec != other.spec:
+            _mismatch(tracer, choice, words, "structure", _structure(first.spec), _structure(other.spec))
+        for index, (left, right) in enumerate(zip(first.leaves, other.leaves)):
+            if _is_constant(tracer, choice, words, left, right):
+                constants[index] = left
+    return constants
+
+
+def _is_constant(tracer: Trace, choice: Choice, words: tuple[str, str], left: Any, right: Any) -> bool:
+    """Whether two results in one position are the same constant; refuses a pair that does not match."""
+    tensors = isinstance(left, torch.Tensor), isinstance(right, torch.Tensor)
+    if all(tensors):
+        for name in ("dtype", "device", "layout", "ndim"):
+            if getattr(left, name) != getattr(right, name):
+                _mismatch(tracer, choice, words, name, getattr(left, name), getattr(right, name))
+        return False
+    if any(tensors):
+        _mismatch(tracer, choice, words, "kind", _kind(left), _kind(right))
+    if _is_size(left) and _is_size(right):
+        return False
+    if type(left) is not type(right) or left != right:
+        _mismatch(tracer, choice, words, "value", repr(left), repr(right))
+    return True
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int or isinstance(value, torch.SymInt)
+
+
+def _structure(spec: pytree.TreeSpec) -> str:
+    return str(pytree.tree_unflatten(["*"] * spec.num_leaves, spec)).replace("'*'", "*")
+
+
+def _kind(value: Any) -> str:
+    return "a tensor" if isinstance(value, torch.Tensor) else f"a {type(value).__qualname__}"
+
+
+def _mismatch(tracer: Trace, choice: Choice, words: tuple[str, str], what: str, left: Any, right: Any) -> None:
+    (first, second), name = words, choice.name
+    tracer.refuse("cond-mismatch", operator=name, what=what, left=left, right=right, first=first, second=second)
+
+
+def _call(tracer: Trace, choice: Choice, traced: list[Traced], constants: dict[int, Any]) -> Any:
+    recorder = tracer.recorder
+    levels = [function.level for function in traced]
+    operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
+    outputs = [tuple(n for i, n in enumerate(t.outputs(tracer)) if i not in constants) for t in traced]
+    modules = subgraph_calls.finish(recorder, levels, outputs, choice.graphs)
+    known = _equal_results(recorder, outputs)
+    results = iter(record_call(tracer, choice.operator, choice.arguments(modules, tuple(operands)), known))
+    count = len(traced[0].leaves)
+    leaves = [constants[i] if i in constants else next(results) for i in range(count)]
+    return pytree.tree_unflatten(leaves, traced[0].spec)
+
+
+def _equal_results(recorder: Any, outputs: list[tuple[Any, ...]]) -> tuple[torch.Tensor, ...] | None:
+    """Stand-ins for the results, if all functions return tensors of the same layout in each position.
+
+    torch's rule (`_merge_output` of torch/_higher_order_ops/cond.py) sorts strides, which makes the order of symbolic
+    ones a condition of the program. Where sizes or strides differ, or are known at run time only, it decides.
+    """
+    made: list[torch.Tensor] = []
+    for column in zip(*outputs):
+        fakes: list[Any] = [node.meta.get("val") if isinstance(node, fx.Node) else node for node in column]
+        layouts = [_layout(recorder.env, fake) if isinstance(fake, torch.Tensor) else None for fake in fakes]
+        if layouts[0] is None or any(layout != layouts[0] for layout in layouts):
+            return None
+        first = fakes[0]
+        with unrecorded(), recorder.fake_mode:
+            made.append(torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device))
+    return tuple(made)
+
+
+def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
+    """Sizes and strides as expressions; None for what only torch's rule takes."""
+    if fake.layout is not torch.strided or fake.is_conj() or fake.is_neg() or fake.is_quantized:
+        return None
+    numbers = (*fake.shape, *fake.stride(), fake.storage_offset())
+    symbolic = [number.node.expr for number in numbers if isinstance(number, torch.SymInt)]
+    if any(env.is_unbacked_symint(symbol) for expr in symbolic for symbol in expr.free_symbols):
+        return None
+    return tuple(number.node.expr if isinstance(number, torch.SymInt) else number for number in numbers)

@@ -1,0 +1,47 @@
+"""Guards on whole inputs, as texts that torch checks: which of them are one tensor, and the autograd state of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.program.shapes.size_check import ambiguous
+from dynamo_lite.torch_internals._torch_pytree import pytree
+from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+
+
+class InputGuards(State):
+    """The guards of one run, in the order in which they were made."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        if text not in self.texts:
+            self.texts.append(text)
+
+
+def are_one(tracer: Trace, left: int, right: int) -> bool:
+    """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
+    inputs = tracer.inputs
+    paths = inputs.key_paths
+    if ambiguous(paths):  # torch cannot write a guard on these
+        tracer.refuse("input-identity", left=inputs.names[left], right=inputs.names[right])
+    same = inputs.leaves[left] is inputs.leaves[right]
+    one, other = (f"L{pytree.keystr(paths[n])}" for n in (left, right))
+    tracer.own(InputGuards).add(f"{one} {'is' if same else 'is not'} {other}")
+    return same
+
+
+def identical(tracer: Trace, left: Any, right: Any) -> bool:
+    """`left is right` of tensors that are two objects in the trace. Two inputs may be one tensor in the example, in
+    another call, or in neither: the answer is a guard."""
+    if not (is_tensor(left) and is_tensor(right)) or tracer.in_library():
+        return False  # torch.nn asks only to save work
+    one, other = (tracer.recorder.input_number(t) for t in (left, right))
+    if one is not None and other is not None:
+        return are_one(tracer, one, other)
+    known = one if other is None else other
+    if known is not None and not (is_fake(left) and is_fake(right)):
+        tracer.refuse("input-identity", left=tracer.inputs.names[known], right="a tensor of the model")
+    return False

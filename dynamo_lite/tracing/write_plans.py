@@ -1,0 +1,38 @@
+"""Who listens when the program sets an attribute: by the type of the object, and by the attribute's name.
+
+A writer `(tracer, owner, key, value)` takes the place of the access log and the journal, for objects that these do not
+follow. The table is asked once per type and run; what has no writer is one look-up. What listens to every write while a
+feature is awake is in calls/plans.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from dynamo_lite.tracing.heap import instance_dicts
+from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
+from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.tensors import attributes
+
+Writer = Callable[[Trace, Any, str, Any], None]
+
+
+def _give_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+    tracer.own(OwnedDicts).given(owner, value)
+    tracer.journal.touch(value, "items")  # what the object is given from now on goes there
+
+
+BY_NAME: dict[str, Writer] = dict.fromkeys(instance_dicts.NAMES, _give_dict)
+"""What listens to writes of one name, before the journal."""
+
+
+class WritePlans(dict[type, Writer | None]):
+    """Type of an object → what takes the writes of its attributes; None: access log and journal."""
+
+    def __missing__(self, kind: type) -> Writer | None:
+        writer = attributes.write if issubclass(kind, torch.Tensor) else None
+        self[kind] = writer
+        return writer

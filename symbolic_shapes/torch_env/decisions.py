@@ -1,0 +1,228 @@
+"""Answers to questions about sizes: what the facts prove, else the example's value, which becomes a fact.
+
+What is answered without a fact, and why that is sound:
+- Within `suppress_guards` torch rebuilds what it knows already (a tensor's own sizes); nothing is recorded there.
+- Strides are products of sizes, where torch has max(1, size): the two differ only for tensors without elements, whose
+  strides mean nothing. (`SymNode.sym_max`; the program's own `stride()` excludes such tensors.)
+- A kernel that asks `guard_or_false` and gets false (or `guard_or_true` and true), `guard_size_oblivious`, or about
+  memory layout, within `inside_operator`, is right with that answer for every size: torch's contract of these
+  questions. (Bindings such as Tensor.contiguous ask about layout before any operator runs; the program itself asks
+  within `exactly`.) So if the answer is the same for all sizes from 2 on, it is given without excluding 0 and 1.
+  `KERNELS` (query_kinds.py) has the operators for which more or less than that holds. Questions that the program
+  itself asks are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+import torch
+
+from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
+from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
+from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
+from dynamo_lite.symbolic_shapes.torch_env.recording import FactRecorder, float_equals
+from dynamo_lite.symbolic_shapes.torch_node._torch import GuardOnDataDependentSymNode, ValueRanges
+from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
+from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, EXACT, LAYOUT_ONLY, PROGRAM, QueryContext
+from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
+from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
+
+
+class DataDependentError(GuardOnDataDependentSymNode):
+    """What torch code catches (`GuardOnDataDependentSymNode`), with the question as we ask it.
+
+    `question` is a `DataDependentQuestion` or, where a number was needed, an `UnknownValue`.
+    """
+
+    def __init__(self, cond: Any, question: DataDependentQuestion | UnknownValue) -> None:
+        super().__init__(cond, str(question))
+        self.question = question
+
+
+class Decisions:
+    """The truth of relations and the values of expressions in the traced run, and what they cost (module's docstring).
+
+    Attributes:
+        derived_sizes: atoms that occur in sizes of tensors, with the size (`AnswerCache.decide_large`).
+    """
+
+    def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext,
+                 recorder: FactRecorder) -> None:
+        self._env = env
+        self._expressions = expressions
+        self._memo = memo
+        self._context = context
+        self._recorder = recorder
+        self.core, self.hint_of, self.to_sympy = expressions.core, expressions.hint_of, expressions.to_sympy
+        self.derived_sizes: dict[Any, Int] = {}
+
+    def decide_node(self, node: SymNode) -> bool | None:
+        """What the facts say of a bool, without the example: True, False or None."""
+        return node.constant if node.constant is not None else self._memo.decide(node.core)
+
+    def evaluate_sym_node(self, sym_node: SymNode, size_oblivious: bool = False,
+                          fallback_value: bool | None = None) -> Any:
+        """The value in this run: proved, else the example's (which becomes a fact), else the fallback.
+
+        DataDependentError if there is none of them.
+        """
+        if sym_node.constant is not None:
+            return sym_node.constant
+        if sym_node.pytype is not bool:
+            return self._value(sym_node)
+        relation: Any = sym_node.core
+        verdict = self._memo.decide(relation)
+        if verdict is not None:
+            return verdict
+        value = sym_node.hint
+        if self._context.inside == CHOICE and value is not None and fallback_value is not None:
+            return value
+        if self._indifferent(sym_node, value, size_oblivious, fallback_value):
+            answer = self._memo.decide_large(relation, self._env.size_like, self.derived_sizes)
+            if answer is not None and value in (None, answer):
+                return answer
+        if value is not None:
+            self._recorder.record(relation if value else not_(relation), "guard")
+            return value
+        if fallback_value is not None:
+            return fallback_value
+        origin = self._env.where()
+        question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
+        error = self._reported(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
+        value = self.hint_of(relation)  # `unanswered` may have found the numbers of the example
+        if value is None:
+            raise error
+        return value
+
+    def _reported(self, error: DataDependentError) -> DataDependentError:
+        context = self._context
+        if context.inside == PROGRAM and not context.lays_out and self._env.unanswered is not None:
+            self._env.unanswered(error)
+        return error
+
+    def evaluate_for_c(self, sym_node: SymNode) -> bool:
+        """`guard_bool` as C++ calls it. In a function of torch's own a binding asks what to call (`contiguous`)."""
+        if self._context.inside != PROGRAM or self._context.is_exact or not self._context.in_torch:
+            return bool(self.evaluate_sym_node(sym_node))
+        with self._context.inside_operator(torch.ops.aten.contiguous.default):
+            return bool(self.evaluate_sym_node(sym_node))
+
+    def evaluate_for_torch(self, sym_node: SymNode, fallback_value: bool) -> bool:
+        """`guard_or_false` and `guard_or_true` as C++ calls them: a kernel or a binding asks, never the program."""
+        if self._context.inside != PROGRAM or self._context.is_exact:
+            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
+        with self._context.inside_operator():
+            return bool(self.evaluate_sym_node(sym_node, fallback_value=fallback_value))
+
+    def _indifferent(self, sym_node: SymNode, value: Any, size_oblivious: bool, fallback_value: bool | None) -> bool:
+        """Whether who asks is right with the answer for large sizes also at 0 and 1 (see the module's docstring)."""
+        context = self._context
+        about_layout = sym_node.layout and not context.is_exact
+        if value is None:
+            # An unbacked size: torch's own rule, and layout in kernels.
+            lays_out = context.lays_out and context.inside == PROGRAM
+            return size_oblivious or lays_out or about_layout
+        if context.inside in (PROGRAM, EXACT):
+            return about_layout
+        return size_oblivious or sym_node.layout or context.inside in (LAYOUT_ONLY, CHOICE) or value == fallback_value
+
+    def _value(self, sym_node: SymNode) -> Any:
+        node = sym_node.current()
+        if isinstance(node, Float):
+            value = self.hint_of(node)
+            if value is None:
+                raise self.unknown(node, self._env.where())
+            if node.op != "const":
+                self._fix(float_equals(node, value), node, value)
+            return value
+        constant = node.as_constant()
+        if constant is not None:
+            return constant
+        lo, hi = self.core.bounds(node)
+        if lo == hi:
+            return int(lo)
+        value = sym_node.hint
+        if value is None:
+            error = self.unknown(node, self._env.where())
+            value = self.hint_of(node)  # as in evaluate_sym_node
+            if value is None:
+                raise error
+            return value
+        self._fix(eq(node, value), node, value)
+        return value
+
+    def _fix(self, equality: Bool, node: Any, value: Any) -> None:
+        """The value of an expression was taken: a guard."""
+        env = self._env
+        env.values_taken += 1
+        if env.specialized is not None and not self._recorder.suppressing:
+            env.specialized(node, value)
+        self._recorder.record(equality, "guard")
+
+    def unknown(self, node: Any, origin: Origin) -> DataDependentError:
+        question = UnknownValue(node, origin, self.core.ranges_of(node))
+        return self._reported(DataDependentError(self.to_sympy(node), question))
+
+    # -- sizes of tensors -----------------------------------------------------------------------------------------
+    def note_sizes(self, shape: Sequence[Any]) -> None:
+        """A tensor has these sizes: questions about 0 and 1 may be about them, as about symbols (`decide_large`)."""
+        for size in shape:
+            if isinstance(size, torch.SymInt):
+                core = self._expressions.node_of(size).current()
+                if len(core.terms) == 1:
+                    ((mono, coefficient),) = core.terms.items()
+                    if coefficient == 1 and len(mono) == 1 and not isinstance(mono[0], Symbol):
+                        self.derived_sizes.setdefault(mono[0], core)
+
+    def is_size(self, node: Any) -> bool:
+        """Whether an expression is a product of sizes: never negative, whatever they are."""
+        if not isinstance(node, Int) or node.const or len(node.terms) != 1:
+            return False
+        ((mono, coefficient),) = node.terms.items()
+        return coefficient > 0 and all(isinstance(a, Symbol) and (a.lo >= 0 or a in self._env.size_like) for a in mono)
+
+    # -- without the example --------------------------------------------------------------------------------------
+    def static(self, expr: Any, *, unbacked_only: bool = False, compute_hint: bool = False,
+               size_oblivious: bool = False, axioms: Any = None, var_to_range: Any = None) -> Any:
+        """torch's `_maybe_evaluate_static`: what is known without the example, as sympy; None if nothing is."""
+        node = self._expressions.from_sympy(expr)
+        if compute_hint:
+            value = self.hint_of(node)
+            return None if value is None else sympy.sympify(value)
+        if unbacked_only:
+            return self.to_sympy(self.core.simplify(node))
+        if isinstance(node, Bool):
+            verdict = self._memo.decide(node)
+            if verdict is None and size_oblivious:
+                verdict = self._memo.decide_large(node, self._env.size_like, self.derived_sizes)
+            return None if verdict is None else sympy.sympify(verdict)
+        node = self.core.simplify(node)
+        if isinstance(node, Float):
+            return sympy.Float(node.value) if node.op == "const" else None
+        lo, hi = self.core.bounds(node)
+        return sympy.Integer(lo) if lo == hi else None
+
+    def replace(self, expr: Any) -> Any:
+        return self.to_sympy(self.core.simplify(self._expressions.from_sympy(expr)))
+
+    def simplify(self, expr: Any, size_oblivious: bool = False) -> Any:
+        return self.replace(expr)
+
+    def bound_sympy(self, expr: Any, size_oblivious: bool = False) -> Any:
+        """torch's ValueRanges of an expression."""
+        node = self._expressions.from_sympy(expr)
+        if isinstance(node, Bool):
+            truth = self._memo.decide(node)
+            return ValueRanges(sympy.false if truth is None else sympy.sympify(truth),
+                               sympy.true if truth is None else sympy.sympify(truth))
+        if isinstance(node, Float):
+            lo, hi = float_interval(node, self.core.bounds)
+            return ValueRanges(sympy.Float(lo) if lo != -INF else -sympy.oo, sympy.Float(hi) if hi != INF else sympy.oo)
+        return int_ranges(*self.core.bounds(node))

@@ -1,0 +1,192 @@
+"""Decisions on tensors that a program computes from constants alone: the same in each call, so they can be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import dynamo_lite
+from dynamo_lite.errors import DataDependent
+
+X = torch.tensor([1.0, -2.0, 3.0])
+
+
+def _mask(x: Tensor) -> Tensor:
+    mask = torch.full((3, 3), float("-inf")).triu(1)
+    return x @ mask.exp() if bool((mask == nn.Transformer.generate_square_subsequent_mask(3)).all()) else x
+
+
+def _number(x: Tensor) -> Tensor:
+    return x * int(torch.arange(5).max()) + float(torch.linspace(0, 1, 4)[1])
+
+
+def _written_in_place(x: Tensor) -> Tensor:
+    z = torch.zeros(3)
+    z[1] = 2.0
+    z.add_(1)
+    return x * 5 if z.sum() > 4 else x
+
+
+def _written_through_a_view(x: Tensor) -> Tensor:
+    z = torch.zeros(2, 3)
+    row = z[1]
+    before = bool(z.any())
+    row.masked_fill_(torch.tensor([True, False, True]), 7.0)
+    return x + int(z.sum()) if not before and z.view(-1)[3] == 7 else x
+
+
+def _literal(x: Tensor) -> Tensor:
+    table = torch.tensor([1, 2, 3])
+    table.mul_(2)
+    return x - 1 if (table > 5).any() else x
+
+
+def _several_results(x: Tensor) -> Tensor:
+    values, indices = torch.tensor([3.0, 1.0, 2.0]).sort()
+    low, high = torch.arange(6).chunk(2)
+    return x * values[0].item() + indices[0].item() + high.min().item() - low.max().item()
+
+
+def _equal(x: Tensor) -> Tensor:
+    return x * 3 if torch.equal(torch.eye(2), torch.diag(torch.ones(2))) else x
+
+
+def _in_a_loop(x: Tensor) -> Tensor:
+    i = torch.zeros((), dtype=torch.int64)
+    while i < 4:
+        x, i = x + i, i + 1
+    return x
+
+
+def _in_autocast(x: Tensor) -> Tensor:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        product = torch.full((2, 2), 1.001) @ torch.ones(2, 2)
+    return x + 1 if product.float().max() == 2.0 else x - 1
+
+
+def _as_an_index(x: Tensor) -> Tensor:
+    return x[torch.tensor([0, 2])[1].item()] + x[: int(torch.ones(2).sum())]
+
+
+def _filled(x: Tensor) -> Tensor:
+    mask = torch.empty(3, 3)
+    mask.fill_(float("-inf"))
+    mask.triu_(1)
+    return x @ mask.exp() if mask[0, 1].isinf() and not mask[1, 0].isinf() else x
+
+
+TAKEN: list[Callable[[Tensor], Tensor]] = [
+    _mask, _number, _written_in_place, _written_through_a_view, _literal, _several_results, _equal, _in_a_loop,
+    _as_an_index, _filled,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("program", TAKEN, ids=lambda f: f.__name__)
+def test_as_in_eager(program: Callable[[Tensor], Tensor], strict: bool) -> None:
+    run = dynamo_lite.export(program, (X,), strict=strict).module()
+    for x in (X, -X, X * 100):
+        torch.testing.assert_close(run(x), program(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("program", [*TAKEN, _in_autocast], ids=lambda f: f.__name__)
+def test_as_in_eager_where_branches_are_captured(program: Callable[[Tensor], Tensor]) -> None:
+    run = dynamo_lite.export(program, (X,), control_flow="capture").module()
+    for x in (X, -X):
+        torch.testing.assert_close(run(x), program(x), rtol=0, atol=0)
+
+
+def test_an_if_on_constants_makes_no_operator() -> None:
+    program = dynamo_lite.export(_mask, (X,), control_flow="capture")
+    assert not any("cond" in str(node.target) for node in program.graph.nodes)
+
+
+class _Varies(nn.Module):
+    def __init__(self, ask: Callable[[Any, Tensor], Any]) -> None:
+        super().__init__()
+        self.ask = ask
+        self.plain = torch.ones(2)
+        self.numpy = torch.from_numpy(torch.ones(2).numpy())
+        self.register_buffer("buffer", torch.ones(2))
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1 if self.ask(self, x) else x
+
+
+def _input_written_in(self: Any, x: Tensor) -> Tensor:
+    z = torch.zeros(3)
+    row = z[:1]
+    z.copy_(x)
+    return row.sum() > 0
+
+
+def _size_of_an_input(self: Any, x: Tensor) -> Tensor:
+    return torch.arange(x.shape[0]).sum() > 2
+
+
+@torch.library.custom_op("dynamo_lite_tests::counted", mutates_args=())
+def _counted(x: Tensor) -> Tensor:
+    CALLS.append(1)
+    return x + len(CALLS)
+
+
+_counted.register_fake(lambda x: torch.empty_like(x))
+CALLS: list[int] = []
+
+
+VARIES: dict[str, Callable[[Any, Tensor], Any]] = {
+    "an input": lambda self, x: x.sum() > 0,
+    "an input written into it": _input_written_in,
+    "random numbers": lambda self, x: torch.rand(3).sum() > 0,
+    "a buffer": lambda self, x: self.buffer.sum() > 0,
+    "a parameter": lambda self, x: self.weight.sum() > 0,
+    "a constant from outside": lambda self, x: self.plain.sum() > 0,
+    "memory from outside": lambda self, x: self.numpy.sum() > 0,
+    "a size": _size_of_an_input,
+    "a custom operator": lambda self, x: _counted(torch.ones(2)).sum() > 0,
+    "memory that is not filled": lambda self, x: torch.empty(3).sum() > 0,
+    "memory that is partly filled": lambda self, x: _half_filled() > 0,
+    "autocast": lambda self, x: _autocast_product() > 0,
+}
+
+
+def _half_filled() -> Tensor:
+    z = torch.empty(2, 3)
+    z[0].fill_(1.0)
+    return z.sum()
+
+
+def _autocast_product() -> Tensor:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return (torch.ones(2, 2) @ torch.ones(2, 2)).sum()
+
+
+@pytest.mark.parametrize("what", VARIES)
+def test_what_varies_is_refused(what: str) -> None:
+    with pytest.raises(DataDependent):
+        dynamo_lite.export(_Varies(VARIES[what]), (X,), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
+    assert CALLS == []
+
+
+def test_a_transformer_with_a_mask_of_its_own() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+
+        def forward(self, source: Tensor, target: Tensor) -> Tensor:
+            mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
+            return self.inner(source, target, tgt_mask=mask)
+
+    model = Model().eval()
+    batch = torch.export.Dim("batch")
+    shapes = {"source": {0: batch, 1: torch.export.Dim("length")}, "target": {0: batch}}
+    run = dynamo_lite.export(model, (torch.rand(2, 5, 8), torch.rand(2, 6, 8)), dynamic_shapes=shapes).module()
+    for sizes in ((2, 5), (1, 3)):
+        given = torch.rand(*sizes, 8), torch.rand(sizes[0], 6, 8)
+        torch.testing.assert_close(run(*given), model(*given))
