@@ -351,6 +351,17 @@ VALUES = {
             except OSError as o: chain(o)
             return out
     """,
+    "the order of a set made of another": """
+        def case():
+            class Reversed(set):
+                def __iter__(self): return iter(sorted(set.__iter__(self), reverse=True))
+            added = set()
+            for n in (24, 16, 8, 0, 32): added.add(n)
+            keys = {n: None for n in (56, 24, 16, 8, 0)}
+            return [list(s) for s in ({*added}, {*frozenset(added)}, {*keys}, {40, *added}, {*added, *keys},
+                                      {*Reversed(added)}, {24, 16, 8, 0, 32}, {*[24, 16, 8, 0, 32]},
+                                      set(added), set(keys), added | {64}, {n for n in added})]
+    """,
 }
 
 RAISES = {

@@ -161,7 +161,14 @@ def SET_UPDATE(frame: Frame, stack: Stack, depth: int) -> None:
     iterable = stack.pop()
     target = stack[-depth]
     vm = frame.vm
-    if type(iterable) in (list, tuple):
+    cls = type(iterable)
+    if cls is dict or issubclass(cls, (set, frozenset)):
+        # CPython copies tables (Objects/setobject.c, set_update_internal): the order of what results is that of
+        # the copied table, and a subclass's own `__iter__` is not asked.
+        if vm.on_look is not None:
+            vm.on_look("keys" if cls is dict else "items", iterable)
+        vm.trampolines.call(set.update, (target, iterable))
+    elif cls in (list, tuple):
         for item in collect(vm, iterable):
             _add(vm, target, item)
     else:
