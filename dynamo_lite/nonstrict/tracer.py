@@ -47,9 +47,9 @@ class NativeTracer(Tracer):
         """Note what the program rests on though it need not hold."""
         self.note(f"{UNSOUND}{text}")
 
-    def may_catch(self, kinds: frozenset[type[BaseException]]) -> bool:
+    def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]]:
         """Not looked at: what CPython's frames hold is not decoded (docs/effects.md says so)."""
-        return False
+        return kinds
 
     def lets_pass(self, text: str) -> bool:
         self.unsound(text)

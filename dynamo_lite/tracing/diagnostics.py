@@ -15,7 +15,7 @@ from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.tracing.notes import Notes
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.vocabulary.display_names import spelled
-from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
+from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
@@ -110,9 +110,9 @@ class Refusing(Observer):
         where = frames_at(self.mark() if mark is None else mark)
         return row.error(id, spelled(row.what.format_map(names)), row.instead.format_map(names), where)
 
-    def may_catch(self, kinds: frozenset[type[BaseException]]) -> bool:
-        """Whether the program may go on after an exception of `kinds` at the instruction at work."""
-        return may_be_caught(self.vm.frame, kinds)
+    def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]] | None:
+        """The classes of what leaves the program after an exception of `kinds` here; None if the program may go on."""
+        return leaves_as(self.vm.frame, kinds)
 
     def lets_pass(self, text: str) -> bool:
         """Whether the trace goes on though `text` is true, which a strict one refuses."""

@@ -112,9 +112,16 @@ class TraceContext:
 
     def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
         """Refuses an operator that may raise by the data of its tensors where a handler of the program's may catch it:
-        the exported program has no second way on."""
-        if self._tracer.may_catch(kinds):
+        the exported program has no second way on. A handler that raises another class instead is noted."""
+        leaving = self._tracer.leaves_as(kinds)
+        if leaving is None:
             self._tracer.refuse("caught-operator-error", operator=operator)
+        others = sorted(kind.__name__ for kind in leaving - kinds - {BaseException})
+        if others and BaseException not in kinds:
+            self._tracer.note(
+                f"{operator} raises an error for some data. The exported program raises the operator's own; a handler "
+                f"of the program may raise {' or '.join(others)} instead."
+            )
 
     def check_deferred(self, operator: str) -> None:
         """The same for what an operator asserts of sizes that only run time knows."""

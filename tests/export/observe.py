@@ -249,16 +249,20 @@ def _aliases(
 
 
 def difference(
-    got: Observation, want: Observation, before: Mapping[str, torch.Tensor], arguments: bool = True
+    got: Observation,
+    want: Observation,
+    before: Mapping[str, torch.Tensor],
+    arguments: bool = True,
+    raised_as: tuple[type[Exception], type[Exception]] | None = None,
 ) -> str | None:
     """The first difference in words, or None. `before` is eager's state before the call.
 
-    `arguments`: compare them after the call.
+    `arguments`: compare them after the call. `raised_as`: classes of eager's error and the program's that correspond.
 
     State that the program does not name counts only if eager changed it.
     """
     if want.raised is not None or got.raised is not None:
-        if type(got.raised) is type(want.raised):
+        if type(got.raised) is type(want.raised) or (type(want.raised), type(got.raised)) == raised_as:
             return None
         return f"raises {got.raised!r}, eager raises {want.raised!r}"
     if got.output != want.output:

@@ -37,7 +37,8 @@ class Case:
     the program changes come back as outputs, so that the caller's own may stay as they were. `dynamic_shapes` is in
     torch.export's language; with it, `also` may hold arguments of other sizes. `kept` names parameters and buffers that
     another module has from eager's first call on, which the program's state does not follow. `gradients` compares what
-    a backward() from the outputs leaves in the `.grad` of arguments, parameters and buffers.
+    a backward() from the outputs leaves in the `.grad` of arguments, parameters and buffers. `raised_as`: (eager's
+    class, the program's) of an error that a handler of the program raises as another class, which the trace notes.
     """
 
     program: Any
@@ -48,6 +49,7 @@ class Case:
     dynamic_shapes: Any = None
     kept: tuple[str, ...] = ()
     gradients: bool = False
+    raised_as: tuple[type[Exception], type[Exception]] | None = None
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,6 @@ def _compare(verdict: Verdict, program: Callable[..., Any], case: Case, argument
             return
         for name in {*case.kept, *getattr(program, "_set_once", ())}:  # on eager's first call only
             want.seen[i].state.pop(name, None)
-        if text := difference(got, want.seen[i], want.before[i], not case.returned):
+        if text := difference(got, want.seen[i], want.before[i], not case.returned, case.raised_as):
             verdict.kind, verdict.text = "wrong", f"in call {i}, {text}"
             return

@@ -11,7 +11,7 @@ from typing import Any
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 
-_PROTOCOL = (StopIteration, StopAsyncIteration, AttributeError, LookupError, ImportError)
+PROTOCOL = (StopIteration, StopAsyncIteration, AttributeError, LookupError, ImportError)
 """What C code may take for an answer: an attribute that is not there, the end of an iteration."""
 
 _LOADS_CLASS = (HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"])
@@ -30,7 +30,7 @@ def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     """(the class, a message) of what the instructions from `at` on raise, if they do nothing else, and C code does not
     take it for an answer."""
     found = only_raises(frame, at)
-    return None if found is None or issubclass(found[0], _PROTOCOL) else found
+    return None if found is None or issubclass(found[0], PROTOCOL) else found
 
 
 def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:

@@ -2,8 +2,9 @@
 
 `may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
-raise`) or raise another of its class (`except X as error: raise X("...") from error`) is no catch; one from which a
-`return`, a `yield` or the `raise` of another class can be reached is. What cannot be told counts as a catch.
+raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) is no catch, unless C
+code takes that class for an answer; one from which a `return`, a `yield` or another `raise` can be reached is. What
+cannot be told counts as a catch.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
-from dynamo_lite.tracing.sizes.asserted_branches import only_raises
+from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, only_raises
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -54,16 +55,24 @@ _QUIET = frozenset(
     )
 )
 """Instructions that raise nothing of their own on the way through a handler."""
+_TAKEN_BY_C = (*PROTOCOL, TypeError)
+"""What C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
 
 
 def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
     """Whether the program may go on after an exception of `kinds` at the instruction at work of `frame`."""
+    return leaves_as(frame, kinds) is None
+
+
+def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
+    """The classes of what leaves the program after an exception of `kinds` at the instruction at work of `frame`;
+    None if the program may go on."""
     while frame is not None and kinds:
         escaping = _escaping(frame, kinds)
         if escaping is None:
-            return True
+            return None
         kinds, frame = escaping, frame.back
-    return False
+    return kinds
 
 
 def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
@@ -118,8 +127,9 @@ class _Walk:
             return True
         if handler in _LOADS and live and self._matched(here):
             return False
-        if handler in _GLOBALS and (again := only_raises(self.frame, at)) is not None and kinds == {again[0]}:
-            self.raised.append(here)
+        other = self._class_raised(here)
+        if other is not None:
+            self.raised.append(Raised(at, frozenset({other}), live))
             if not self._message_is_constant(at):
                 self.raised.append(Raised(at, ANY, live))
             return False
@@ -140,6 +150,13 @@ class _Walk:
             if handler is not _ALWAYS_JUMPS:
                 self._todo.append(Raised(at + 1, kinds, live))
         return False
+
+    def _class_raised(self, here: Raised) -> type[BaseException] | None:
+        """The class of which the instructions from here on raise one, if they do nothing else."""
+        named = only_raises(self.frame, here.at) if self.frame.info.ops[here.at][0] in _GLOBALS else None
+        if named is None or (here.kinds != {named[0]} and issubclass(named[0], _TAKEN_BY_C)):
+            return None
+        return named[0]
 
     def _message_is_constant(self, at: int) -> bool:
         """Whether what is raised from `at` on is made by the one call of its class, of constants and variables."""

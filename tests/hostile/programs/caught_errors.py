@@ -28,9 +28,9 @@ def factor(x):
     return torch.linalg.cholesky(x)
 
 
-def both(program: Any) -> Case:
+def both(program: Any, **options: Any) -> Case:
     """An example that the operator takes, and a call with one that it does not."""
-    return Case(program, (positive(),), also=[((indefinite(),), {})])
+    return Case(program, (positive(),), also=[((indefinite(),), {})], **options)
 
 
 @refused(CAUGHT)
@@ -211,7 +211,7 @@ def only_finally():
     return both(f)
 
 
-@refused(CAUGHT)
+@equal
 def raised_as_another_class():
     def f(x):
         try:
@@ -219,6 +219,38 @@ def raised_as_another_class():
         except RuntimeError as error:
             message = "x is not positive definite"
             raise ValueError(message) from error
+
+    return both(f, raised_as=(ValueError, torch.linalg.LinAlgError))
+
+
+@equal
+def raised_as_another_class_if_the_data_says_so():
+    def f(x, i):
+        try:
+            return torch.zeros(4, 3).scatter_add(0, i, x)
+        except (IndexError, RuntimeError) as error:
+            if i.numel() > 0 and int(i.max()) >= 4:
+                raise ValueError(f"4 rows, and {int(i.max())} asked for") from error
+            raise error
+
+    return Case(f, (t(3, 3), torch.tensor([[0, 1, 3]] * 3)), also=[((t(3, 3), torch.tensor([[0, 1, 5]] * 3)), {})],
+                raised_as=(ValueError, RuntimeError))
+
+
+@refused(CAUGHT)
+def raised_as_an_attribute_that_is_not_there():
+    class Lazy:
+        def __init__(self, x):
+            self.x = x
+
+        def __getattr__(self, name):
+            try:
+                return factor(self.x)
+            except RuntimeError as error:
+                raise AttributeError(name) from error
+
+    def f(x):
+        return x if hasattr(Lazy(x), "factor") else x + 1
 
     return both(f)
 
