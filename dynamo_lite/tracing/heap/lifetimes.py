@@ -59,7 +59,7 @@ class Lifetimes(State):
         left = error.__traceback__.tb_next
         while left is not None:  # a library's functions hold what they were given
             if not in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
-                self._tracer.refuse("object-lifetime", what="an exception that left a function: its traceback")
+                self._tracer.refuse("object-lifetime", what="the traceback of an exception that left a function")
             left = left.tb_next
 
 

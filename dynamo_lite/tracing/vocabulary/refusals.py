@@ -52,7 +52,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "object-lifetime": Refusal(
         errors.UnrecordableValue,
-        "The program sees when objects die (weak references, __del__) after {what} keeps objects alive in CPython that "
+        "The program sees when objects die (weak references, __del__), and {what} keeps objects alive in CPython that "
         "a trace lets go.",
         "hold what must live in a variable, and do not decide by whether an object is still alive.",
     ),
