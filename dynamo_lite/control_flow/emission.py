@@ -187,15 +187,21 @@ def _outputs_of(
             output(tracer, level, kind, value, seen, dense, is_own=index in targets)
             for index, ((kind, value), dense) in enumerate(zip(values, layouts))
         ]
-        for fact in side.checks:
-            assert recorder.env is not None
-            holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
-            if not isinstance(holds, bool):
-                text = f"Expected {fact.relation}, from {fact.origin}".replace('"', "'")
-                recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
+        assert_facts(tracer, side)
         if not nodes:
             nodes = [recorder.node_of(torch.zeros((), dtype=torch.bool))]
     return tuple(nodes)
+
+
+def assert_facts(tracer: Forking, side: Side) -> None:
+    """Record in the sub-graph at work what holds on this side only of values from around that run time knows."""
+    recorder = tracer.recorder
+    for fact in side.checks:
+        assert recorder.env is not None
+        holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
+        if not isinstance(holds, bool):
+            text = f"Expected {fact.relation}, from {fact.origin}".replace('"', "'")
+            recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
 def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:

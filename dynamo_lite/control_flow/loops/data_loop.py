@@ -20,6 +20,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import layouts
 from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import (
+    assert_facts,
     changed_tensors,
     decode,
     encode,
@@ -246,6 +247,7 @@ class DataLoop:
                     tracer.refuse("branch-differs", what=what, why=error.why)
             nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
             nodes += [output(tracer, body, "tensor", t, seen, dense=False) for g in found.growths for t in g.added]
+            assert_facts(tracer, found.side)
         changed_tensors(tracer, [body], _OPERATOR)
         for _, tensor in carried.arguments:
             if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
