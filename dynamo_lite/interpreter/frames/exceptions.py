@@ -12,7 +12,13 @@ from typing import Any, NoReturn
 from dynamo_lite.interpreter.code.decode import ASYNC_GENERATOR, COROUTINE
 from dynamo_lite.interpreter.code.type_members import mro_of
 from dynamo_lite.interpreter.frames.frame import Frame, Handled
-from dynamo_lite.interpreter.frames.tracebacks import get_traceback, set_traceback, with_frame, without_own_frames
+from dynamo_lite.interpreter.frames.tracebacks import (
+    get_traceback,
+    is_own_code,
+    set_traceback,
+    with_frame,
+    without_own_frames,
+)
 from dynamo_lite.interpreter.interfaces import VM
 
 # The descriptors themselves: a program's exception class may define __setattr__ or __getattribute__.
@@ -92,7 +98,8 @@ def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
             context = get_context(exc)
             if context is None or context is vm.native_handled:
                 chain(exc, current_exception(vm))
-        traceback = with_frame(frame, traceback)
+        if not is_own_code(frame.code):  # a builtin written in Python has no frame in CPython
+            traceback = with_frame(frame, traceback)
     set_traceback(exc, traceback)
     vm.clean_traceback = traceback
     handler = frame.info.handler_at(frame.code, index)
