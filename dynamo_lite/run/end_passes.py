@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from types import CoroutineType
 from typing import Any, Protocol
 
+import torch
+
 from dynamo_lite.capture import CaptureError
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
 from dynamo_lite.program import FlatInputs
@@ -175,6 +178,24 @@ def _shared_memory(run: FinishedRun, call: CallRecord) -> None:
     shared_memory.check(run.tracer)
 
 
+def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
+    """A result that is an input, a parameter or another result in eager, as a branch on data went, is its own here."""
+    may_share = run.recorder.may_share
+    if may_share is None:
+        return
+    tensors = {i: leaf for i, leaf in enumerate(run.outputs.leaves) if isinstance(leaf, torch.Tensor)}
+    outside = set(map(storage_key, run.recorder.from_outside()))
+    for index, tensor in tensors.items():
+        leaf = run.recorder.known_stand_in(tensor)
+        if may_share.others(leaf) & outside:
+            what = f"output {index} may be an input, a parameter or a buffer (or a view of one)"
+        elif twin := [i for i, other in tensors.items() if i < index and may_share.may_be(leaf, other)]:
+            what = f"output {index} and output {twin[0]} may be one tensor"
+        else:
+            continue
+        run.tracer.note(f"{what} in eager, as a branch on data goes; the program's has memory of its own")
+
+
 def _writes(run: FinishedRun, call: CallRecord) -> None:
     run.effects = classify.classify(run.tracer)
     run.made = run.effects.made
@@ -247,6 +268,7 @@ RECORDED: tuple[Pass, ...] = (
     _arguments,
     _attributes_of_tensors,
     _shared_memory,
+    _results_of_branches,
     _writes,
     _gradients,
 )

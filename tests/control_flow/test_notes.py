@@ -154,3 +154,31 @@ def test_a_refusal_names_the_values_and_the_lines() -> None:
     text, first = str(caught.value), OnOneSide.forward.__code__.co_firstlineno
     assert "'left' on one side, a tensor float32[3, 2] on the other" in text
     assert f"line {first + 1}: one side goes on at line {first + 2}, the other at line {first + 4}" in text
+
+
+class Returned(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def forward(self, x: torch.Tensor, kind: str) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.no_grad():
+            made, other = x * 2, x * 3
+            taken = {"input": x.view(-1), "parameter": self.weight, "result": made, "fresh": x + 1}[kind]
+            return made, taken if x.sum() > 0 else other
+
+
+@pytest.mark.parametrize(("kind", "noted"), [
+    ("input", "output 1 may be an input"),
+    ("parameter", "output 1 may be an input, a parameter"),
+    ("result", "output 1 and output 0 may be one tensor"),
+    ("fresh", None),
+])  # fmt: skip
+def test_results_that_may_be_others_are_noted(kind: str, noted: str | None) -> None:
+    trace = dynamo_lite.trace(Returned(), (torch.ones(3), kind), control_flow="capture")
+    texts = [str(note) for note in trace.notes if str(note).startswith("output")]
+    assert [text[: len(noted or "")] for text in texts] == ([noted] if noted else [])
+    x = torch.ones(3)
+    _, eager = Returned()(x, kind)
+    _, result = trace.program.module()(x, kind)
+    assert torch.equal(eager, result) and result.untyped_storage()._cdata != x.untyped_storage()._cdata
