@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from enum import EnumType
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -41,6 +42,8 @@ def resolve(name: str) -> str:
 
 def describe(value: Any) -> str:
     """The type, and the names of the parameters with "=" where there is a default."""
+    if isinstance(value, EnumType):  # how one is called is written in CPython's enum.py, and changes with it
+        return type(value).__name__
     function = getattr(value, "__func__", value)
     if not isinstance(function, FunctionType) and not inspect.isclass(function):
         return type(value).__name__

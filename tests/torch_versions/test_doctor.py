@@ -48,6 +48,10 @@ def test_what_is_missing_is_said_with_what_it_costs(monkeypatch: pytest.MonkeyPa
     }
 
 
+def test_how_an_enum_is_called_is_pythons_and_not_torchs() -> None:
+    assert resolve("torch.utils._sympy.symbol:SymT") == "EnumType"  # its parameters changed in Python 3.12
+
+
 def test_what_has_moved_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.utils._pytree.keystr", lambda kp, separator="": "")
     found = [f for f in report.examine(with_contracts=False).findings if f.name.endswith(":keystr")]
