@@ -103,9 +103,9 @@ def test_exports_in_a_row_hold_no_more_than_the_first_ones(dynamic: bool) -> Non
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, capture_output=True, text=True)
     objects, frames, fakes = map(int, done.stdout.split())
     assert (frames, fakes) == (0, 0)
-    # torch keeps the text of each module that it generates code for: three objects (torch/fx/graph_module.py,
-    # _EvalCacheLoader).
-    assert objects <= 50 * 3 + 20
+    # torch keeps the text of each module that it generates code for (torch/fx/graph_module.py, _EvalCacheLoader), and
+    # linecache the function that reads it: a functools.partial, since Python 3.13 a closure.
+    assert objects <= 50 * (5 if sys.version_info >= (3, 13) else 3) + 20
 
 
 def test_a_program_holds_no_frame_and_nothing_holds_the_program() -> None:
