@@ -57,7 +57,7 @@ def run_side(
         marker: list[Any] = []  # what the collector lists behind it is younger
         watch = Watch(lambda value: any(value is other for other in _younger_than(marker)))
         tracer.watches.append(watch)
-        made = set(tracer.made_dicts)
+        made, locks = set(tracer.made_dicts), tracer.writes.locks.counts()
         tracer.made_dicts.clear()
         try:
             with tracer.recorder.levels.entered(functional=True) as level:
@@ -68,6 +68,8 @@ def run_side(
             _check_iterators(tracer, watch, frame, side)
             side.switches = [switch.read() for switch in SWITCHES]
             _check_variables(tracer)
+            if tracer.writes.locks.counts() != locks:
+                tracer.refuse("branch-differs", what="a lock", why="one side takes or releases it")
             _collect(tracer, side, marker, made)
         finally:
             side.dicts = set(tracer.made_dicts)

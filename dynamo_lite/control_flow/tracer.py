@@ -24,7 +24,7 @@ from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.opaque import branch
-from dynamo_lite.tracing.heap.iterator_types import ITERATORS
+from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
@@ -76,12 +76,20 @@ class ForkingTracer(Tracer):
         return answer
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        if self.watches and type(result) in ITERATORS and not any(result is arg for arg in args):
+        answer = super().after_native_call(fn, args, kwargs, result)
+        if not self.watches or any(result is arg for arg in args):
+            return answer
+        if is_c_iterator(type(result)) or id(result) in self.writes.made:
             self.watches[-1].made(result)
-        return super().after_native_call(fn, args, kwargs, result)
+        return answer
+
+    def on_hidden_change(self, owner: Any) -> None:
+        if self.watches and not self.watches[-1].may_change(owner):
+            kind = type(owner).__qualname__
+            self.refuse("branch-unsupported", why=f"it changes a {kind} that is older than the branch")
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
-        if self.watches and type(owner) in ITERATORS:
+        if self.watches and is_c_iterator(type(owner)):
             self._check_iterators((owner,))
         super().on_look(how, owner, key)
 

@@ -85,6 +85,9 @@ class Memory(Protocol):
     writes: Any
     made_dicts: set[int]
 
+    def on_hidden_change(self, owner: Any) -> None:
+        """A call may change what no snapshot of `owner`, an object of the run's own, shows (the text of a StringIO)."""
+
 
 class Tables(Protocol):
     """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""

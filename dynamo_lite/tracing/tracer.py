@@ -106,6 +106,9 @@ class Tracer(Refusing):
             found = self._own[kind] = kind(self)
         return found
 
+    def on_hidden_change(self, owner: Any) -> None:
+        """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
+
     def makes_discarded_text(self) -> bool:
         """Whether the program is making a string that is discarded: for dynamo_lite/nonstrict, which runs no
         interpreter (discarded.py)."""

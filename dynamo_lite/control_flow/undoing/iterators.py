@@ -15,7 +15,7 @@ from typing import Any
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import make_generator, suspended_frame
-from dynamo_lite.tracing.heap.iterator_types import ITERATORS
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 
 _SIMPLE = (*map(type, map(iter, ([], (), "", b"", range(0), range(1 << 70)))), type(reversed([])), reversed)
 _COMPOUND = (enumerate, zip)
@@ -133,12 +133,16 @@ class Watch:
         self._known.update((id(made), made) for made in memo.values())
 
     def made(self, value: Any) -> None:
-        """A native call of the side has made an iterator."""
+        """A native call of the side has made an iterator, or an object that the collector does not know."""
         self._known[id(value)] = value
 
     def may_use(self, value: Any) -> bool:
         """Whether a value is no iterator that is older than the side."""
-        return type(value) not in ITERATORS or id(value) in self._known or self._is_young(value)
+        return not is_c_iterator(type(value)) or self.may_change(value)
+
+    def may_change(self, value: Any) -> bool:
+        """Whether the side has made, or copied, a value whose state no snapshot shows."""
+        return id(value) in self._known or self._is_young(value)
 
     def forget(self) -> None:
         """The side is over."""

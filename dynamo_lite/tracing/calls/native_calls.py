@@ -9,7 +9,7 @@ from typing import Any
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator, known_iterators
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, known_iterators
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
@@ -55,8 +55,11 @@ def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict
         is_iterator = known_iterators.get(type(arg))
         if is_iterator is None:
             is_iterator = is_c_iterator(type(arg))
-        if is_iterator and _consumes(fn, position) and tracer.writes.is_old(arg):
-            tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
+        if is_iterator and _consumes(fn, position):
+            if tracer.writes.is_old(arg):
+                tracer.refuse("outside-iterator", what=f"a {type(arg).__name__}")
+            if type(arg) not in ITERATORS:  # of the others, sides of branches have copies
+                tracer.on_hidden_change(arg)
     return NOT_HANDLED
 
 
@@ -127,6 +130,7 @@ def _opaque(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any
         if tracer.writes.is_old(owner):
             name = getattr(fn, "__name__", None) or name_of(fn)
             tracer.refuse("outside-object", what=f"{name}() of a {type(owner).__name__}")
+        tracer.on_hidden_change(owner)
     return NOT_HANDLED
 
 

@@ -100,12 +100,17 @@ def _of_generator(name: str) -> Step:
     of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
 
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-        is_own = bool(args) and not tracer.writes.is_old(args[0])
-        return run_native(fn, args, kwargs) if is_own else of_others(tracer, fn, args, kwargs)
+        if not args or tracer.writes.is_old(args[0]):
+            return of_others(tracer, fn, args, kwargs)
+        if name == _ASKS_THE_SYSTEM:
+            return tracer.refuse("unrecordable-value", function=name)
+        tracer.on_hidden_change(args[0])
+        return run_native(fn, args, kwargs)
 
     return rule
 
 
+_ASKS_THE_SYSTEM = "torch._C.Generator.seed"
 _TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
 
@@ -242,6 +247,8 @@ def call_context_var(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     variable = args[0]
     if tracer.writes.is_old(variable):
         tracer.own(ContextValues).before.setdefault(variable, variable.get(MISSING))
+    else:
+        tracer.on_hidden_change(variable)
     token = run_native(fn, args, kwargs)
 
     def undo() -> None:

@@ -67,6 +67,10 @@ class Locks:
         """Each lock that is not as it was."""
         return [held for held in self._counts.values() if held.taken]
 
+    def counts(self) -> dict[int, int]:
+        """id of each lock that is not as it was → how often it was taken more than given back."""
+        return {id(held.lock): held.taken for held in self.unbalanced()}
+
     def restore(self) -> None:
         """Give back what the program did not, and take again what it gave back of others'."""
         for lock, count, _, _ in self.unbalanced():

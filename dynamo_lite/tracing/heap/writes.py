@@ -94,9 +94,9 @@ class Writes:
             if part == "attributes":
                 return
         elif not self._tracer.journal.touch(owner, part) and self._writes_out_of_sight(owner, part, key):
-            self._refuse_old(owner)
+            self._check_hidden_change(owner)
         if kind == "attr" and id(owner) in self._flags:
-            self._refuse_old(self._flags[id(owner)][1])
+            self._check_hidden_change(self._flags[id(owner)][1])
         if part == "attributes":
             self._touch_descriptor(owner, key)
         self.written(owner, part, key)
@@ -110,7 +110,7 @@ class Writes:
     def touch(self, owner: Any, part: str) -> None:
         """`part` of `owner` is about to change by a call. Refuses an object from outside without a snapshot."""
         if not self._tracer.journal.touch(owner, part) and not is_tensor(owner) and not _is_plain(owner):
-            self._refuse_old(owner)
+            self._check_hidden_change(owner)
 
     def touch_member(self, owner: Any, name: str) -> None:
         """What a C descriptor of the type of `owner` sets under `name` is about to change."""
@@ -151,9 +151,10 @@ class Writes:
         setter = datamodel.type_lookup(cls, "__setitem__")
         return setter is not datamodel.MISSING and type(setter) is not FunctionType
 
-    def _refuse_old(self, owner: Any) -> None:
+    def _check_hidden_change(self, owner: Any) -> None:
         if self.is_old(owner):
             self._tracer.refuse("outside-object", what=f"and changes a {type(owner).__qualname__}")
+        self._tracer.on_hidden_change(owner)
 
     # ---- the end of the run
 

@@ -25,8 +25,10 @@ def call_print(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if not _is_right(kwargs):
         return NOT_HANDLED  # an error in eager
     if not tracer.own(Listeners).is_stream(kwargs.get("file")):
-        if tracer.writes.is_old(sys.stdout if kwargs.get("file") is None else kwargs["file"]):
+        stream = sys.stdout if kwargs.get("file") is None else kwargs["file"]
+        if tracer.writes.is_old(stream):
             tracer.refuse("outside-object", what="print() into an object from outside")
+        tracer.on_hidden_change(stream)
         read_all((*args, *kwargs.values()))
         return NOT_HANDLED
     make_texts(tracer, args)
@@ -57,6 +59,7 @@ def call_print_exception(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: 
     if not tracer.own(Listeners).is_stream(stream):
         if tracer.writes.is_old(stream):
             tracer.refuse("outside-object", what="a traceback printed into an object from outside")
+        tracer.on_hidden_change(stream)
         return NOT_HANDLED
     tracer.note("traceback.print_exception was skipped")
     return None
