@@ -24,23 +24,35 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _MOST_CASES = 6
+_DEPTH = 8
+_CLOSED = (str, bytes, type)
 _PREFIX = "s_kept"
 
 
 def symbolic(changes: Sequence[Change]) -> list[Any]:
     """The sizes of the run that the changes leave: SymInts (SymFloats, SymBools), and tensors of symbolic shape."""
-    return [value for change in changes for value in _symbolic(change.new, 8)]
+    return _symbolic([change.new for change in changes])
 
 
-def _symbolic(value: Any, depth: int) -> Iterator[Any]:
-    if type(value) in SYMBOLIC:
-        yield value
-    elif is_fake(value):
-        if value._has_symbolic_sizes_strides:
-            yield value
-    elif depth and not isinstance(value, (str, bytes, type)):
-        for part in _parts(value):
-            yield from _symbolic(part, depth - 1)
+def _symbolic(values: Sequence[Any]) -> list[Any]:
+    """Those within eight objects of the values. Each object is opened once, where it is nearest.
+
+    What a library caches may lead to modules of Python code: too many paths for each to be followed.
+    """
+    found: list[Any] = []
+    opened: dict[int, Any] = {}  # kept, so that an id is not used again
+    level: list[Any] = [*values]
+    for _ in range(_DEPTH + 1):
+        below: list[Any] = []
+        for value in level:
+            if type(value) in SYMBOLIC or is_fake(value):
+                if type(value) in SYMBOLIC or value._has_symbolic_sizes_strides:
+                    found.append(value)
+            elif not isinstance(value, _CLOSED) and id(value) not in opened:
+                opened[id(value)] = value
+                below.extend(_parts(value))
+        level = below
+    return found
 
 
 def _parts(value: Any) -> list[Any]:
@@ -85,7 +97,7 @@ class FreeSizes:
 
     def _find(self, value: Any, setter: Callable[[Any], None] | None) -> None:
         """Note the sizes in the value of one place: a size, or a list, tuple or dict with sizes in it."""
-        if not list(_symbolic(value, 8)):
+        if not _symbolic([value]):
             return
         before = len(self.sizes)
         if setter is None or not self._collect(value):
@@ -102,7 +114,7 @@ class FreeSizes:
             return all(self._collect(item) for item in value)
         if type(value) is dict:
             return all(self._collect(item) for item in value.values())
-        return not list(_symbolic(value, 8))
+        return not _symbolic([value])
 
     def place(self, env: TorchShapeEnv, hints: Sequence[int]) -> None:
         """Put a new symbol of `env` in each place, with these numbers as examples."""
