@@ -20,6 +20,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -48,7 +49,7 @@ def _symbolic(values: Sequence[Any]) -> list[Any]:
             if type(value) in SYMBOLIC or is_fake(value):
                 if type(value) in SYMBOLIC or value._has_symbolic_sizes_strides:
                     found.append(value)
-            elif not isinstance(value, _CLOSED) and id(value) not in opened:
+            elif not issubclass(type(value), _CLOSED) and id(value) not in opened:
                 opened[id(value)] = value
                 below.extend(_parts(value))
         level = below
@@ -56,12 +57,12 @@ def _symbolic(values: Sequence[Any]) -> list[Any]:
 
 
 def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return list(value)
-    namespace = getattr(value, "__dict__", None)
-    return [*namespace.values()] if type(namespace) is dict and not isinstance(value, torch.nn.Module) else []
+    kind = type(value)
+    if issubclass(kind, dict):
+        return [*dict.keys(value), *items_of(value)]
+    if issubclass(kind, (list, tuple, set, frozenset)):
+        return items_of(value)
+    return attributes_of(value) if not issubclass(kind, torch.nn.Module) else []
 
 
 class FreeSizes:
