@@ -10,6 +10,7 @@ places only, it is right whatever sizes the calls before had. Where that fails, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -62,7 +63,8 @@ def _parts(value: Any) -> list[Any]:
         return [*dict.keys(value), *items_of(value)]
     if issubclass(kind, (list, tuple, set, frozenset)):
         return items_of(value)
-    return attributes_of(value) if not issubclass(kind, torch.nn.Module) else []
+    # What a run leaves in a module's names is a change of its own.
+    return attributes_of(value) if not issubclass(kind, (torch.nn.Module, ModuleType)) else []
 
 
 class FreeSizes:
