@@ -9,6 +9,7 @@ sub-graph or an operator that is not torch's own (a collective, a custom one) ha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
@@ -93,7 +94,11 @@ class ConstantValues:
         """Whether a node is constant if its arguments are."""
         if node.op == "placeholder":
             return self._literal(node) is not None
-        if node.op != "call_function" or not isinstance(node.target, OpOverload) or draws(node):
+        if node.op != "call_function":
+            return False
+        if node.target is operator.getitem:  # one of the tensors of unbind, split, ...: of what has passed here itself
+            return isinstance(node.args[0], fx.Node) and bool(list(_tensors(node)))
+        if not isinstance(node.target, OpOverload) or draws(node):
             return False
         if node.target.namespace != "aten" or (node.target._opname in _UNFILLED and not _is_filled(node)):
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,22 @@ def _in_a_loop(x: Tensor) -> Tensor:
     return x
 
 
+def _rows(x: Tensor) -> Tensor:
+    """As torchdiffeq's solvers go through times, and monai's losses sum over `arange(2, x.dim()).tolist()`."""
+    times = torch.linspace(0, 1, 4)
+    for before, after in itertools.pairwise(times):
+        x = x + 1 if after > before and before < 0.5 else x - 1
+    smallest, position = torch.tensor([[3.0, 1.0], [0.0, 2.0]]).min(dim=1)
+    return x[None].sum(torch.arange(0, 1).tolist()) if smallest[1] < smallest[0] and position[0] == 1 else x
+
+
+def _written_through_rows(x: Tensor) -> Tensor:
+    table = torch.zeros(2, 3)
+    first, second = table.unbind()
+    second.add_(first + 2)
+    return x * 4 if table.sum() == 6 and second[0] == 2 and first[0] == 0 else x
+
+
 def _in_autocast(x: Tensor) -> Tensor:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         product = torch.full((2, 2), 1.001) @ torch.ones(2, 2)
@@ -81,7 +98,7 @@ def _filled(x: Tensor) -> Tensor:
 
 TAKEN: list[Callable[[Tensor], Tensor]] = [
     _mask, _number, _written_in_place, _written_through_a_view, _literal, _several_results, _equal, _in_a_loop,
-    _as_an_index, _filled,
+    _as_an_index, _filled, _rows, _written_through_rows,
 ]  # fmt: skip
 
 
@@ -139,9 +156,22 @@ _counted.register_fake(lambda x: torch.empty_like(x))
 CALLS: list[int] = []
 
 
+def _input_written_into_a_row(self: Any, x: Tensor) -> Tensor:
+    table = torch.zeros(2, 3)
+    first, second = table.unbind()
+    first.add_(1)
+    second.copy_(x)
+    return table[1].sum() > 0
+
+
 VARIES: dict[str, Callable[[Any, Tensor], Any]] = {
     "an input": lambda self, x: x.sum() > 0,
     "an input written into it": _input_written_in,
+    "a row of an input": lambda self, x: x.expand(2, -1).unbind()[0].sum() > 0,
+    "an input written into a row": _input_written_into_a_row,
+    "a row that an input is written into": lambda self, x: torch.zeros(2, 3).unbind()[1].copy_(x).sum() > 0,
+    "a row of random numbers": lambda self, x: torch.rand(2, 3).unbind()[0].sum() > 0,
+    "a row of memory that is not filled": lambda self, x: torch.empty(2, 3).unbind()[0].sum() > 0,
     "random numbers": lambda self, x: torch.rand(3).sum() > 0,
     "a buffer": lambda self, x: self.buffer.sum() > 0,
     "a parameter": lambda self, x: self.weight.sum() > 0,

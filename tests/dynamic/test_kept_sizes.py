@@ -14,6 +14,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.tracing.effects import free_sizes
 
 
 class Window(nn.Module):
@@ -138,3 +139,71 @@ def test_a_sum_of_sizes_is_refused() -> None:
     with pytest.raises(GraphBreak):
         dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=AUTO)
     assert module.total == 0
+
+
+class Backends(nn.Module):
+    """As einops: the first call keeps a backend, from which some objects are reached on very many paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[type, Any] = {}
+
+    def forward(self, x: Tensor) -> Tensor:
+        if type(x) not in self.kept:
+            shared: list[Any] = []
+            for _ in range(6):
+                shared = [shared] * 12
+            self.kept[type(x)] = shared
+        return x * x.shape[0]
+
+
+def test_shared_objects_of_a_kept_value_are_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Any] = []
+    parts = free_sizes._parts
+
+    def counted(value: Any) -> list[Any]:
+        opened.append(value)
+        if len(opened) > 10_000:
+            raise AssertionError("the search for sizes follows each path")
+        return parts(value)
+
+    monkeypatch.setattr(free_sizes, "_parts", counted)
+    module = Backends()
+    run = dynamo_lite.export(module, (torch.randn(3, 4),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(run(x), Backends()(x))
+    assert opened and module.kept == {}
+
+
+class Unread(dict[str, Any]):
+    """As transformers' mapping of models: its own methods import what they return."""
+
+    def values(self) -> Any:
+        raise OSError("imported by a look at the values")
+
+    keys = items = __iter__ = values  # type: ignore[assignment]
+
+
+class Holder:
+    def __init__(self, size: Any) -> None:
+        self.content = Unread(size=size)
+
+    def __getattr__(self, name: str) -> Any:
+        raise OSError(f"a look for {name}")
+
+
+class Lazy(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[type, Any] = {}
+
+    def forward(self, x: Tensor) -> Tensor:
+        if type(x) not in self.kept:
+            self.kept[type(x)] = Holder(3)
+        return x * x.shape[0]
+
+
+def test_the_search_for_sizes_calls_no_method_of_a_kept_object() -> None:
+    run = dynamo_lite.export(Lazy(), (torch.randn(3, 4),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
+    x = torch.randn(5, 4)
+    torch.testing.assert_close(run(x), Lazy()(x))

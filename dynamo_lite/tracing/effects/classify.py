@@ -33,6 +33,7 @@ from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.heap.writes import is_invisible
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE
+from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -341,11 +342,10 @@ def tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
     for container in containers(value):
-        items = container.values() if isinstance(container, dict) else container
-        if isinstance(container, (dict, list, tuple, set)):
-            yield from (item for item in items if isinstance(item, torch.Tensor))
-        if hasattr(container, "__dict__") and not isinstance(container, (type, ModuleType)):
-            yield from (item for item in vars(container).values() if isinstance(item, torch.Tensor))
+        if issubclass(type(container), (dict, list, tuple, set)):
+            yield from (item for item in items_of(container) if issubclass(type(item), torch.Tensor))
+        if not issubclass(type(container), (type, ModuleType)):
+            yield from (item for item in attributes_of(container) if issubclass(type(item), torch.Tensor))
 
 
 def containers(value: Any) -> Iterator[Any]:
@@ -353,13 +353,10 @@ def containers(value: Any) -> Iterator[Any]:
     todo, seen = [value], set()
     while todo:
         value = todo.pop()
-        if id(value) in seen or isinstance(value, (torch.Tensor, *_ATOMS)):
+        if id(value) in seen or issubclass(type(value), (torch.Tensor, *_ATOMS)):
             continue
         seen.add(id(value))
         yield value
-        if isinstance(value, dict):
-            todo.extend(value.values())
-        elif isinstance(value, (list, tuple, set)):
-            todo.extend(value)
-        if hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
-            todo.extend(vars(value).values())
+        todo.extend(items_of(value))
+        if not issubclass(type(value), (type, ModuleType)):
+            todo.extend(attributes_of(value))

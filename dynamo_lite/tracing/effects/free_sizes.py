@@ -10,6 +10,7 @@ places only, it is right whatever sizes the calls before had. Where that fails, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -20,36 +21,50 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _MOST_CASES = 6
+_DEPTH = 8
+_CLOSED = (str, bytes, type)
 _PREFIX = "s_kept"
 
 
 def symbolic(changes: Sequence[Change]) -> list[Any]:
     """The sizes of the run that the changes leave: SymInts (SymFloats, SymBools), and tensors of symbolic shape."""
-    return [value for change in changes for value in _symbolic(change.new, 8)]
+    return _symbolic([change.new for change in changes])
 
 
-def _symbolic(value: Any, depth: int) -> Iterator[Any]:
-    if type(value) in SYMBOLIC:
-        yield value
-    elif is_fake(value):
-        if value._has_symbolic_sizes_strides:
-            yield value
-    elif depth and not isinstance(value, (str, bytes, type)):
-        for part in _parts(value):
-            yield from _symbolic(part, depth - 1)
+def _symbolic(values: Sequence[Any]) -> list[Any]:
+    """Those within eight objects of the values. Each object is opened once, where it is nearest.
+
+    What a library caches may lead to modules of Python code: too many paths for each to be followed.
+    """
+    found: list[Any] = []
+    opened: dict[int, Any] = {}  # kept, so that an id is not used again
+    level: list[Any] = [*values]
+    for _ in range(_DEPTH + 1):
+        below: list[Any] = []
+        for value in level:
+            if type(value) in SYMBOLIC or is_fake(value):
+                if type(value) in SYMBOLIC or value._has_symbolic_sizes_strides:
+                    found.append(value)
+            elif not issubclass(type(value), _CLOSED) and id(value) not in opened:
+                opened[id(value)] = value
+                below.extend(_parts(value))
+        level = below
+    return found
 
 
 def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return list(value)
-    namespace = getattr(value, "__dict__", None)
-    return [*namespace.values()] if type(namespace) is dict and not isinstance(value, torch.nn.Module) else []
+    kind = type(value)
+    if issubclass(kind, dict):
+        return [*dict.keys(value), *items_of(value)]
+    if issubclass(kind, (list, tuple, set, frozenset)):
+        return items_of(value)
+    # What a run leaves in a module's names is a change of its own.
+    return attributes_of(value) if not issubclass(kind, (torch.nn.Module, ModuleType)) else []
 
 
 class FreeSizes:
@@ -85,7 +100,7 @@ class FreeSizes:
 
     def _find(self, value: Any, setter: Callable[[Any], None] | None) -> None:
         """Note the sizes in the value of one place: a size, or a list, tuple or dict with sizes in it."""
-        if not list(_symbolic(value, 8)):
+        if not _symbolic([value]):
             return
         before = len(self.sizes)
         if setter is None or not self._collect(value):
@@ -102,7 +117,7 @@ class FreeSizes:
             return all(self._collect(item) for item in value)
         if type(value) is dict:
             return all(self._collect(item) for item in value.values())
-        return not list(_symbolic(value, 8))
+        return not _symbolic([value])
 
     def place(self, env: TorchShapeEnv, hints: Sequence[int]) -> None:
         """Put a new symbol of `env` in each place, with these numbers as examples."""
