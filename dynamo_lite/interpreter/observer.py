@@ -158,6 +158,10 @@ class Observer:
     def on_exit(self, frame: Any) -> None:
         """The frame returned, yielded or raised."""
 
+    def on_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
+        """A function returned, in a run whose program sees when objects die. Its variables are empty by now; the
+        interpreter still holds the arguments, which CPython hands over to the function."""
+
     def on_instruction(self, frame: Any, instruction: Any) -> None:
         """Before each instruction (logging only: overriding this makes the interpreter several times slower)."""
 

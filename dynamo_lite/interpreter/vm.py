@@ -81,6 +81,7 @@ class Interpreter:
         self.on_unbound = _hook(observer, "on_unbound")
         self.on_enter = _hook(observer, "on_enter")
         self.on_exit = _hook(observer, "on_exit")
+        self.on_released = _hook(observer, "on_released")
         self.on_instruction = _hook(observer, "on_instruction")
         self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
         self.on_identity = _hook(observer, "on_identity")
@@ -95,10 +96,10 @@ class Interpreter:
         self.retired = False
         """Set when the run is over for good: a generator that outlives it does not run any more, not even its end."""
         self.made_dicts: set[int] | None = None
-        self.frees = False  # the program sees when its objects die
         """When a set: the ids of the dicts that the program's own instructions made. (The garbage collector does not
         track a dict of atoms, so an observer cannot find these otherwise. Ids of dead ones are never those of
         objects that were there before the run.)"""
+        self.frees = False  # the program sees when its objects die
         self.handled = Handled()
         self.native_handled: BaseException | None = None
         self.clean_traceback: TracebackType | None = None
@@ -191,7 +192,10 @@ class Interpreter:
             self.made_dicts.add(id(frame.locals[at]))
         if info.kind != PLAIN:
             return make_generator(frame, fn.__name__, fn.__qualname__)
-        return self.run(frame)
+        result = self.run(frame)
+        if self.frees and self.on_released is not None:
+            self.on_released(code, args, kwargs)
+        return result
 
     def _trusts(self, fn: FunctionType) -> bool:
         """The observer's `runs_natively`, asked once per code object (and once more for its trampoline)."""

@@ -6,6 +6,7 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +50,7 @@ from dynamo_lite.tracing.sizes import (
     runtime_values,
     sequence_equality,
 )
-from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
@@ -247,6 +248,8 @@ class Tracer(Refusing):
                 reads.read_first.setdefault((id(owner), key), True)
             if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
+            if type(owner) is str:
+                addresses.check_read(self, operator.getitem, owner, key)
             reads.value(kind, owner, key)
         if type(value) in ITERATORS:
             self._read_iterator(kind, owner, key, value)
@@ -261,6 +264,10 @@ class Tracer(Refusing):
                 self.recorder.layout.matters(owner)
             if self.reads.quiet[type(key)]:
                 return
+        if type(owner) is str and how == "items":
+            addresses.check_items(self, owner)
+        if type(owner) is str and how == "key":
+            addresses.check_read(self, operator.contains, owner, key)
         if how == "items" and type(owner) in (set, frozenset):
             hashing.check_order(self, owner)
         if how == "attr" and "nodes" in self.plans.awake:
@@ -293,6 +300,9 @@ class Tracer(Refusing):
         if self._lifetimes.are_seen:
             self.own(Raised).last = None  # it dies with the handler
             self._lifetimes.check_caught(error)
+
+    def on_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
+        self._lifetimes.check_released(code, args, kwargs or {})
 
     def enters_by_trampoline(self, fn: FunctionType) -> bool:
         """Native code calls `fn`: is that a call of the program?

@@ -124,6 +124,7 @@ class CallPlans:
         tracer = self._tracer
         reads = call_reads.of_function(tracer, fn)
         before: tuple[Step, ...] = () if reads is None else (reads,)
+        before = (*before, *self._steps((addresses.plan,), fn))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
@@ -137,6 +138,7 @@ class CallPlans:
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
         if id(fn) in addresses.ORDERS:
             before = (*before, addresses.order)
+        before = (*before, *self._steps((addresses.plan,), fn))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))

@@ -55,7 +55,7 @@ from dynamo_lite.tracing.tensors import (
     type_queries,
 )
 from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
 
@@ -76,6 +76,14 @@ def _unrecordable(name: str) -> Step:
         if tracer.in_library():
             return NOT_HANDLED
         return tracer.unrecordable(name)
+
+    return rule
+
+
+def _seeded(name: str) -> Step:
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+        has_seed = any(value is not None for value in (*args, *kwargs.values()))
+        return NOT_HANDLED if has_seed or tracer.in_library() else tracer.unrecordable(name)
 
     return rule
 
@@ -105,7 +113,7 @@ def _of_generator(name: str) -> Step:
         if name == _ASKS_THE_SYSTEM:
             return tracer.refuse("unrecordable-value", function=name)
         tracer.on_hidden_change(args[0])
-        return run_native(fn, args, kwargs)
+        return run_native(fn, tuple(map(concrete, args)), {name: concrete(value) for name, value in kwargs.items()})
 
     return rule
 
@@ -240,6 +248,15 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
     if module is None or level or isinstance(globals, str):
         return False
     return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
+
+
+def call_pop(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """set.pop(s): a set remembers where it took the last one from, which can be neither read nor put back."""
+    if args and isinstance(args[0], set):
+        hashing.check_order(tracer, args[0])
+        if len(args[0]) > 1 and tracer.writes.is_old(args[0]):
+            tracer.refuse("outside-object", what="pop() of a set")
+    return NOT_HANDLED
 
 
 def call_context_var(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -405,6 +422,7 @@ def _functions() -> dict[int, Step]:
         id(nn.Parameter.__new__): call_new_parameter,
         id(nn.Buffer.__new__): call_new_parameter,
         id(nn.Module._wrapped_call_impl): call_module,
+        id(set.pop): call_pop,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(TensorBase.requires_grad_): call_requires_grad,
         id(TensorBase._is_view): call_is_view,
@@ -433,6 +451,7 @@ def table() -> dict[int, Step]:
     rows |= _from_table(skipped_calls.LOGGING, log_calls.rule)
     rows |= _from_table(skipped_calls.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped_calls.UNRECORDABLE, _unrecordable)
+    rows |= _from_table(skipped_calls.SEEDED, _seeded)
     rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal("global-rng"))
     rows |= _from_table(skipped_calls.OF_GENERATORS, _of_generator)
     rows |= _from_table(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True))

@@ -1,13 +1,17 @@
 """Programs that see when their objects die: weak references, their callbacks, `__del__`.
 
 CPython frees an object as soon as nothing refers to it. The interpreter's frames hold no more than CPython's do, but
-the journal holds every object that was written to (journal.py). From the first weak reference to an object of the
-run, or the first object of the run with a `__del__`, it holds those of the run no longer.
+the journal holds every object that was written to (journal.py), and a call its arguments until it returns. From the
+first weak reference to an object of the run, or the first object of the run with a `__del__`, the journal holds those
+of the run no longer, and a function that lets go of an argument, which nothing else holds, is refused.
 """
 
 from __future__ import annotations
 
+import dis
+import gc
 import weakref
+from types import CodeType, FrameType, MethodType
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -31,6 +35,8 @@ class Lifetimes(State):
         self.are_seen = False
         self.collected = False  # the program has called the garbage collector
         self._by_program = False
+        self.watched: set[int] = set()  # ids of what the program has weak references to
+        self._rebound: dict[int, tuple[CodeType, frozenset[str]]] = {}  # by the id of the code, which it keeps alive
 
     def see(self, by_program: bool = True) -> None:
         """From now on the program sees when objects die; a library's caches alone are not `by_program`."""
@@ -59,8 +65,69 @@ class Lifetimes(State):
         left = error.__traceback__.tb_next
         while left is not None:  # a library's functions hold what they were given
             if not in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
-                self._tracer.refuse("object-lifetime", what="the traceback of an exception that left a function")
+                self._tracer.refuse("object-lifetime", what=_TRACEBACK)
             left = left.tb_next
+
+    def check_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A function has returned. What it let go of before, and nothing else holds, died at that point in CPython."""
+        if not self._by_program:
+            return
+        known = self._rebound.get(id(code))
+        if known is None:
+            known = self._rebound[id(code)] = (code, _rebound_parameters(code))
+        if not known[1]:
+            return
+        named = code.co_varnames[: code.co_argcount]
+        names = (*named, *[_rest_name(code)] * (len(args) - len(named)))
+        released = [value for name, value in (*zip(names, args, strict=False), *kwargs.items()) if name in known[1]]
+        for value in released:  # no generator expression, which would hold the value
+            if self._dies(value, (args, kwargs, released)):
+                self._tracer.refuse("object-lifetime", what=_ARGUMENT)
+
+    def _dies(self, value: Any, holders: tuple[Any, ...], depth: int = 3) -> bool:
+        """Whether `value`, or what it alone holds, is watched and held by nothing of the program but `holders`."""
+        if not depth or not gc.is_tracked(value) or not self.is_young(value):
+            return False
+        others = [other for other in gc.get_referrers(value) if type(other) not in _PASSING]
+        if any(all(other is not holder for holder in holders) for other in others):
+            return False
+        if id(value) in self.watched or hasattr(type(value), "__del__"):
+            return True
+        namespace = getattr(value, "__dict__", None)
+        parts = [part for part in gc.get_referents(value) if part is not namespace]
+        inner = (value, namespace, parts)
+        parts += namespace.values() if type(namespace) is dict else ()
+        for part in parts:  # noqa: SIM110 (as above)
+            if self._dies(part, inner, depth - 1):
+                return True
+        return False
+
+
+_TRACEBACK = (
+    "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
+)
+_PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
+_ARGUMENT = (
+    "a function lets go of an argument before it returns: in CPython the object dies there, in a trace at the return"
+)
+
+
+def _rebound_parameters(code: CodeType) -> frozenset[str]:
+    """The parameters that a function's own instructions delete or give another value."""
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    parameters = frozenset(code.co_varnames[:count])
+    found: set[str] = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname.startswith(("STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF")):
+            value = instruction.argval
+            found.update(value if isinstance(value, tuple) else (value,))
+    return parameters & found
+
+
+def _rest_name(code: CodeType) -> str:
+    """The name of `*args`, or an empty one."""
+    at = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[at] if code.co_flags & 4 else ""
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:
@@ -81,6 +148,8 @@ def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
         if by_program and isinstance(args[0], type):  # in reference cycles: it lives until a collection
             tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
         tracer.own(Lifetimes).see(by_program)
+        if by_program:
+            tracer.own(Lifetimes).watched.add(id(args[0]))
     return NOT_HANDLED
 
 

@@ -80,6 +80,7 @@ UNRECORDABLE: tuple[str, ...] = (
     "secrets:token_bytes",
     "secrets:token_hex",
     "secrets:randbelow",
+    "random:Random.getstate",
     "random:Random.random",
     "_random:Random.random",
     "_random:Random.getrandbits",
@@ -111,6 +112,14 @@ UNRECORDABLE: tuple[str, ...] = (
     "torch:random.initial_seed",
     "torch:random.seed",
     "torch.cuda:get_rng_state",
+)
+
+# Take their seed from the system where none is given.
+SEEDED: tuple[str, ...] = (
+    "numpy.random:default_rng",
+    "numpy.random:RandomState",
+    "numpy.random:SeedSequence",
+    *(f"numpy.random:{name}" for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")),
 )
 
 # Methods of a torch.Generator: fine on one that the program itself has made.

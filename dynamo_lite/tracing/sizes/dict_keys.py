@@ -18,6 +18,7 @@ _HOLD_NUMBERS: frozenset[type] = frozenset(
     {dict, set, frozenset, str, bytes, range, type(None), type({}.keys()), type({}.items())}
 )
 """What has numbers for keys, if it has sizes at all."""
+_ITERATIONS = (list.__iter__, tuple.__iter__)
 
 
 class _Done(list):
@@ -53,7 +54,7 @@ def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., An
         kind = type(items)
         if kind is _Done or kind in _HOLD_NUMBERS or isinstance(items, (dict, set, frozenset)):
             return NOT_HANDLED
-        if kind in (list, tuple):
+        if getattr(kind, "__iter__", None) in _ITERATIONS:  # list, tuple, torch.Size, a named tuple
             if not holds_size(items):
                 return NOT_HANDLED
         elif hasattr(kind, "__next__"):

@@ -1,24 +1,31 @@
 """Text that shows where an object lies in memory: `<Box object at 0x7f...>`, which is another one in each process.
 
 The text itself is harmless (a message, a key that is looked up again). Refused is what would put it into the program:
-an output that is such a text or has it for a key, and an order that is made by it.
+an output that is such a text or has it for a key, an order that is made by it, and what takes the address apart
+(a slice, `encode`, `int(text, 16)`): a call whose answer for the text with other digits is not the same answer with
+those digits.
 """
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import GeneratorType
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|^0x[0-9a-fA-F]{9,}")
+_OTHER_DIGITS = str.maketrans("0123456789abcdefABCDEF", "89abcdef0123456789abcd")
 ORDERS = frozenset(map(id, (sorted, min, max, list.sort)))
 """The ids of the C functions that order values."""
 _TEXTS = frozenset(map(id, (repr, str, ascii, object.__repr__, object.__str__)))
 _DEFAULT = frozenset({object.__repr__, type(lambda: None).__repr__, type(len).__repr__})
+_KEEP_WHOLE = frozenset(
+    {"__new__", "__hash__", "__len__", "__repr__", "__getattribute__", "__sizeof__", "__eq__", "__ne__"}
+)
 _LAZY = frozenset({map, filter, GeneratorType})
 FUNCTION = "object.__repr__"
 RETURNED = "the program returns a text with the address of an object, which is another one in each process"
@@ -48,3 +55,70 @@ def order(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _has_addresses(items: Iterable[Any], as_text: bool) -> bool:
     return any(shown(item) or (as_text and type(item).__repr__ in _DEFAULT) for item in items)
+
+
+def _with_other_digits(value: Any) -> Any:
+    """The value with another address in each text that shows one."""
+    if type(value) is str:
+        return _ADDRESS.sub(lambda found: found[0][: found[0].index("x") + 1] + _other(found[0]), value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_with_other_digits, value))
+    return (value.regs, _with_other_digits(value.groups())) if isinstance(value, re.Match) else value
+
+
+def _other(address: str) -> str:
+    return address[address.index("x") + 1 :].translate(_OTHER_DIGITS)
+
+
+def _answer(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        answer = operation(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+    return (answer.regs, answer.groups()) if isinstance(answer, re.Match) else answer
+
+
+def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether what `operation`, which only reads, answers is made of the digits of an address."""
+    other_args = tuple(map(_with_other_digits, args))
+    other_kwargs = {name: _with_other_digits(value) for name, value in kwargs.items()}
+    expected = _with_other_digits(_answer(operation, args, kwargs))
+    return bool(expected != _answer(operation, other_args, other_kwargs))
+
+
+def check_read(tracer: Trace, operation: Callable[..., Any], *args: Any) -> None:
+    """The program reads a part of a text, or asks whether something is in it."""
+    if any(map(shown, args)) and not tracer.in_library() and takes_apart(operation, args, {}):
+        tracer.refuse("unrecordable-id", function=FUNCTION)
+
+
+def check_items(tracer: Trace, text: str) -> None:
+    """The program goes through the characters of a text."""
+    if shown(text) and not tracer.in_library():
+        tracer.refuse("unrecordable-id", function=FUNCTION)
+
+
+def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    texts = [arg for arg in (*args, *kwargs.values()) if shown(arg)]
+    if not texts or tracer.in_library() or not all(type(arg) in _PLAIN for arg in (*args, *kwargs.values())):
+        return NOT_HANDLED
+    if takes_apart(fn, args, kwargs):
+        tracer.refuse("unrecordable-id", function=FUNCTION)
+    return NOT_HANDLED
+
+
+def plan(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for what reads texts."""
+    return _call if id(fn) in _READERS else None
+
+
+_PLAIN = frozenset({str, int, bool, float, bytes, dict, re.Pattern, type(None)})
+_OF_PATTERNS = ("match", "fullmatch", "search", "findall", "split", "sub", "subn")
+_READERS = frozenset(
+    {
+        *(id(member) for name, member in vars(str).items() if callable(member) and name not in _KEEP_WHOLE),
+        *(id(vars(re.Pattern)[name]) for name in _OF_PATTERNS),
+        *(id(vars(re)[name]) for name in _OF_PATTERNS),
+        *map(id, (builtins.int, builtins.ord, bytes, bytearray, list, tuple, set, frozenset)),
+    }
+)

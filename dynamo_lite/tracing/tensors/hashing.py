@@ -24,6 +24,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
+from dynamo_lite.tracing.strings import addresses
 from dynamo_lite.tracing.tensors.input_guards import are_one
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -69,7 +70,7 @@ def call_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
         return NOT_HANDLED
     hashed, frame = tracer.own(AddressesHashed), tracer.vm.frame
     for_a_table = frame is not None and frame.code.co_name == "__hash__"
-    if is_address(args[0]):
+    if is_address(args[0]) or addresses.shown(args[0]):
         hashed.count += 1
         if not for_a_table:
             tracer.refuse("unrecordable-id", function="hash")

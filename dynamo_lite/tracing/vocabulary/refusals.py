@@ -52,14 +52,14 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "object-lifetime": Refusal(
         errors.UnrecordableValue,
-        "The program sees when objects die (weak references, __del__), and {what} keeps objects alive in CPython that "
-        "a trace lets go.",
+        "The program sees when objects die (weak references, __del__), and {what}.",
         "hold what must live in a variable, and do not decide by whether an object is still alive.",
     ),
     "unrecordable-value": Refusal(
         errors.UnrecordableValue,
         "The program uses the result of {function}(), which differs from call to call and cannot be written down.",
-        "for random numbers use torch's operators (torch.rand, torch.randint); pass anything else in as an argument.",
+        "for random numbers use torch's operators (torch.rand, torch.randint); make what a generator with a constant "
+        "seed gives in __init__, and keep it as a buffer or an attribute; pass anything else in as an argument.",
     ),
     "tensor-repr": Refusal(
         errors.DataDependent,
@@ -244,7 +244,7 @@ REFUSALS: dict[str, Refusal] = {
     "global-rng": Refusal(
         errors.UnsupportedEffect,
         "{function} changes the state of a random number generator outside of the program.",
-        "seed before calling the program.",
+        "seed before calling the program; make what a generator with a constant seed gives in __init__, and keep it.",
     ),
     "tensor-attribute": Refusal(
         errors.UnsupportedEffect,
@@ -358,7 +358,8 @@ REFUSALS: dict[str, Refusal] = {
     "generator-argument": Refusal(
         errors.UnsupportedCall,
         "An operator is given a torch.Generator, whose state the exported program cannot carry.",
-        "leave `generator` out: the program then draws from the default generator.",
+        "leave `generator` out: the program then draws from the default generator; or make what a generator with a "
+        "constant seed gives in __init__, and keep it as a buffer.",
     ),
     "shared-buffer-assigned": Refusal(
         errors.UnsupportedEffect,
