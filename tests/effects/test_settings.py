@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import locale
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,8 @@ def _other(value: Any) -> Any:
         return value[::-1]
     if isinstance(value, torch.dtype):
         return torch.float16 if value is not torch.float16 else torch.bfloat16
+    if value in ("ieee", "tf32"):
+        return "tf32" if value == "ieee" else "ieee"
     return "medium" if value == "highest" else "highest"
 
 
@@ -96,6 +99,31 @@ def test_flags_set_by_functions_and_by_attributes(name: str, monkeypatch: pytest
     finally:
         if read() != before:
             write(before)
+
+
+_BACKENDS = ("torch.backends", "torch.backends.cuda.matmul", "torch.backends.cudnn.conv", "torch.backends.mkldnn.matmul")
+
+
+@pytest.mark.parametrize("owner", _BACKENDS)
+def test_a_precision_under_its_newer_name(owner: str) -> None:
+    """torch's older names raise a RuntimeError then. In a process of its own, since that cannot be put back."""
+    program = f"""
+import torch, dynamo_lite
+{owner}.fp32_precision = "tf32"
+x = torch.ones(2, 2)
+assert torch.equal(dynamo_lite.export(torch.nn.ReLU(), (x,)).module()(x), x) and {owner}.fp32_precision == "tf32"
+
+def forward(x):
+    {owner}.fp32_precision = "ieee"
+    return x + 1
+
+try:
+    dynamo_lite.export(forward, (x,))
+except dynamo_lite.GraphBreak as error:
+    print(error.id, {owner}.fp32_precision)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.split()[1] == "tf32" and done.stdout.split()[0] in ("global-state", "process-state")
 
 
 def test_a_switch_that_is_put_back_is_no_effect() -> None:

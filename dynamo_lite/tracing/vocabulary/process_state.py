@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +19,10 @@ from dynamo_lite.torch_internals._torch_dispatch import (
 )
 from dynamo_lite.torch_internals._torch_state import (
     _GLOBAL_DEVICE_CONTEXT,
+    _get_fp32_precision_getter,
     _get_sdp_priority_order,
     _set_deterministic_algorithms,
+    _set_fp32_precision_setter,
     _set_grad_enabled,
     _set_sdp_priority_order,
 )
@@ -91,7 +94,48 @@ def _backend_switches() -> Iterator[Switch]:
     """What torch.backends sets, by the functions of torch._C behind it: name → (getter, setter)."""
     for name, (getter, setter) in _BACKENDS.items():
         if hasattr(_C, getter) and hasattr(_C, setter):
-            yield Switch(name, getattr(_C, getter), getattr(_C, setter))
+            yield _older(name, getattr(_C, getter), getattr(_C, setter))
+
+
+_MIXED = "said by fp32_precision alone"
+
+
+def _older(name: str, read: Callable[[], Any], write: Callable[[Any], Any]) -> Switch:
+    """A switch that torch cannot read any more (a RuntimeError) once the program has set what replaces it, a
+    `fp32_precision` of torch.backends, otherwise (aten/src/ATen/Context.cpp)."""
+
+    def reads() -> Any:
+        try:
+            return read()
+        except RuntimeError:
+            return _MIXED
+
+    return Switch(name, reads, lambda value: None if value == _MIXED else write(value))
+
+
+def _precisions() -> Iterator[Switch]:
+    """torch.backends.fp32_precision, torch.backends.cuda.matmul.fp32_precision, ...: the general ones first, which the
+    others follow where they are "none". That is "ieee" where none of them says anything."""
+    for backend, operations in _PRECISIONS.items():
+        for operation in operations:
+            name = f"the float32 precision of {backend} {operation}"
+            yield Switch(name, partial(_precision, backend, operation), partial(_put_precision, backend, operation))
+
+
+def _precision(backend: str, operation: str) -> str:
+    said: str = _get_fp32_precision_getter(backend, operation)
+    return "ieee" if said == "none" else said
+
+
+def _put_precision(backend: str, operation: str, value: str) -> None:
+    _set_fp32_precision_setter(backend, operation, value)
+
+
+_PRECISIONS = {
+    "generic": ("all",),
+    "cuda": ("all", "matmul", "conv", "rnn"),
+    "mkldnn": ("all", "matmul", "conv", "rnn"),
+}
 
 
 _BACKENDS: dict[str, tuple[str, str]] = {
@@ -131,9 +175,10 @@ SWITCHES: tuple[Switch, ...] = (
     _attribute_of_wrapped("torch.backends.opt_einsum.enabled", torch.backends.opt_einsum, "enabled"),
     _attribute_of_wrapped("torch.backends.opt_einsum.strategy", torch.backends.opt_einsum, "strategy"),
     Switch("the order of attention kernels", _get_sdp_priority_order, _set_sdp_priority_order),
-    Switch("the precision of float32 products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    _older("the precision of float32 products", torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     Switch("the number of threads", torch.get_num_threads, torch.set_num_threads),
     *_backend_switches(),
+    *_precisions(),
 )
 
 

@@ -91,3 +91,23 @@ def popped_from_a_set_that_forward_fills():
         return x
 
     return f, (t(3),)
+
+
+@refused("unrecordable-value")
+def generator_seeded_by_the_system():
+    def f(x):
+        generator = torch.Generator()
+        generator.seed()
+        return x * (generator.initial_seed() % 7)
+
+    return (f, (t(3),))
+
+
+@refused("unrecordable-value")
+def state_of_a_generator_seeded_by_the_system():
+    def f(x):
+        generator = torch.Generator()
+        generator.seed()
+        return x * generator.get_state()[:3]
+
+    return (f, (t(3),))
