@@ -101,7 +101,7 @@ def test_flags_set_by_functions_and_by_attributes(name: str, monkeypatch: pytest
             write(before)
 
 
-_BACKENDS = ("torch.backends", "torch.backends.cuda.matmul", "torch.backends.cudnn.conv", "torch.backends.mkldnn.matmul")
+_BACKENDS = ("torch.backends", *(f"torch.backends.{one}" for one in ("cuda.matmul", "cudnn.conv", "mkldnn.matmul")))
 
 
 @pytest.mark.parametrize("owner", _BACKENDS)
