@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
+from dynamo_lite.interpreter.frames.recursion import HostLimit
 
 from ..stack import needs_deep_stack
 from ..webassembly import needs_processes, needs_threads
@@ -181,6 +182,19 @@ def test_threads_have_interpreters_of_their_own_and_one_host_limit() -> None:
 
     assert interpret(program) == ([0, 1, 4, 9], before)
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("set_meanwhile", [None, 30_000])
+def test_a_recursion_limit_that_another_thread_sets_meanwhile_stays(set_meanwhile: int | None) -> None:
+    before, limit = sys.getrecursionlimit(), HostLimit()
+    limit.enter()
+    try:
+        if set_meanwhile is not None:
+            sys.setrecursionlimit(set_meanwhile)
+        limit.leave()
+        assert sys.getrecursionlimit() == (set_meanwhile or before)
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_the_outer_exception_is_the_context() -> None:

@@ -18,7 +18,7 @@ class HostLimit:
     def __init__(self) -> None:
         self._lock = Lock()
         self._running = 0
-        self.program_limit = sys.getrecursionlimit()
+        self.program_limit = self._raised = sys.getrecursionlimit()
 
     def enter(self) -> None:
         """An interpreter starts."""
@@ -28,10 +28,10 @@ class HostLimit:
                 self._raise_to(sys.getrecursionlimit())
 
     def leave(self) -> None:
-        """An interpreter ends. What the program set with sys.setrecursionlimit stays."""
+        """An interpreter ends. What the program set with sys.setrecursionlimit stays, and what another thread set."""
         with self._lock:
             self._running -= 1
-            if not self._running:
+            if not self._running and sys.getrecursionlimit() == self._raised:
                 sys.setrecursionlimit(self.program_limit)
 
     def set(self, limit: int) -> None:
@@ -42,6 +42,7 @@ class HostLimit:
     def _raise_to(self, limit: int) -> None:
         self.program_limit = limit
         sys.setrecursionlimit(min(limit * HOST_FRAMES_PER_CALL + 1000, _LARGEST))
+        self._raised = sys.getrecursionlimit()
 
 
 HOST_LIMIT: Final = HostLimit()
