@@ -18,7 +18,10 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, Trace
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|^0x[0-9a-fA-F]{9,}")
-_OTHER_DIGITS = str.maketrans("0123456789abcdefABCDEF", "89abcdef0123456789abcd")
+_DIGITS = "0123456789abcdefABCDEF"
+_SAME_DIGITS = [len(_DIGITS) * digit for digit in _DIGITS[:16]]
+_OTHER_DIGITS = [str.maketrans(_DIGITS, others) for others in ("89abcdef0123456789abcd", *_SAME_DIGITS)]
+"""Digits for digits: one table is not enough, for `text.count("7")` may be the same with other digits."""
 ORDERS = frozenset(map(id, (sorted, min, max, list.sort)))
 """The ids of the C functions that order values."""
 _TEXTS = frozenset(map(id, (repr, str, ascii, object.__repr__, object.__str__)))
@@ -57,17 +60,18 @@ def _has_addresses(items: Iterable[Any], as_text: bool) -> bool:
     return any(shown(item) or (as_text and type(item).__repr__ in _DEFAULT) for item in items)
 
 
-def _with_other_digits(value: Any) -> Any:
-    """The value with another address in each text that shows one."""
+def _with_digits(value: Any, digits: dict[int, int]) -> Any:
+    """The value with another address in each text that shows one; `digits` says which digit stands for which."""
     if type(value) is str:
-        return _ADDRESS.sub(lambda found: found[0][: found[0].index("x") + 1] + _other(found[0]), value)
+        return _ADDRESS.sub(lambda found: _other(found[0], digits), value)
     if type(value) in (list, tuple):
-        return type(value)(map(_with_other_digits, value))
-    return (value.regs, _with_other_digits(value.groups())) if isinstance(value, re.Match) else value
+        return type(value)(_with_digits(item, digits) for item in value)
+    return (value.regs, _with_digits(value.groups(), digits)) if isinstance(value, re.Match) else value
 
 
-def _other(address: str) -> str:
-    return address[address.index("x") + 1 :].translate(_OTHER_DIGITS)
+def _other(address: str, digits: dict[int, int]) -> str:
+    start = address.index("x") + 1
+    return address[:start] + address[start:].translate(digits)
 
 
 def _answer(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -80,10 +84,12 @@ def _answer(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether what `operation`, which only reads, answers is made of the digits of an address."""
-    other_args = tuple(map(_with_other_digits, args))
-    other_kwargs = {name: _with_other_digits(value) for name, value in kwargs.items()}
-    expected = _with_other_digits(_answer(operation, args, kwargs))
-    return bool(expected != _answer(operation, other_args, other_kwargs))
+    answer = _answer(operation, args, kwargs)
+    for digits in _OTHER_DIGITS:
+        other_kwargs = {name: _with_digits(value, digits) for name, value in kwargs.items()}
+        if _with_digits(answer, digits) != _answer(operation, _with_digits(args, digits), other_kwargs):
+            return True
+    return False
 
 
 def check_read(tracer: Trace, operation: Callable[..., Any], *args: Any) -> None:

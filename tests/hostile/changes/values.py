@@ -8,7 +8,6 @@ import ctypes
 import datetime
 import decimal
 import fractions
-import random
 import re
 import threading
 from typing import Any
@@ -327,13 +326,6 @@ def dates_and_patterns() -> Changes:
 def pattern_flags() -> Changes:
     made = _of(lambda s: 2 if s.p.match("A") else 3, p=re.compile("a"))
     made.told = {"flags": setter(made.program.held, "p", re.compile("a", re.IGNORECASE))}
-    return made
-
-
-@row
-def generator_state_read() -> Changes:
-    made = _of(lambda s: len(s.rng.getstate()), rng=random.Random(1))
-    made.told = {"None": setter(made.program.held, "rng", None)}
     return made
 
 

@@ -51,6 +51,21 @@ def counted():
 
 
 @refused("unrecordable-id")
+def compared_with_a_digit():
+    return of_text(lambda text: text.endswith("3>"))
+
+
+@refused("unrecordable-id")
+def replaced():
+    return of_text(lambda text: len(text.replace("c", "")))
+
+
+@refused("unrecordable-id")
+def found():
+    return of_text(lambda text: text.rfind("7"))
+
+
+@refused("unrecordable-id")
 def a_loop():
     return of_text(lambda text: sum(ord(letter) for letter in text) % 5)
 

@@ -43,6 +43,19 @@ def state_of_random():
     return f, (t(3),)
 
 
+@refused("unrecordable-value")
+def state_of_a_kept_random():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.numbers = random.Random(1)
+
+        def forward(self, x):
+            return x + self.numbers.getstate()[1][1] % 5
+
+    return Model(), (t(3),)
+
+
 @equal
 def seeded_sequence():
     def f(x):
