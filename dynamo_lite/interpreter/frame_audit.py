@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple
 
-from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
+from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -41,7 +41,7 @@ def is_stdlib(code: CodeType) -> bool:
 
 
 def is_stand_in(code: CodeType) -> bool:
-    """A trampoline of trampolines.py, or a stub (tracebacks.py): the program's name and file, but not its body."""
+    """A trampoline of trampoline_code.py, or a stub (tracebacks.py): the program's name and file, but not its body."""
     return is_trampoline(code) or is_stub(code)
 
 

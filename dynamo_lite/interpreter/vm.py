@@ -24,7 +24,8 @@ from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
-from dynamo_lite.interpreter.datamodel.trampolines import Trampolines, original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
+from dynamo_lite.interpreter.datamodel.trampolines import Trampolines
 from dynamo_lite.interpreter.frames.binding import bind
 from dynamo_lite.interpreter.frames.exceptions import unwind
 from dynamo_lite.interpreter.frames.frame import KEPT, SUSPENDED, Frame, Handled

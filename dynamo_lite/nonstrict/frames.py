@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from dynamo_lite.interpreter.code.decode import Positions
-from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
+from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 
 _RECORDING = ("dynamo_lite.capture", "dynamo_lite.symbolic_shapes")

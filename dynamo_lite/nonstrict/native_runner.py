@@ -26,7 +26,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.nonstrict.frames import innermost
 from dynamo_lite.nonstrict.interfaces import NativeTrace

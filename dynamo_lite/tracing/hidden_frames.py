@@ -15,7 +15,7 @@ from typing import Any
 from torch import nn
 
 from dynamo_lite.errors import InternalError
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 

@@ -19,9 +19,9 @@ import torch
 from dynamo_lite.capture import CaptureError, Recorder
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
-from dynamo_lite.interpreter.datamodel import trampolines
+from dynamo_lite.interpreter.datamodel import trampoline_code, trampolines
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.symbolic_shapes import DataDependentQuestion, UnknownValue
 from dynamo_lite.tracing import read_plans, write_plans
@@ -62,6 +62,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.tracing.write_plans import WritePlans
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
+_OF_TRAMPOLINES = frozenset({trampoline_code.__name__, trampolines.__name__})
 _NO_ARGUMENT = "tuple index out of range"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
 
@@ -318,7 +319,7 @@ class Tracer(Refusing):
         caller: Any = sys._getframe(3)  # through the trampoline and its trampoline
         while (is_standard or package == "torch") and caller is not None:
             name = str(caller.f_globals.get("__name__", ""))
-            if name != trampolines.__name__:  # which calls what is asked about here, too
+            if name not in _OF_TRAMPOLINES:  # which call what is asked about here, too
                 if name.startswith("dynamo_lite.interpreter") or caller.f_code is run_native.__code__:
                     return True
                 if is_trusted_module(name) if is_standard else is_below(name):

@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
 import dynamo_lite
 from dynamo_lite.capture import Recorder
 from dynamo_lite.interpreter import Interpreter
-from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
+from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_lite.interpreter import Interpreter, Observer, interpret
-from dynamo_lite.interpreter.datamodel.trampolines import _active, is_trampoline, original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import active, is_trampoline, original_code
 from tests.webassembly import needs_processes, needs_threads
 
 
@@ -152,7 +152,7 @@ def test_a_generator_resumed_after_its_run_leaves_no_trampoline() -> None:
     assert [*generator] == [[], [2, 1]]
     assert observer.names.count("_later") == 2
     assert not is_trampoline(_later.__code__)
-    assert vm.trampolines not in [trampolines for running in _active.values() for trampolines in running]
+    assert vm.trampolines not in [trampolines for running in active.values() for trampolines in running]
 
 
 def test_code_set_on_an_armed_function_is_compared_with_the_programs_code() -> None:

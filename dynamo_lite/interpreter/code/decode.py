@@ -28,7 +28,7 @@ from dynamo_lite.interpreter.code.normal_form import (
     expand,
 )
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 
 Handler = Callable[[Any, list[Any], Any], Any]
 """handler(frame, frame.stack, argument) -> None to go on, True when the frame returned or yielded (frame.result)."""

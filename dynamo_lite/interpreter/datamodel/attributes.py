@@ -12,7 +12,7 @@ from typing import Any, Final
 from dynamo_lite.interpreter.code.sentinels import MISSING
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED
 
 _C_METHODS = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)

@@ -17,11 +17,8 @@ trampoline.
 
 from __future__ import annotations
 
-import functools
 import gc
-import inspect
 import sys
-import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from threading import get_ident
@@ -40,12 +37,15 @@ from dynamo_lite.interpreter.datamodel.c_types import (
     holds_functions,
     is_array_type,
 )
-
-_GENERATOR_FLAGS = (
-    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+from dynamo_lite.interpreter.datamodel.trampoline_code import (
+    SWAPS_QUIETLY,
+    Entry,
+    active,
+    is_trampoline,
+    original_code,
+    set_code,
+    trampoline_code,
 )
-_active: dict[int, list[Trampolines]] = {}  # per thread, innermost run last
-_copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 
 
 class Judged(NamedTuple):
@@ -61,114 +61,6 @@ class Judged(NamedTuple):
 
 _judged: dict[int, Judged] = {}
 """By the id of the function, which `Judged.ref` shows to be the function's own."""
-
-
-class Entry:
-    """The constant that a trampoline calls: leads to `vm.call`, or to the function's own code when they are closed."""
-
-    __slots__ = ("code", "positional", "ref", "simple", "unprompted")
-
-    def __init__(self, fn: FunctionType, code: CodeType) -> None:
-        self.ref = weakref.ref(fn)  # weak: code objects take no part in garbage collection
-        self.code = code
-        self.positional = code.co_argcount
-        self.unprompted = fn.__name__ == "__del__"  # called whenever an object dies: no native call need be under way
-        self.simple = not (code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-
-    def __call__(self, *slots: Any) -> Any:
-        fn = self.ref()
-        assert fn is not None  # its frame is running
-        args, kwargs = (slots, None) if self.simple else self._arguments(slots)
-        running = _active.get(get_ident())
-        if running and (running[-1].open or self.unprompted):
-            allowed = running[-1].vm.enters_by_trampoline
-            if allowed is None or allowed(fn):
-                return running[-1].enter(fn, args, kwargs)
-        if _copying and slots and type(slots[0]) is str and slots[0] == "function.__new__":
-            return None  # an audit hook, told of the copy that is being made: no event of the program
-        return self.pristine(fn)(*args, **(kwargs or {}))
-
-    def _arguments(self, slots: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
-        code, at = self.code, self.positional
-        args = slots[:at]
-        kwargs = dict(zip(code.co_varnames[at : at + code.co_kwonlyargcount], slots[at:]))
-        at += code.co_kwonlyargcount
-        if code.co_flags & inspect.CO_VARARGS:
-            args += slots[at]
-            at += 1
-        if code.co_flags & inspect.CO_VARKEYWORDS:
-            kwargs.update(slots[at])
-        return args, kwargs or None
-
-    def pristine(self, fn: FunctionType) -> FunctionType:
-        """The same function with its own code, for callers that are not the interpreted program.
-
-        It has no defaults, as every argument is bound already (and reading them would raise an audit event).
-        """
-        _copying.append(self.code)
-        try:
-            copy = FunctionType(self.code, fn.__globals__, fn.__name__, None, fn.__closure__)
-        finally:
-            _copying.pop()
-        copy.__qualname__ = fn.__qualname__
-        return copy
-
-
-@functools.cache
-def _template(slots: int) -> CodeType:
-    names = ", ".join(f"p{i}" for i in range(slots))
-    namespace: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced by the trampoline
-        exec(f"def trampoline({names}): return 'trampoline'({names})", namespace)
-    return namespace["trampoline"].__code__
-
-
-def _trampoline(fn: FunctionType) -> CodeType:
-    """`fn`'s code with the body `return <Entry>(<all parameters>)`: CPython binds the arguments as it does for `fn`."""
-    code = fn.__code__
-    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    slots = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
-    template = _template(slots)
-    entry = Entry(fn, code)
-    return code.replace(
-        co_code=template.co_code,
-        co_consts=(*(None if const == "trampoline" else const for const in template.co_consts[:-1]), entry),
-        co_stacksize=template.co_stacksize,
-        co_flags=code.co_flags & ~_GENERATOR_FLAGS,
-        co_cellvars=(),
-        co_nlocals=slots,
-        co_varnames=code.co_varnames[:slots],
-        co_names=(),
-        co_linetable=template.co_linetable,
-        co_exceptiontable=b"",
-    )
-
-
-def is_trampoline(code: CodeType) -> bool:
-    """Whether `code` is a trampoline (its frames are not the program's)."""
-    consts = code.co_consts
-    return bool(consts) and type(consts[-1]) is Entry
-
-
-def original_code(code: CodeType) -> CodeType:
-    """The program's code for a code object that may be a trampoline."""
-    consts = code.co_consts
-    if consts and type(consts[-1]) is Entry:
-        return consts[-1].code
-    return code
-
-
-_SWAPS_QUIETLY = sys.version_info < (3, 13)
-
-
-def _set_code(fn: FunctionType, code: CodeType) -> None:
-    if not _SWAPS_QUIETLY and (fn.__code__.co_flags ^ code.co_flags) & _GENERATOR_FLAGS:
-        with warnings.catch_warnings():  # 3.13 deprecates swapping a generator's code for a plain function's
-            warnings.simplefilter("ignore", DeprecationWarning)
-            fn.__code__ = code
-    else:
-        fn.__code__ = code
 
 
 class Trampolines:
@@ -248,13 +140,13 @@ class Trampolines:
         for entry in armed:
             fn = entry.ref()
             if fn is not None and (consts := fn.__code__.co_consts) and consts[-1] is entry:
-                if _SWAPS_QUIETLY:
+                if SWAPS_QUIETLY:
                     fn.__code__ = entry.code
                 else:
-                    _set_code(fn, entry.code)
+                    set_code(fn, entry.code)
         self.forget_types()
         if self._thread is not None:
-            _active[self._thread].remove(self)
+            active[self._thread].remove(self)
             self._thread = None
 
     def apply(self, operation: Callable[..., Any], *operands: Any) -> Any:
@@ -317,12 +209,12 @@ class Trampolines:
             if self._thread is None:
                 self._begin()
             self._armed.append(trampoline.co_consts[-1])
-            _set_code(fn, trampoline)
+            set_code(fn, trampoline)
 
     def _begin(self) -> None:
         """The first trampoline of the run."""
         self._thread = get_ident()
-        _active.setdefault(self._thread, []).append(self)
+        active.setdefault(self._thread, []).append(self)
 
     def _judge(self, fn: FunctionType, code: CodeType) -> Judged:
         """Whether `fn`, which has its own code, gets a trampoline. Kept for runs of the same policy."""
@@ -336,7 +228,7 @@ class Trampolines:
         if str(module).startswith("dynamo_lite.") or (runs_natively is not None and runs_natively(fn)):
             trampoline = None
         else:
-            trampoline = (known.trampoline if known is not None else None) or _trampoline(fn)
+            trampoline = (known.trampoline if known is not None else None) or trampoline_code(fn)
 
         def forget(reference: Any, judged: dict[int, Judged] = _judged) -> None:
             if key in judged and judged[key].ref is reference:
@@ -348,7 +240,7 @@ class Trampolines:
     def disarm(self, fn: FunctionType) -> None:
         """Gives `fn` its own code back (`release` finds that it has no trampoline any more)."""
         if is_trampoline(fn.__code__):
-            _set_code(fn, original_code(fn.__code__))
+            set_code(fn, original_code(fn.__code__))
 
     def arm_unprompted(self, callback: Any) -> None:
         """Arms a callback that is called whenever an object dies (weakref.ref), also while trampolines are closed."""
@@ -425,10 +317,10 @@ class Trampolines:
                     self.arm_function(value)
                 elif (trampoline := known.trampoline) is not None:
                     armed.append(trampoline.co_consts[-1])
-                    if _SWAPS_QUIETLY:
+                    if SWAPS_QUIETLY:
                         value.__code__ = trampoline
                     else:
-                        _set_code(value, trampoline)
+                        set_code(value, trampoline)
             elif type(value) not in ATOMS:
                 self.arm_attribute(value)
 

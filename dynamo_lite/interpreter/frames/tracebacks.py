@@ -16,7 +16,7 @@ from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.sentinels import STUB
-from dynamo_lite.interpreter.datamodel.trampolines import is_trampoline
+from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.interfaces import VM
 

@@ -15,7 +15,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.heap import shared_buffers
 
 MISSING = object()

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
 
 _RUNS_NATIVELY = "dynamo_lite.interpreter.vm"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.interfaces import State, Trace
 
 _STATE = (list, dict, set)

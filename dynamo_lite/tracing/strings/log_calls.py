@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.strings.listeners import Listeners, is_logging

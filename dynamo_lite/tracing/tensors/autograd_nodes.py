@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.datamodel.trampolines import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import keystr
