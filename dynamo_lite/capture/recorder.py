@@ -14,9 +14,8 @@ outside is lifted by graph_inputs.py.
 from __future__ import annotations
 
 import copy
-import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ import torch
 from torch import fx, nn
 from torch.autograd.graph import increment_version
 
+from dynamo_lite.capture import in_place_checks
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -43,6 +43,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.in_place_checks import may_reshape, written
 from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
@@ -173,18 +174,18 @@ class Recorder(Outside):
             self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
         if func._schema.is_mutable:
-            self._check_overlap(func, fake_args, fake_kwargs)
-            for tensor in _written(func, fake_args, fake_kwargs):
+            self._raise_overlap(func, fake_args, fake_kwargs)
+            for tensor in written(func, fake_args, fake_kwargs):
                 self.layout.matters(tensor)
                 if self.may_share is not None:
                     self.may_share.check_write(tensor)
         elif func is _BATCH_NORM or func is _INSTANCE_NORM:
-            self._check_statistics(fake_args)
+            in_place_checks.check_statistics(self.levels, fake_args)
         remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
         if func._schema.is_mutable and self.levels:
-            self._check_operands(func, fake_args, fake_kwargs)
+            in_place_checks.check_operands(self.levels, func, fake_args, fake_kwargs)
         if self.autocast_cache is not None:
-            self.autocast_cache.check(func, fake_args, _written(func, fake_args, fake_kwargs))
+            self.autocast_cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
         if func._schema.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
         out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
@@ -202,8 +203,8 @@ class Recorder(Outside):
                 remember(out)
         elif func is torch.ops.aten.detach.default:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
-        if func._schema.is_mutable and _may_reshape(func):
-            self.check_shapes(func, _written(func, fake_args, fake_kwargs))
+        if func._schema.is_mutable and may_reshape(func):
+            in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
         if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
             if func in ANSWERED:
                 self.layout.asked.add(ANSWERED[func])
@@ -321,50 +322,13 @@ class Recorder(Outside):
             raise
 
     def _check_mutation(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
-        for tensor in _written(func, args, kwargs):
-            if storage_key(tensor) in self.computed_storages:
-                what = "changes in place what the registered functions of a container have made of an input"
-                raise CaptureError("container-mutated", what, "return the new value", {"function": str(func)})
-            lifted = self.constant_storages.get(storage_key(tensor))
-            if lifted is not None:
-                raise CaptureError(
-                    "constant-mutated",
-                    f"{func} changes {lifted.fqn}, which is neither an input nor a registered buffer",
-                    "register it as a buffer (register_buffer), or clone() it first",
-                    {"target": lifted.fqn},
-                )
+        in_place_checks.check_constants(self, func, args, kwargs)
 
-    def _check_overlap(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Raises what eager raises for a write to elements that share memory (an expanded tensor), as the program's."""
-        written = [*_written(func, args, kwargs)]
-        error = eager_errors.of_overlap(func, written, args, kwargs)
+    def _raise_overlap(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        error = in_place_checks.overlap_error(func, args, kwargs)
         if error is not None:
-            for tensor in written:
-                eager_errors.rest_on_overlap(tensor)
             self._raised = error
             raise error
-
-    def _check_operands(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-        """Refuses to change in place what a sub-graph was given."""
-        for tensor in _written(func, args, kwargs):
-            if not self.levels.absorbs_change(tensor) and self.levels.changes_operand(tensor):
-                raise CaptureError(
-                    "subgraph-mutates",
-                    f"{func} changes a tensor from outside of the function that a control-flow operator was given",
-                    "clone() it first, or return the new value",
-                    {"operator": str(func)},
-                )
-
-    def _check_statistics(self, args: Sequence[Any]) -> None:
-        """A side of a branch makes results of what it changes: of statistics as well, which schemas do not tell."""
-        if self.levels.is_functional and args[5] is True and args[3] is not None:
-            raise CaptureError(
-                "branch-unsupported",
-                "a normalisation changes its running statistics on one side of a branch on data",
-                "export the module in eval()",
-                {"why": "a normalisation in training mode changes its running statistics in it"},
-            )
 
     def _lift_fresh(self, tensor: torch.Tensor) -> torch.Tensor:
         # torch.tensor(...) ends in lift_fresh of a tensor made outside of all modes. The copy keeps a later in-place
@@ -426,21 +390,6 @@ class Recorder(Outside):
         self._raised = None
         # While recording, a real tensor below this boundary is an error; AOTInductor traces the program's own again.
         self.fake_mode.allow_non_fake_inputs = True
-
-
-@functools.cache
-def _may_reshape(func: OpOverload) -> bool:
-    """Whether an operator may give a tensor that it changes other sizes or strides (unsqueeze_, resize_, out=)."""
-    return torch.Tag.inplace_view in func.tags or any(argument.is_out for argument in func._schema.arguments)
-
-
-def _written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors that an operator with these arguments changes in place."""
-    for index, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = args[index] if index < len(args) else kwargs.get(argument.name)
-            values = value if isinstance(value, (list, tuple)) else [value]
-            yield from (v for v in values if isinstance(v, torch.Tensor))
 
 
 _REMEMBERS = frozenset({static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS})

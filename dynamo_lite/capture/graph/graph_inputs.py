@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
 import torch
 from torch import fx, nn
 
-from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.fakes.input_stand_ins import InputStandIns
 from dynamo_lite.capture.graph.lifting import (
     Lifted,
     LiftedKind,
@@ -30,7 +31,6 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.errors import InvalidArguments
-from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
 
@@ -39,12 +39,6 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
         return False
     return one.shape == other.shape
-
-
-def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
-    if tensor.layout is not torch.strided:
-        return (tensor.shape,)
-    return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
 class Outside(GraphWriter):
@@ -82,6 +76,7 @@ class Outside(GraphWriter):
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
         self.carried_nodes: dict[fx.Node, fx.Node] = {}
         """Placeholders for tensors of `earlier` → the nodes that they have there."""
+        self._input_stand_ins = InputStandIns(self.fake_mode, self.stand_ins, self.keep)
         self._used_names = set(input_names)
         self._input_names = list(input_names)
         self._add_state()
@@ -115,7 +110,8 @@ class Outside(GraphWriter):
             node = self.placeholder(name)
             self.input_nodes.append(node)
             if isinstance(value, torch.Tensor):
-                value = self._stand_in_of_input(name, value, policy)
+                self._note_class(value)
+                value = self._input_stand_ins.of(name, value, policy)
                 self.bind(value, node)
                 self._outside[id(value)] = len(results)
                 self.keep.append(value)
@@ -147,58 +143,6 @@ class Outside(GraphWriter):
     def _symbolic_number(self, value: int, policy: Any, name: str) -> Any:
         assert self.env is not None
         return self.env.wrap(self.env.input_size(value, policy, name))
-
-    def _stand_in_of_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
-        complaint = subclasses.complaint(type(tensor), is_input=True)
-        if complaint is not None:
-            raise InvalidArguments(f"the input {name} is {complaint}")
-        self._note_class(tensor)
-        if wrapper_subclasses.is_wrapper(tensor):
-            return self._wrapper_input(name, tensor, policy)
-        try:
-            return self._fake_input(tensor, policy)
-        except RuntimeError as error:  # a quantized or a nested tensor
-            reason = str(error).partition("\n")[0]
-            what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
-            raise InvalidArguments(what) from error
-
-    def _fake_input(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
-        # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
-        # a parameter, or given twice, has to stay distinguishable.
-        plain = subclasses.as_plain(tensor)
-        with torch.no_grad():
-            alias = plain.detach() if not isinstance(tensor, FakeTensor) else fast_detach(tensor.fake_mode, tensor)
-        alias.requires_grad_(tensor.requires_grad)
-        if isinstance(alias, FakeTensor):
-            if alias.fake_mode is not self.fake_mode:
-                return self._fake_of_another(alias, policy)
-            return alias
-        self.keep.append(alias)
-        if policy is not None:
-            return create_symbolic_tensor(self.fake_mode, alias, policy.sizes, policy.source)
-        return self.fake_mode.from_tensor(alias, static_shapes=True)
-
-    def _fake_of_another(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
-        """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
-        if policy is None:
-            return self.stand_ins.of(fake)
-        meta = self.stand_ins.meta_of(fake)
-        self.keep.append(meta)
-        made = create_symbolic_tensor(self.fake_mode, meta, policy.sizes, policy.source)
-        made.fake_device = fake.fake_device
-        return made
-
-    def _wrapper_input(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
-        def of(inner: torch.Tensor, sizes: Any) -> torch.Tensor:
-            return self._fake_input(inner, TensorPolicy(sizes))
-
-        try:
-            if policy is None:
-                return wrapper_subclasses.stand_in(tensor, self._fake_input)
-            return wrapper_subclasses.symbolic_stand_in(tensor, of, policy.sizes)
-        except Exception as error:
-            what = f"the input {name} is a {type(tensor).__qualname__} for which there is no stand-in: {error}"
-            raise InvalidArguments(what) from error
 
     def _lift(
         self, tensor: torch.Tensor, kind: LiftedKind, fqn: str, name: str, persistent: bool | None = None
@@ -418,20 +362,6 @@ class Outside(GraphWriter):
         """The stand-in of a tensor that has been lifted; any other tensor as it is. Records nothing."""
         lifted = self._lifted_by_id.get(id(tensor))
         return lifted.fake if lifted is not None else self._carried.get(id(tensor), tensor)
-
-    def check_shapes(self, func: Any, written: Iterable[torch.Tensor]) -> None:
-        """Refuses new sizes or strides for a parameter, buffer or constant: who asks it gets those of before."""
-        for tensor in written:
-            original = self._originals.get(id(tensor))
-            if original is None or _geometry(original) == _geometry(tensor):
-                continue
-            name = func._overloadpacket._qualified_op_name.rpartition("::")[2]
-            raise CaptureError(
-                "tensor-reshaped",
-                f"{func} gives a parameter, a buffer or a constant other sizes or strides in place",
-                "reshape a copy, or a view of it",
-                {"name": name},
-            )
 
     def from_outside(self) -> list[torch.Tensor]:
         """The stand-ins of inputs, parameters, buffers and constants: the caller can see their memory."""

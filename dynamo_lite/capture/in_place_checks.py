@@ -1,0 +1,116 @@
+"""What an operator that changes tensors in place may not change, judged before it runs on stand-ins."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.lifting import Lifted
+from dynamo_lite.capture.graph.subgraphs import Levels
+from dynamo_lite.capture.kernels import eager_errors
+
+
+class Constants(Protocol):
+    """The memory of tensors that are no input, parameter or buffer, as the recorder knows it."""
+
+    constant_storages: dict[int, Lifted]
+    computed_storages: set[int]
+
+
+def written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """The tensors that an operator with these arguments changes in place."""
+    for index, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            value = args[index] if index < len(args) else kwargs.get(argument.name)
+            values = value if isinstance(value, (list, tuple)) else [value]
+            yield from (v for v in values if isinstance(v, torch.Tensor))
+
+
+@functools.cache
+def may_reshape(func: OpOverload) -> bool:
+    """Whether an operator may give a tensor that it changes other sizes or strides (unsqueeze_, resize_, out=)."""
+    return torch.Tag.inplace_view in func.tags or any(argument.is_out for argument in func._schema.arguments)
+
+
+def check_constants(constants: Constants, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
+    for tensor in written(func, args, kwargs):
+        if storage_key(tensor) in constants.computed_storages:
+            what = "changes in place what the registered functions of a container have made of an input"
+            raise CaptureError("container-mutated", what, "return the new value", {"function": str(func)})
+        lifted = constants.constant_storages.get(storage_key(tensor))
+        if lifted is not None:
+            raise CaptureError(
+                "constant-mutated",
+                f"{func} changes {lifted.fqn}, which is neither an input nor a registered buffer",
+                "register it as a buffer (register_buffer), or clone() it first",
+                {"target": lifted.fqn},
+            )
+
+
+def overlap_error(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """What eager raises for a write to elements that share memory (an expanded tensor)."""
+    tensors = [*written(func, args, kwargs)]
+    error = eager_errors.of_overlap(func, tensors, args, kwargs)
+    if error is not None:
+        for tensor in tensors:
+            eager_errors.rest_on_overlap(tensor)
+    return error
+
+
+def check_operands(levels: Levels, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Refuses to change in place what a sub-graph was given."""
+    for tensor in written(func, args, kwargs):
+        if not levels.absorbs_change(tensor) and levels.changes_operand(tensor):
+            raise CaptureError(
+                "subgraph-mutates",
+                f"{func} changes a tensor from outside of the function that a control-flow operator was given",
+                "clone() it first, or return the new value",
+                {"operator": str(func)},
+            )
+
+
+def check_shapes(
+    originals: dict[int, torch.Tensor], func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
+) -> None:
+    """After the run: refuses new sizes or strides for a parameter, buffer or constant.
+
+    Who asks it later gets those of before. originals: the id of a stand-in → the tensor that it stands for.
+    """
+    for tensor in written(func, args, kwargs):
+        original = originals.get(id(tensor))
+        if original is None or _geometry(original) == _geometry(tensor):
+            continue
+        name = func._overloadpacket._qualified_op_name.rpartition("::")[2]
+        raise CaptureError(
+            "tensor-reshaped",
+            f"{func} gives a parameter, a buffer or a constant other sizes or strides in place",
+            "reshape a copy, or a view of it",
+            {"name": name},
+        )
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    if tensor.layout is not torch.strided:
+        return (tensor.shape,)
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+def check_statistics(levels: Levels, args: Sequence[Any]) -> None:
+    """A side of a branch makes results of what it changes: of statistics as well, which schemas do not tell.
+
+    `args` are those of batch_norm or instance_norm.
+    """
+    if levels.is_functional and args[5] is True and args[3] is not None:
+        raise CaptureError(
+            "branch-unsupported",
+            "a normalisation changes its running statistics on one side of a branch on data",
+            "export the module in eval()",
+            {"why": "a normalisation in training mode changes its running statistics in it"},
+        )
