@@ -40,6 +40,7 @@ READS_DATA = frozenset(
     }
 )
 """The operators that turn data into a Python number."""
+_OF_ONE = frozenset({torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default})
 
 
 class ConstantValues:
@@ -59,9 +60,11 @@ class ConstantValues:
 
     def answer(self, func: OpOverload, args: Sequence[Any]) -> Any:
         """What an operator of READS_DATA returns for constant data; None where the data is not constant."""
+        if func in _OF_ONE and not isinstance(args[0], torch.Tensor):
+            return args[0]  # of a number that C++ has made a tensor of: Python is given the number
         known = []
         for arg in args:
-            value = self.of(arg) if isinstance(arg, torch.Tensor) else arg
+            value = self.of(arg) if isinstance(arg, torch.Tensor) else torch.as_tensor(arg)
             if value is None:
                 return None
             known.append(value)

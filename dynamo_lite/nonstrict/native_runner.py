@@ -186,6 +186,7 @@ def _functions_with_rules(table: dict[int, Rule]) -> dict[int, tuple[FunctionTyp
         *skipped_calls.BACKWARD,
         *unseen,
         "torch:_assert",
+        "torch.jit:is_scripting",
         "torch.utils.checkpoint:checkpoint",
         _SWAP,
     )

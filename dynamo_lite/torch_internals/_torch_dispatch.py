@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from torch import _C as _C
 from torch._C import DisableTorchFunction as DisableTorchFunction
 from torch._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -29,6 +30,7 @@ from torch._C import _len_torch_function_stack as _len_torch_function_stack
 from torch._C import _pop_torch_function_stack as _pop_torch_function_stack
 from torch._C import _push_on_torch_function_stack as _push_on_torch_function_stack
 from torch._C import _TorchDispatchModeKey as _TorchDispatchModeKey
+from torch.jit._state import _try_get_jit_cached_function as _try_get_jit_cached_function
 from torch.overrides import _get_current_function_mode_stack as _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode
 from torch.utils._python_dispatch import _disable_current_modes as _disable_current_modes
@@ -51,6 +53,26 @@ def uncompiled(method: Any) -> Iterator[Any]:
         method._debug_flush_compilation_cache()
 
 
+@contextmanager
+def uncompiled_function(function: Any) -> Iterator[Any]:
+    """The same for a function that torch.jit.script or torch.jit.trace has made: it takes all arguments by position.
+
+    During an export torch would call the Python function that it was made from.
+    """
+    was, torch.compiler._is_exporting_flag = torch.compiler._is_exporting_flag, False
+    try:
+        yield _C._create_function_from_graph(function.name, function.inlined_graph.copy())
+    finally:
+        torch.compiler._is_exporting_flag = was
+
+
+def scripted_from(function: Any) -> Any:
+    """The Python function that torch.jit.script made a function from; None if torch.jit.trace made it."""
+    original = getattr(function, "_torchdynamo_inline", None)
+    cached = None if original is None else _try_get_jit_cached_function(original)
+    return original if cached is not None and cached.qualified_name == function.qualified_name else None
+
+
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
@@ -69,6 +91,10 @@ SYMBOLS = (
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a kernel without autograd"),
     Symbol("torch._C:ScriptMethod._debug_flush_compilation_cache", "TorchScript runs as if for the first time"),
     Symbol("torch._C:ScriptModule._get_method", "a method of TorchScript without the Python function it is made from"),
+    Symbol(
+        "torch._C:_create_function_from_graph",
+        "a function of TorchScript without the Python function it is made from",
+    ),
     Symbol("torch._C:_autograd", "hooks on saved tensors; the state of the profiler"),
     Symbol("torch._C:_disabled_torch_function_impl", "which subclasses take no part in __torch_function__"),
     Symbol("torch._C:_DisablePythonDispatcher", "real tensors are made natively during a trace"),
@@ -98,6 +124,7 @@ SYMBOLS = (
         "modes of the program's own are entered and left in the interpreter",
     ),
     Symbol("torch._C:_TorchDispatchModeKey", "which mode is asked for"),
+    Symbol("torch.jit._state:_try_get_jit_cached_function", "whether a function of TorchScript was scripted or traced"),
     Symbol("torch.overrides:_get_current_function_mode_stack", "modes of the program's own"),
     Symbol("torch.utils._python_dispatch:TorchDispatchMode", "the class of modes"),
     Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),

@@ -207,3 +207,23 @@ def test_the_search_for_sizes_calls_no_method_of_a_kept_object() -> None:
     run = dynamo_lite.export(Lazy(), (torch.randn(3, 4),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
     x = torch.randn(5, 4)
     torch.testing.assert_close(run(x), Lazy()(x))
+
+
+class RemembersShape(nn.Module):
+    def __init__(self, before: Any) -> None:
+        super().__init__()
+        self.shape = before
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.shape = x.shape if isinstance(self.shape, torch.Size) else (x.shape[0], x.shape[1])
+        return x + 1
+
+
+@pytest.mark.parametrize("before", [torch.Size([4, 3]), torch.Size([2, 3]), (4, 3), (2, 3)])
+def test_a_shape_that_no_call_reads_fixes_no_size(before: Any) -> None:
+    """What it held before is not compared with the sizes: `x.shape[0] != 4` was a condition of the program."""
+    model = RemembersShape(before)
+    run = dynamo_lite.export(model, (torch.ones(4, 3),), dynamic_shapes=({0: Dim("n")},)).module()
+    assert model.shape == before
+    for n in range(6):
+        assert torch.equal(run(torch.zeros(n, 3)), torch.ones(n, 3))

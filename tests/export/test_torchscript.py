@@ -1,4 +1,4 @@
-"""Modules of TorchScript inside of a program: scripted, traced, loaded.
+"""TorchScript inside of a program: modules (scripted, traced, loaded) and functions (scripted, traced).
 
 Their operators are recorded, their effects refused.
 """
@@ -208,3 +208,93 @@ class _Call(nn.Module):
 
     def forward(self, x: Tensor) -> Any:
         return self.inner(x)
+
+
+@torch.jit.script
+def asks_whether_scripted(x: Tensor, scale: int = 3, kind: str = "a") -> Tensor:
+    if torch.jit.is_scripting():
+        x = x.cos()
+    else:
+        x = x.sin()
+    return x * scale if kind == "a" else x + scale
+
+
+@torch.jit.script
+def calls_another(x: Tensor) -> Tensor:
+    return asks_whether_scripted(x, kind="b") + x.view(x.size(1), x.shape[0]).sum(0)[0]
+
+
+@torch.jit.script
+def appends(x: Tensor, parts: list[Tensor]) -> Tensor:
+    parts.append(x * 2)
+    return parts[0] + parts[-1]
+
+
+@torch.jit.script
+def prints(x: Tensor) -> Tensor:
+    print("called")
+    return x + 1
+
+
+def _branches(x: Tensor) -> Tensor:
+    return x + 1 if x.sum() > 0 else x - 1
+
+
+traced_branch = torch.jit.trace(_branches, (torch.ones(3, 4),), check_trace=False)
+traced_size = torch.jit.trace(lambda x: x * x.shape[0] + int(x.shape[1]), (torch.ones(3, 4),), check_trace=False)
+
+
+def _outer_list(x: Tensor) -> Any:
+    parts = [x]
+    return appends(x, parts), len(parts)
+
+
+FUNCTIONS = {
+    "scripted": lambda x: asks_whether_scripted(x),
+    "keywords": lambda x: asks_whether_scripted(scale=2, x=x) - asks_whether_scripted(x, kind="b"),
+    "nested": lambda x: calls_another(x),
+    "list": _outer_list,
+    "traced branch": lambda x: traced_branch(x),
+    "traced size": lambda x: traced_size(x),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_are_what_eager_runs(name: str, dynamic: bool) -> None:
+    """The compiled function, in which is_scripting() is true and which changes copies of lists."""
+    function = FUNCTIONS[name]
+    shapes = ({0: torch.export.Dim.AUTO},) if dynamic else None
+    program = dynamo_lite.export(function, (X,), dynamic_shapes=shapes)
+    inputs = [X, -X, X * 3] + [torch.ones(5, 4)] * (dynamic and not name.startswith("traced"))
+    for x in inputs:
+        torch.testing.assert_close(program.module()(x), function(x))
+
+
+def test_a_function_with_sizes_that_vary_is_noted() -> None:
+    shapes = ({0: torch.export.Dim("n")},)
+    program = dynamo_lite.export(FUNCTIONS["scripted"], (X,), dynamic_shapes=shapes)
+    assert any("asks_whether_scripted() is given sizes that vary" in note for note in program.trace.notes)
+    assert not torch.jit.is_scripting()
+
+
+def test_a_function_that_prints_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UnsupportedCall, match=r"script-module.*prints\(\)"):
+        dynamo_lite.export(lambda x: prints(x), (X,))
+    assert capsys.readouterr().out == ""
+
+
+def test_wrong_arguments_of_a_function() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'q'"):
+        dynamo_lite.export(lambda x: asks_whether_scripted(x, q=3), (X,))
+
+
+def test_gradients_through_a_function() -> None:
+    weight = nn.Parameter(torch.linspace(-1, 1, 4))
+    run = dynamo_lite.export(lambda x: calls_another(x * weight).sum(), (X,)).module()
+    (own,) = run.parameters()
+    run(X).backward()
+    found = own.grad
+    weight.grad = None
+    calls_another(X * weight).sum().backward()
+    torch.testing.assert_close(found, weight.grad)

@@ -29,7 +29,7 @@ from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls
+from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls, torchscript
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCaches, LruCacheWrapper
@@ -478,6 +478,7 @@ def table() -> dict[int, Step]:
         native_arguments,
         dict_keys,
         runtime_values,
+        torchscript,
     ):
         rows |= part.table()
     rows |= constructors.table(rows)

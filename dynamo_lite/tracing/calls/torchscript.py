@@ -1,8 +1,11 @@
-"""Calls of methods of TorchScript modules: scripted, traced, loaded.
+"""Calls of TorchScript: methods of modules (scripted, traced, loaded), and functions (scripted, traced).
 
 TorchScript runs code of its own, whose operators are recorded as they run. What else it does is not seen: its graph is
 read beforehand, and one that changes attributes, lists or dicts that are older than the call, prints, or calls back
-into Python is refused.
+into Python is refused. Lists and dicts among the arguments are copied, by TorchScript as well.
+
+Given sizes that vary, TorchScript would take their numbers. A scripted function then runs as the Python function that
+it was made from, where `torch.jit.is_scripting()` is true as in the compiled one.
 """
 
 from __future__ import annotations
@@ -12,8 +15,16 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, uncompiled
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
+    scripted_from,
+    uncompiled,
+    uncompiled_function,
+)
+from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
 _EFFECTS = {
     "prim::SetAttr": "sets an attribute of its module",
@@ -45,44 +56,118 @@ _MAKES = frozenset(
 
 
 class CompiledCalls(State):
-    """Whether compiled code has run: which attributes it reads (`training`, dtypes) is not seen."""
+    """any: whether compiled code has run: which attributes it reads (`training`, dtypes) is not seen.
+
+    scripting: how many scripted functions are at work as the Python functions that they were made from.
+    """
 
     def __init__(self, tracer: Trace) -> None:
         self.any = False
+        self.scripting = 0
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:
-    """The step of a call plan for a method of a TorchScript module. (Given stand-ins, a function that torch.jit.script
-    compiled runs the Python function that it was made from.)"""
-    return call if type(fn) is torch.ScriptMethod else None
+    """The step of a call plan for a method or a function of TorchScript."""
+    return _STEPS.get(type(fn))
 
 
-def call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_method(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a compiled method. Refuses ("script-module") one with effects.
 
     It runs as if for the first time: after some calls TorchScript puts the operators of a method together, and gives
     them gradients of its own.
     """
-    what = next(_effects(fn.inlined_graph), None)
-    if what is not None:
-        tracer.refuse("script-module", function=f"{fn.name}() of a ScriptModule", what=what)
+    _check_effects(tracer, fn, f"{fn.name}() of a ScriptModule", pytree.tree_leaves((args, kwargs)))
     tracer.own(CompiledCalls).any = True
     tracer.note("the attributes of a ScriptModule that are no tensors are taken as they were at the export")
     with uncompiled(fn) as method, DisableTorchFunction():
         return method(*args, **kwargs)
 
 
-def _effects(graph: Any) -> Iterator[str]:
+def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a compiled function, which has no state. Refuses ("script-module") one that prints or calls Python."""
+    leaves = pytree.tree_leaves((args, kwargs))
+    _check_effects(tracer, fn, f"{fn.name}()", leaves)
+    original = scripted_from(fn)
+    if original is not None and any(map(_varies, leaves)):
+        tracer.note(f"{fn.name}() is given sizes that vary: the Python function that it was scripted from is recorded")
+        return _call_original(tracer, original, *_own_containers(args, kwargs))
+    given = _by_position(fn.schema, args, kwargs)
+    if given is None:
+        return fn(*args, **kwargs)  # TorchScript's own error
+    with uncompiled_function(fn) as function, DisableTorchFunction():
+        return function(*given)
+
+
+def call_is_scripting(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch.jit.is_scripting()."""
+    return True if tracer.own(CompiledCalls).scripting else NOT_HANDLED
+
+
+def _call_original(tracer: Trace, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    state = tracer.own(CompiledCalls)
+    state.scripting += 1
+    try:
+        return tracer.vm.call(original, args, kwargs)
+    finally:
+        state.scripting -= 1
+
+
+def _varies(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value._has_symbolic_sizes_strides
+    return type(value) in SYMBOLIC
+
+
+def _own_containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The arguments in lists and dicts of their own, as TorchScript gets them."""
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    return pytree.tree_unflatten(leaves, spec)
+
+
+def _by_position(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    """All arguments in the order of the schema; None if they do not fit."""
+    given = dict(zip((argument.name for argument in schema.arguments), args))
+    if len(args) > len(schema.arguments) or given.keys() & kwargs.keys():
+        return None
+    given |= kwargs
+    for argument in schema.arguments:
+        if argument.name not in given and argument.has_default_value():
+            given[argument.name] = argument.default_value
+    names = [argument.name for argument in schema.arguments]
+    return [given[name] for name in names] if given.keys() == set(names) else None
+
+
+def _check_effects(tracer: Trace, fn: Any, called: str, leaves: list[Any]) -> None:
+    """leaves: the arguments, without lists and dicts. (A list of TorchScript's own is not copied.)"""
+    copied = all(isinstance(leaf, torch.Tensor) or type(leaf) in _PLAIN for leaf in leaves)
+    what = next(_effects(fn.inlined_graph, copied), None)
+    if what is not None:
+        tracer.refuse("script-module", function=called, what=what)
+
+
+def _effects(graph: Any, copied: bool) -> Iterator[str]:
     for kind, what in _EFFECTS.items():
         if graph.findAllNodes(kind):
             yield what
     for kind in _CHANGES:
         for node in graph.findAllNodes(kind):
             value = next(iter(node.inputs()))
-            if value.type().kind() != "TensorType" and not _is_made_here(value):
+            if value.type().kind() != "TensorType" and not _is_made_here(value, copied):
                 yield "changes a list or a dict that is older than the call"
 
 
-def _is_made_here(value: Any) -> bool:
-    """Whether a list or a dict is new: made by this call."""
-    return value.node().kind() in _MAKES
+def _is_made_here(value: Any, copied: bool) -> bool:
+    """Whether a list or a dict is new: made by this call, or a copy of an argument."""
+    kind = value.node().kind()
+    return kind in _MAKES or (copied and kind == "prim::Param" and value.type().kind() in _COPIED)
+
+
+_PLAIN = frozenset({bool, int, float, complex, str, type(None), torch.dtype, torch.device, *SYMBOLIC})
+_COPIED = frozenset({"ListType", "DictType"})
+_STEPS: dict[type, Step] = {torch.ScriptMethod: call_method, torch.jit.ScriptFunction: call_function}
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    return {id(torch.jit.is_scripting): call_is_scripting}

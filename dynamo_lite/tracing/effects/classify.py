@@ -182,14 +182,15 @@ def _assigned_buffer(tracer: Trace, change: Change, registry: str, path: str) ->
 
 
 def _same_value(old: Any, new: Any) -> bool:
-    """Equal atoms, or tuples of them. Other objects with a new identity are changes, whatever their `==` says."""
+    """Equal atoms, or tuples of them. Other objects with a new identity are changes, whatever their `==` says.
+
+    A size that varies is no atom, and is not compared with a number (which would be a condition of the program).
+    """
     if type(old) is not type(new):
         return False
-    if isinstance(old, _ATOMS):
-        return bool(old == new)
-    if type(old) is tuple:
+    if type(old) in (tuple, torch.Size):
         return len(old) == len(new) and all(a is b or _same_value(a, b) for a, b in zip(old, new))
-    return False
+    return isinstance(old, _ATOMS) and bool(old == new)
 
 
 def _is_scratch(tracer: Trace, change: Change) -> bool:

@@ -142,6 +142,22 @@ class _Returns:
         return self.value
 
 
+def call_bool(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """bool(tensor), bool(number of the data): symbolic, until a branch depends on it."""
+    if len(args) != 1 or kwargs:
+        return NOT_HANDLED
+    value = args[0]
+    if is_tensor(value):
+        if value.is_complex() or any(type(size) is not int or size != 1 for size in value.shape):
+            return NOT_HANDLED
+        value = tracer.vm.call(torch.Tensor.item, (value,))
+        if type(value) not in SYMBOLIC:
+            return bool(value)
+    elif type(value) not in SYMBOLIC or value.node.has_hint():
+        return NOT_HANDLED
+    return value if type(value) is torch.SymBool else value != 0
+
+
 def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """operator.index(n): itself; operator.index(tensor): its value, of an integer."""
     if len(args) == 1 and type(args[0]) is torch.SymInt:
@@ -320,6 +336,9 @@ def table() -> dict[int, Step]:
         id(isinstance): call_isinstance,
         id(int): call_int,
         id(float): call_float,
+        id(bool): call_bool,
+        id(torch.Tensor.is_nonzero): call_bool,
+        id(torch.is_nonzero): call_bool,
         id(operator.index): call_index,
         id(min): _extreme(torch.sym_min),
         id(max): _extreme(torch.sym_max),
