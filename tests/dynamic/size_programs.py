@@ -136,6 +136,12 @@ def int_of_half(x):
 
 
 @keeps()
+def float_power_of_a_number_that_may_be_negative(x):
+    n = float(x.shape[0] - 5)
+    return x * n**3.0 + n**2, x * math.pow(5 - x.shape[0], 3)
+
+
+@keeps()
 def float_of_a_size(x):
     return x / float(x.shape[0]) ** 0.5
 

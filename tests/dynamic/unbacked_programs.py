@@ -357,6 +357,13 @@ def assertion_on_a_tensor(x, t, k):
 
 
 @program
+def float_powers(x, t, k):
+    n = k.item()
+    total = x.sum().item()
+    return math.pow(min(n, 10) - 4, 3), math.pow(n - 100, 2.0), math.pow(4 - n, 0), total**3, total**2.0, (-total) ** 3
+
+
+@program
 def functions_of_symbols(x, t, k):
     n = k.item()
     either = torch.sym_ite(n > 3, n, n + 1)

@@ -303,9 +303,13 @@ def _rounded(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken."""
-    if len(args) == 2 and not kwargs and any(type(a) in SYMBOLIC for a in args) and args[0] > 0:
-        return torch.sym_float(args[0]) ** torch.sym_float(args[1])
+    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
+    exponent of 0, 1, 2, ..., which suits every base."""
+    if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
+        return NOT_HANDLED
+    base, exponent = args
+    if (type(exponent) in (int, float) and exponent >= 0 and float(exponent).is_integer()) or base > 0:
+        return torch.sym_float(base) ** torch.sym_float(exponent)
     return NOT_HANDLED
 
 

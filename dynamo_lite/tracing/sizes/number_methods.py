@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.fx.experimental import sym_node
 
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import NUMBERS, PYTHON_TYPE, number
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import NUMBERS, PYTHON_TYPE, concrete, number
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
@@ -86,15 +86,29 @@ def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _float_power(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
-    """A power of floats; of a negative base, the numbers'."""
+    """A power of floats. Of a base that may be negative: the numbers', unless the exponent is a whole number."""
 
     def method(self: Any, other: Any) -> Any:
         base, exponent = (other, self) if reflected else (self, other)
-        if not isinstance(other, NUMBERS) or base >= 0:
+        if not isinstance(other, NUMBERS):
             return plain(self, other)
-        return float(number(base)) ** float(number(exponent))
+        if not reflected and type(exponent) in (int, float) and float(exponent).is_integer():
+            return _whole_power(base, int(exponent))
+        if base >= 0:
+            return plain(self, other)
+        return float(concrete(base)) ** float(concrete(exponent))
 
     return method
+
+
+def _whole_power(base: Any, exponent: int) -> Any:
+    """A power of the base's magnitude, with its sign: torch refuses to compute one of a negative base."""
+    negative, natural = base < 0, base >= 0
+    if natural is True or (type(natural) is torch.SymBool and natural.node.statically_known_true("", 0)):
+        return base.__float_pow__(float(exponent))
+    sign: Any = torch.sym_float(torch.sym_ite(negative, -1, 1))
+    power = (base * sign).__float_pow__(float(exponent))
+    return power * sign if exponent % 2 else power
 
 
 def _pow(plain: Callable[..., Any]) -> Callable[..., Any]:
