@@ -31,7 +31,12 @@ from torch.fx.experimental.proxy_tensor import (
     ProxyTorchDispatchMode,
     disable_autocast_cache,
 )
-from torch.fx.experimental.symbolic_shapes import CallMethodKey, ConvertIntKey, DivideByKey
+from torch.fx.experimental.symbolic_shapes import (
+    CallMethodKey,
+    ConvertIntKey,
+    DivideByKey,
+    statically_known_true,
+)
 from torch.fx.passes.shape_prop import TensorMetadata, _extract_tensor_metadata
 from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
 
@@ -97,6 +102,10 @@ SYMBOLS = (
         "torch.fx.experimental.symbolic_shapes:DivideByKey",
         "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
     ),
+    Symbol(
+        "torch.fx.experimental.symbolic_shapes:statically_known_true",
+        "whether a relation of sizes holds without the example",
+    ),
     Symbol("torch.fx.passes.shape_prop:TensorMetadata", "node.meta['tensor_meta']"),
     Symbol("torch.fx.passes.shape_prop:_extract_tensor_metadata", "node.meta['tensor_meta']"),
     Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),
@@ -133,5 +142,6 @@ __all__ = [
     "disable_autocast_cache",
     "enable_python_dispatcher",
     "fast_detach",
+    "statically_known_true",
     "in_kernel_invocation_manager",
 ]

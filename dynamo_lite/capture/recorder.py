@@ -13,7 +13,6 @@ outside is lifted by graph_inputs.py.
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
@@ -37,14 +36,14 @@ from dynamo_lite.capture.constant_values import READS_DATA, ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import stand_in_names, static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.in_place_checks import may_reshape, written
-from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
+from dynamo_lite.capture.kernels import collectives, composites, data_errors, deep_copies, eager_errors, truth_values
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
@@ -122,18 +121,14 @@ class Recorder(Outside):
         return bool(self.levels) or not all(plain) or batch_norm in targets
 
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
-        """`copy.deepcopy(tensor)`: a clone that is a leaf."""
+        """`copy.deepcopy(tensor)`: a leaf, with a copy of the tensor's memory."""
         if not tensor.is_leaf:
             self._raised = RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment"
             )
             raise self._raised
         if not self.eagerly(operator.contains, memo, id(tensor)):
-            made = memo[id(tensor)] = tensor.detach().clone().requires_grad_(tensor.requires_grad)
-            if isinstance(tensor, nn.Parameter):
-                made._is_param = True
-            elif stand_in_names.of_the_user(tensor):
-                vars(made).update(self.eagerly(copy.deepcopy, stand_in_names.of_the_user(tensor), memo))
+            memo[id(tensor)] = deep_copies.deep_copy(self, tensor, memo)
         return memo[id(tensor)]
 
     def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:

@@ -26,8 +26,16 @@ from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 
 
-def _class_of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
-    return real_type(owner) if key == "__class__" else NOT_HANDLED
+def _of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    """A stand-in has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
+    kind = real_type(owner)
+    if key == "__class__":
+        return kind
+    if tracer.in_library():
+        return NOT_HANDLED
+    if not hasattr(kind(), key):  # of a number: its class has a `__dict__`, too
+        raise AttributeError(f"{kind.__name__!r} object has no attribute {key!r}", name=key, obj=owner)
+    return kind.__doc__ if key == "__doc__" else NOT_HANDLED
 
 
 def _class_of_text(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
@@ -55,7 +63,7 @@ def _note_part(tracer: Trace, owner: Any, key: str, value: Any) -> None:
 
 
 _BY_TYPE: dict[type, Reader] = {
-    **dict.fromkeys(SYMBOLIC, _class_of_size),
+    **dict.fromkeys(SYMBOLIC, _of_size),
     **dict.fromkeys(STANDING_FOR_OTHERS, _of_another),
     UnreadText: _class_of_text,
     range: builtin_calls.read_range,

@@ -30,13 +30,20 @@ def select_sizes(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
         return tensor, key  # too many indices: torch's own error
     left: list[Any] = []
     dim = 0
-    for item, count in zip(items, taken):
-        if type(item) is torch.SymInt or type(item) is int:
+    last = max(i for i, item in enumerate(items) if _is_integer(item))
+    for i, (item, count) in enumerate(zip(items, taken)):
+        if _is_integer(item):
             tensor = tensor.select(dim, item)
             continue
+        if item is None and i < last:  # in the order of the indices: the stride of a new dimension is that of the next
+            tensor, item, count = tensor.unsqueeze(dim), slice(None), 1
         left.append(item)
         dim += rest if count is None else count
     return tensor, tuple(left)
+
+
+def _is_integer(item: Any) -> bool:
+    return type(item) is torch.SymInt or type(item) is int
 
 
 def _is_number(item: Any) -> bool:

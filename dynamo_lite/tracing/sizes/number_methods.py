@@ -180,6 +180,10 @@ def _xor(self: Any, other: Any) -> Any:
 
 _BOOL: dict[str, Any] = {
     "__copy__": lambda self: self,
+    "numerator": property(_as_int),
+    "denominator": property(lambda self: 1),
+    "real": property(_as_int),
+    "imag": property(lambda self: 0),
     "__array__": _array,
     "__xor__": _xor,
     "__rxor__": _xor,

@@ -16,7 +16,7 @@ from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import State, Trace
 from dynamo_lite.tracing.tensors import autograd_nodes, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
 
@@ -166,7 +166,11 @@ def call_getter(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def call_dir(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """dir(tensor)"""
-    if len(args) != 1 or not is_fake(args[0]) or tracer.in_library():
+    """dir() of a tensor or a size."""
+    if len(args) != 1 or tracer.in_library():
+        return NOT_HANDLED
+    if type(args[0]) in SYMBOLIC:
+        return dir(real_type(args[0]))
+    if not is_fake(args[0]):
         return NOT_HANDLED
     return sorted({*dir(real_type(args[0])), *stand_in_names.of_the_user(args[0])})
