@@ -147,13 +147,6 @@ def call_type(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
 
 
-def call_id(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """id(x) in the program's own code; libraries use it as a key, which is harmless."""
-    if tracer.in_library():
-        return NOT_HANDLED
-    tracer.refuse("unrecordable-id", function="id")
-
-
 def call_text_reader(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
@@ -399,7 +392,7 @@ def _functions() -> dict[int, Step]:
         id(type.__call__): lambda tracer, fn, args, kwargs: (
             call_type(tracer, type, args[1:], kwargs) if args[:1] == (type,) else NOT_HANDLED
         ),
-        id(builtins.id): call_id,
+        id(builtins.id): hashing.call_id,
         **dict.fromkeys(map(id, (builtins.hash, object.__hash__, torch.Tensor.__hash__)), hashing.call_hash),
         id(builtins.print): call_print,
         id(builtins.dir): call_dir,
