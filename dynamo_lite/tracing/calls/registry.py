@@ -41,7 +41,7 @@ from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
+from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, numpy_functions, runtime_values
 from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
@@ -471,6 +471,7 @@ def table() -> dict[int, Step]:
         native_arguments,
         dict_keys,
         runtime_values,
+        numpy_functions,
     ):
         rows |= part.table()
     rows |= constructors.table(rows)
