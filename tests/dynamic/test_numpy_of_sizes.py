@@ -1,4 +1,6 @@
-"""numpy's functions of sizes: symbolic where their result goes to what takes it for a number, else the number."""
+"""numpy's functions of sizes: symbolic where their result goes to what takes it for a number, else the number.
+
+And math.copysign and math.fabs, of which copysign asks for a sign only."""
 
 from __future__ import annotations
 
@@ -93,3 +95,36 @@ def test_chunks() -> None:
     run = dynamo_lite.export(forward, (tensor(9),), dynamic_shapes=({0: Dim("batch", min=2, max=128)},)).module()
     for batch in (9, 2, 128):
         torch.testing.assert_close(run(tensor(batch)), forward(tensor(batch)))
+
+
+SIGNS: dict[str, Callable[[Any], object]] = {
+    "copysign of a number": lambda n: math.copysign(2, n),
+    "by a negative size": lambda n: math.copysign(2.0, -n),
+    "of a size": lambda n: math.copysign(n, -0.0),
+    "of two": lambda n: math.copysign(n + 5, n / 3),
+    "fabs": lambda n: math.fabs(5 - n),
+    "fabs of a quotient": lambda n: math.fabs(-n / 3),
+    "a key": lambda n: {(int, 1.0): 3}[int, math.copysign(1.0, n)],
+}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_only_the_sign_is_asked(name: str) -> None:
+    def forward(x: Tensor) -> Any:
+        return SIGNS[name](x.shape[0])
+
+    run = dynamo_lite.export(forward, (tensor(9),), dynamic_shapes=({0: BATCH},)).module()
+    for batch in (9, 2, 5, 7, 50):
+        got, wanted = run(tensor(batch)), forward(tensor(batch))
+        assert type(got) is type(wanted) and got == wanted
+
+
+def test_a_sign_that_varies_bounds_the_size() -> None:
+    def forward(x: Tensor) -> Tensor:
+        return x * math.copysign(3.0, x.shape[0] - 5)
+
+    run = dynamo_lite.export(forward, (tensor(9),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    for batch in (5, 6, 20):
+        assert torch.equal(run(tensor(batch)), forward(tensor(batch)))
+    with pytest.raises(RuntimeError):
+        run(tensor(4))
