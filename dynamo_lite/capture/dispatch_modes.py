@@ -33,7 +33,14 @@ from dynamo_lite.capture.fakes import subclasses
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
-from dynamo_lite.capture.kernels import comparisons, composites, functorch, missing_data, number_arguments
+from dynamo_lite.capture.kernels import (
+    comparisons,
+    composites,
+    contraction_order,
+    functorch,
+    missing_data,
+    number_arguments,
+)
 from dynamo_lite.capture.kernels.indexing import select_sizes
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunctionSubclass,
@@ -186,10 +193,12 @@ class FunctionMode(PreDispatchTorchFunctionMode):
             return out
         elif type(func) is FunctionType and self._recorder.env is not None:
             with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
-                return func(*args, **kwargs)
+                return _WITH_SIZES.get(func, func)(*args, **kwargs)
         return func(*args, **kwargs)
 
 
+_WITH_SIZES: dict[Any, Any] = {torch.functional.einsum: contraction_order.einsum}
+"""Functions of torch written in Python that take the number of a size for nothing that a result shows."""
 _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
 """Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
 

@@ -55,7 +55,7 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
 
 def _arm_key(vm: Any, kind: type, key: Any) -> None:
     """The hash and comparison of a tuple, as a key, are made of those of its elements."""
-    if (type(key) is tuple or type(key) is frozenset) and issubclass(kind, dict):
+    if issubclass(type(key), (tuple, frozenset)) and issubclass(kind, dict):
         vm.trampolines.arm(key)
 
 

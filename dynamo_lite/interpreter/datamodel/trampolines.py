@@ -66,11 +66,13 @@ _judged: dict[int, Judged] = {}
 class Trampolines:
     """The trampolines of one interpreter: which functions and types are armed, and whether trampolines are open."""
 
-    __slots__ = ("_armed", "_kinds", "_policy", "_shallow", "_thread", "_visiting", "known", "open", "vm")
+    __slots__ = ("_armed", "_kinds", "_policy", "_shallow", "_thread", "_visiting", "entered", "known", "open", "vm")
 
     def __init__(self, vm: Any) -> None:
         self.vm = vm
         self.open = False
+        self.entered: FunctionType | None = None
+        """What C code has called back last."""
         self._thread: int | None = None
         self._armed: list[Entry] = []
         self.known: dict[type, bool] = {}
@@ -127,6 +129,7 @@ class Trampolines:
         """C code came through a trampoline: `fn` is interpreted."""
         was = self.open
         self.open = False
+        self.entered = fn
         try:
             result = self.vm.call(fn, args, kwargs)
             given = self.vm.on_native_result

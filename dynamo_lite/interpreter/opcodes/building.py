@@ -36,6 +36,7 @@ def _put(vm: VM, target: dict[Any, Any], key: Any, value: Any) -> None:
         target[key] = value
     else:
         key = key if vm.on_key is None else vm.on_key(key)
+        _arm_parts(vm, key)
         vm.trampolines.apply_shallow(operator.setitem, target, key, value)
 
 
@@ -44,7 +45,14 @@ def _add(vm: VM, target: set[Any], item: Any) -> None:
         target.add(item)
     else:
         item = item if vm.on_key is None else vm.on_key(item)
+        _arm_parts(vm, item)
         vm.trampolines.apply_shallow(set.add, target, item)
+
+
+def _arm_parts(vm: VM, key: Any) -> None:
+    """The hash and comparison of a tuple, as a key, are made of those of its elements."""
+    if issubclass(type(key), (tuple, frozenset)):
+        vm.trampolines.arm(key)
 
 
 @handler

@@ -75,9 +75,11 @@ _WATCHERS: dict[str, Planner] = {"texts": deferred_str.plan, "nodes": autograd_n
 """Feature → the row that looks at every call while the feature is awake."""
 _WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
-_AFTER_FUNCTION: tuple[Planner, ...] = (annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper)
+_AFTER_FUNCTION: tuple[Planner, ...] = (
+    *(annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper, hashing.plan_own_hash),
+)
 """What looks at Python functions for which there is no rule."""
-_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan, hashing.plan)
+_BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
 """What looks at other callables for which there is no rule, before the tables' verdict is carried out."""
 
 _C_CALLABLES = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType})
@@ -138,7 +140,7 @@ class CallPlans:
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
         if id(fn) in addresses.ORDERS:
             before = (*before, addresses.order)
-        before = (*before, *self._steps((addresses.plan,), fn))
+        before = (*before, *self._steps((addresses.plan, hashing.plan), fn))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))

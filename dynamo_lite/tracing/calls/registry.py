@@ -41,7 +41,7 @@ from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
-from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, runtime_values
+from dynamo_lite.tracing.sizes import builtin_calls, dict_keys, native_arguments, numpy_functions, runtime_values
 from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
@@ -145,13 +145,6 @@ def call_type(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
     return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
-
-
-def call_id(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """id(x) in the program's own code; libraries use it as a key, which is harmless."""
-    if tracer.in_library():
-        return NOT_HANDLED
-    tracer.refuse("unrecordable-id", function="id")
 
 
 def call_text_reader(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -399,7 +392,7 @@ def _functions() -> dict[int, Step]:
         id(type.__call__): lambda tracer, fn, args, kwargs: (
             call_type(tracer, type, args[1:], kwargs) if args[:1] == (type,) else NOT_HANDLED
         ),
-        id(builtins.id): call_id,
+        id(builtins.id): hashing.call_id,
         **dict.fromkeys(map(id, (builtins.hash, object.__hash__, torch.Tensor.__hash__)), hashing.call_hash),
         id(builtins.print): call_print,
         id(builtins.dir): call_dir,
@@ -479,6 +472,7 @@ def table() -> dict[int, Step]:
         dict_keys,
         runtime_values,
         torchscript,
+        numpy_functions,
     ):
         rows |= part.table()
     rows |= constructors.table(rows)

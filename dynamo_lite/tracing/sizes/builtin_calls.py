@@ -313,6 +313,28 @@ def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED
 
 
+def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
+    if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
+        return NOT_HANDLED
+    size, sign = args
+    if {real_type(size), real_type(sign)} - {int, float} or (type(sign) is torch.SymFloat and sign == 0):
+        return NOT_HANDLED
+    if type(size) not in SYMBOLIC:
+        return math.copysign(size, 1.0 if sign >= 0 else -1.0)
+    if size == 0:
+        return NOT_HANDLED
+    negative = sign < 0 if type(sign) in SYMBOLIC else math.copysign(1.0, sign) < 0
+    return -torch.sym_float(abs(size)) if negative else torch.sym_float(abs(size))
+
+
+def call_fabs(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.fabs(n): a float."""
+    if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
+        return NOT_HANDLED
+    return torch.sym_float(abs(args[0]))
+
+
 def call_numel(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.Size.numel(): the product."""
     if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
@@ -349,6 +371,8 @@ def table() -> dict[int, Step]:
         id(len): call_len,
         id(builtins.range): call_range,
         id(math.pow): call_math_pow,
+        id(math.copysign): call_copysign,
+        id(math.fabs): call_fabs,
         id(math.floor): _rounded,
         id(math.ceil): _rounded,
         id(torch.Size.numel): call_numel,

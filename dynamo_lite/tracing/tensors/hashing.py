@@ -9,12 +9,15 @@ Checked against torch 2.13.0 (Tensor.__hash__ is `id(self)`; FakeTensor inherits
 
 from __future__ import annotations
 
+import collections
+import dis
+import functools
+import itertools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import combinations
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -58,38 +61,108 @@ def watched(tracer: Trace) -> Iterator[set[int]]:
 
 
 class AddressesHashed(State):
-    """How often a `__hash__` of the program's has used an address."""
+    """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these methods' objects.
+    """
 
     def __init__(self, tracer: Trace) -> None:
         self.count = 0
+        self.kinds: set[type] = set()
+
+
+def for_a_table(tracer: Trace) -> bool:
+    """Whether an address is asked for by a `__hash__` of the program's, whose result a table looks up."""
+    frame = tracer.vm.frame
+    if frame is None or frame.code.co_name != "__hash__" or not frame.code.co_argcount:
+        return False
+    hashed = tracer.own(AddressesHashed)
+    hashed.count += 1
+    hashed.kinds.add(type(frame.locals[0]))
+    return True
+
+
+def call_id(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """id(x) in the program's own code; libraries use it as a key, which is harmless, and so may a `__hash__`."""
+    if tracer.in_library():
+        return NOT_HANDLED
+    frame = tracer.vm.frame
+    if frame is not None and _keeps_nothing(frame.code) and for_a_table(tracer):
+        return NOT_HANDLED
+    tracer.refuse("unrecordable-id", function="id")
+
+
+@functools.cache
+def _keeps_nothing(code: CodeType) -> bool:
+    """Whether no instruction of a function puts a value where another function might find it."""
+    return not any(instruction.opname in _KEEPS for instruction in dis.get_instructions(code))
+
+
+_KEEPS = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SLICE", "YIELD_VALUE"})
 
 
 def call_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """hash(x), when the hash is the address; not in a `__hash__` of the program's, whose result a table looks up."""
     if len(args) != 1 or tracer.in_library():
         return NOT_HANDLED
-    hashed, frame = tracer.own(AddressesHashed), tracer.vm.frame
-    for_a_table = frame is not None and frame.code.co_name == "__hash__"
-    if is_address(args[0]) or addresses.shown(args[0]):
-        hashed.count += 1
-        if not for_a_table:
+    value = args[0]
+    if fn is not hash or is_address(value) or addresses.shown(value):
+        if not for_a_table(tracer):
             tracer.refuse("unrecordable-id", function="hash")
         return NOT_HANDLED
-    before, hasher = hashed.count, getattr(type(args[0]), "__hash__", None)
-    if fn is not hash or type(hasher) is not FunctionType:
+    if type(value) in (tuple, frozenset):
+        return _unless_by_address(tracer, lambda: tracer.vm.trampolines.call(hash, args))
+    hasher = getattr(type(value), "__hash__", None)
+    return _unless_by_address(tracer, lambda: hash(tracer.vm.call(hasher, args))) if _is_own(hasher) else NOT_HANDLED
+
+
+def call_own_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`key.__hash__()`: a `__hash__` of the program's that it calls itself; C code calls it for a table."""
+    trampolines = tracer.vm.trampolines
+    if trampolines.entered is fn:
+        trampolines.entered = None
         return NOT_HANDLED
-    found = hash(tracer.vm.call(hasher, args))
-    if hashed.count > before and not for_a_table:
+    if tracer.in_library():
+        return NOT_HANDLED
+    return _unless_by_address(tracer, lambda: tracer.vm.interpret_function(fn, args, kwargs))
+
+
+def _unless_by_address(tracer: Trace, ask: Callable[[], Any]) -> Any:
+    """The hash that `ask` gives. Refused if it is made of an address and is not for a table."""
+    before = tracer.own(AddressesHashed).count
+    found = ask()
+    if tracer.own(AddressesHashed).count > before and not for_a_table(tracer):
         tracer.refuse("unrecordable-id", function="hash")
     return found
 
 
+def _is_own(hasher: Any) -> bool:
+    return type(hasher) is FunctionType
+
+
+def plan_own_hash(tracer: Trace, fn: FunctionType) -> Step | None:
+    """The step of a call plan for a `__hash__` of the program's."""
+    return call_own_hash if fn.__name__ == "__hash__" else None
+
+
 def check_order(tracer: Trace, items: Any) -> None:
     """The program goes through a set. Refused where the order comes of addresses of what the run has made."""
-    if len(items) > 1 and not tracer.in_library() and any(map(is_address, items)):
+    if len(items) < 2 or tracer.in_library():
+        return
+    found: list[Any] = []
+    for item in items:
+        _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
+    if found:
         tracer.heap.mark()
-        if any(is_address(item) and (is_fake(item) or tracer.heap.is_young(item)) for item in items):
+        if any(is_fake(item) or tracer.heap.is_young(item) for item in found):
             tracer.refuse("unrecordable-id", function="hash")
+
+
+def _add_by_address(value: Any, kinds: set[type], found: list[Any]) -> None:
+    """Add to `found` what hash(value) takes the address of."""
+    if _hashes_items(value):
+        for item in value:
+            _add_by_address(item, kinds, found)
+    elif is_address(value) or type(value) in kinds:
+        found.append(value)
 
 
 def call_with_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -100,8 +173,17 @@ def call_with_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     return NOT_HANDLED
 
 
-_GO_THROUGH = frozenset(map(id, (list, tuple, iter, enumerate, zip, map, set.pop, dict.fromkeys, list.extend)))
-"""What shows in which order a set holds its items."""
+_ITERTOOLS = [member for member in vars(itertools).values() if isinstance(member, type)]
+_GO_THROUGH = frozenset(
+    map(
+        id,
+        (
+            *(list, tuple, iter, enumerate, zip, map, filter, set.pop, dict.fromkeys, list.extend, str.join),
+            *(functools.reduce, collections.deque, collections.deque.extend, *_ITERTOOLS),
+        ),
+    )
+)
+"""What shows in which order a set holds its items. (sorted, min and max show it only of items that are equal.)"""
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:
@@ -111,10 +193,16 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
 
 def is_address(value: Any) -> bool:
     """Whether hash(value) is made of an address."""
-    if type(value) in (tuple, frozenset):
+    if _hashes_items(value):
         return any(map(is_address, value))
     hasher = getattr(type(value), "__hash__", None)
     return isinstance(value, FakeTensor) or hasher in (object.__hash__, torch.Tensor.__hash__, nn.Module.__hash__)
+
+
+def _hashes_items(value: Any) -> bool:
+    """Whether hash(value) is made of the hashes of its items: a tuple, also a named one, or a frozenset."""
+    hasher = getattr(type(value), "__hash__", None)
+    return hasher is tuple.__hash__ or hasher is frozenset.__hash__
 
 
 def _by_the_program(caller: str) -> bool:
@@ -124,7 +212,7 @@ def _by_the_program(caller: str) -> bool:
 
 def check(tracer: Trace, hashed: set[int]) -> None:
     """Guard that the hashed inputs are different objects; raises a GraphBreak if two are one in the example."""
-    for left, right in combinations(sorted(hashed), 2):
+    for left, right in itertools.combinations(sorted(hashed), 2):
         if are_one(tracer, left, right):
             names = tracer.inputs.names
             raise tracer.refusal("input-identity", left=names[left], right=names[right])
