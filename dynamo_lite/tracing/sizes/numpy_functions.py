@@ -73,7 +73,7 @@ def _rounding(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _root(value: Any) -> Any:
-    return NOT_HANDLED if value < 0 else torch._sym_sqrt(value)
+    return NOT_HANDLED if value < 0 else torch.sym_sqrt(value)
 
 
 _INTS = frozenset({int})
