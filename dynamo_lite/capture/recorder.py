@@ -22,7 +22,7 @@ import torch
 from torch import fx, nn
 from torch.autograd.graph import increment_version
 
-from dynamo_lite.capture import in_place_checks
+from dynamo_lite.capture import deep_copies, in_place_checks
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
@@ -43,7 +43,7 @@ from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.in_place_checks import may_reshape, written
-from dynamo_lite.capture.kernels import collectives, composites, data_errors, deep_copies, eager_errors, truth_values
+from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
