@@ -82,7 +82,7 @@ REASONS = {
     "loop_over_a_range": "range() needs the number",
     "slice_of_a_list": "this needs the number",
     "rows_of_a_tensor": "enumerate() needs the number",
-    "numpy_of_sizes": "sqrt() needs the number",
+    "numpy_of_sizes": "array() needs the number",
     "json_text": "dumps() needs the number",
 }
 
