@@ -26,7 +26,7 @@ def einsum(*args: Any) -> Any:
     if not any(type(size) is torch.SymInt for operand in operands for size in operand.shape):
         return torch.functional.einsum(*args)
     shapes = [[_in_example(size) for size in operand.shape] for operand in operands]
-    return torch._C._VariableFunctions.einsum(equation, operands, path=_order(equation, shapes))
+    return torch.ops.aten.einsum.default(equation, operands, path=_order(equation, shapes))
 
 
 def _in_example(size: Any) -> int | None:

@@ -72,8 +72,11 @@ def _rounding(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: value if real_type(value) is int else torch.sym_float(function(value))
 
 
+_sym_sqrt: Callable[[Any], Any] = vars(torch)["_sym_sqrt"]
+
+
 def _root(value: Any) -> Any:
-    return NOT_HANDLED if value < 0 else torch._sym_sqrt(value)
+    return NOT_HANDLED if value < 0 else _sym_sqrt(value)
 
 
 _INTS = frozenset({int})
