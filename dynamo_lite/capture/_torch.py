@@ -5,7 +5,6 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from torch import _VF
 from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.autograd_function import custom_function_call
 from torch._functorch.pyfunctorch import (
@@ -47,7 +46,6 @@ DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
-    Symbol("torch:_VF", "einsum in a given order of contraction"),
     Symbol("torch._dispatch.python:enable_python_dispatcher", "a mode at the PreDispatch key works only with it on"),
     Symbol(
         "torch._functorch.autograd_function:custom_function_call",
@@ -115,7 +113,6 @@ SYMBOLS = (
 )
 
 __all__ = [
-    "_VF",
     "CallMethodKey",
     "ConvertIntKey",
     "DivideByKey",

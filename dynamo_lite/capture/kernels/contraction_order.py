@@ -13,8 +13,6 @@ from typing import Any
 import torch
 from torch.backends import opt_einsum
 
-from dynamo_lite.capture._torch import _VF
-
 
 def einsum(*args: Any) -> Any:
     """torch.einsum(*args), with the order of contraction that the example's sizes give if sizes vary."""
@@ -28,7 +26,7 @@ def einsum(*args: Any) -> Any:
     if not any(type(size) is torch.SymInt for operand in operands for size in operand.shape):
         return torch.functional.einsum(*args)
     shapes = [[_in_example(size) for size in operand.shape] for operand in operands]
-    return _VF.einsum(equation, operands, path=_order(equation, shapes))  # type: ignore[attr-defined]
+    return torch.ops.aten.einsum.default(equation, operands, path=_order(equation, shapes))
 
 
 def _in_example(size: Any) -> int | None:

@@ -22,7 +22,7 @@ def was_looked_at(tracer: Trace, owner: Any, namespace: Any, key: Any) -> bool:
     if owner is namespace:
         holders += [module for module in (sys.modules.get(str(owner.get("__name__"))),) if module is not None]
     places = [(how, id(holder), key) for holder in holders for how in ("attr", "item", "key")]
-    if any(place in reads.places for place in places):
+    if any(place in reads.places and place not in reads.deleted for place in places):
         return True
     first = min((reads.written[place] for place in places if place in reads.written), default=sys.maxsize)
     return any(reads.shown.get(id(holder), sys.maxsize) <= first for holder in holders if id(holder) in reads.shown)

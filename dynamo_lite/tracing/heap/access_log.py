@@ -147,6 +147,7 @@ class Reads:
         self.trusted: dict[int, bool | None] = {}  # id of a function's globals → whether its functions are trusted
         self.places: dict[Place, Site | None] = {}
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
+        self.deleted: set[Place] = set()  # keys that had to be there for the program to delete them, first of all
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
@@ -341,9 +342,15 @@ class Reads:
         if how == "item" and type(key) not in _KEYS:
             self.read("entry", owner)
             return
-        if deletes or (how == "item" and issubclass(type(owner), (list, collections.deque))):
-            self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
         place = (how, id(owner), key)
+        namespace = classes.instance_dict(owner) if deletes and how == "attr" else None
+        if namespace is not None and dict.__contains__(namespace, key) and place not in self.places:
+            there = ("key", id(namespace), key)
+            if place not in self.written and there not in self.places:  # what it was does not matter
+                self.deleted.add(there)
+                self.read("key", namespace, key)
+        elif deletes or (how == "item" and issubclass(type(owner), (list, collections.deque))):
+            self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
         if place not in self.places:
             self.written.setdefault(place, len(self.written))
 
