@@ -29,7 +29,7 @@ from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls, torchscript
+from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCaches, LruCacheWrapper
@@ -420,6 +420,7 @@ def _functions() -> dict[int, Step]:
         id(TensorBase.requires_grad_): call_requires_grad,
         id(TensorBase._is_view): call_is_view,
         id(type.__dict__["__subclasses__"]): call_subclasses,
+        **pickles.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):

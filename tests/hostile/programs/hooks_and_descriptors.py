@@ -364,6 +364,7 @@ def enum_with_tensor_values():
 def protocol_runtime_checkable():
     @typing.runtime_checkable
     class P(typing.Protocol):
+
         def run(self, x): ...
 
     class A:
