@@ -10,7 +10,7 @@ sub-graph or an operator that is not torch's own (a collective, a custom one) ha
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -44,10 +44,11 @@ _OF_ONE = frozenset({torch.ops.aten.item.default, torch.ops.aten._local_scalar_d
 
 
 class ConstantValues:
-    """The constant data of one recording."""
+    """The constant data of one recording. `eagerly` calls what eager calls: what it raises is the program's error."""
 
-    def __init__(self, recorder: Outside) -> None:
+    def __init__(self, recorder: Outside, eagerly: Callable[..., Any]) -> None:
         self._recorder = recorder
+        self._eagerly = eagerly
         self._varying: set[fx.Node] = set()  # where a walk ends: writes can make a constant vary, never the reverse
 
     def of(self, fake: torch.Tensor) -> torch.Tensor | None:
@@ -69,7 +70,7 @@ class ConstantValues:
                 return None
             known.append(value)
         with _disable_current_modes(), DisableTorchFunction():
-            return func(*known)
+            return self._eagerly(func, *known)
 
     def _needed(self, node: fx.Node, analysis: AliasAnalysis | None = None) -> set[fx.Node] | None:
         """The nodes to run for the data of `node`, those that write to its memory included where the analysis is given;

@@ -82,7 +82,7 @@ class Recorder(Outside):
         super().__init__(root, input_names, fake_mode or symbolic_mode(), context, earlier)
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
-        self.constant_values = ConstantValues(self)
+        self.constant_values = ConstantValues(self, self.eagerly)
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)

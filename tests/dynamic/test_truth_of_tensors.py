@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -84,3 +86,13 @@ def _asserts(x: torch.Tensor) -> torch.Tensor:
     if not bool(x.any()):
         raise RuntimeError("nothing")
     return x * 2
+
+
+@pytest.mark.parametrize("sizes", [None, ({0: Dim.AUTO},)])
+@pytest.mark.parametrize("convert", [int, float, bool, operator.index])
+def test_the_number_of_several_elements_is_eagers_error(convert: Any, sizes: object) -> None:
+    x = torch.ones(3, dtype=torch.int64)
+    with pytest.raises((ValueError, TypeError, RuntimeError)) as eager:
+        convert(x)
+    with pytest.raises(type(eager.value), match=f"^{re.escape(str(eager.value))}$"):
+        dynamo_lite.export(lambda x: x + convert(x), (x,), dynamic_shapes=sizes)

@@ -40,6 +40,7 @@ PYTHONS = frozenset(
         "_heapq",
         "_heapreplace_max",
         "_initializing",
+        "_loads",
         "_local",
         "_log",
         "_name_",

@@ -25,12 +25,13 @@ list(zip(v, range(4))), [a * k for k, a in enumerate(v)], list(reversed(v)), lis
 list(map(lambda a: a + 1, v)), next(iter(v)), list(map(abs, [n, z])), x[slice(0, 2)], x[:n // 2], x[-1], x[:i]
 math.sqrt(n), math.floor(n / 2), math.ceil(z), math.prod(x.shape), math.pow(n, 2), x * math.sqrt(n)
 operator.add(x, n), operator.floordiv(n, 2), operator.itemgetter(0, 1)(v), operator.matmul(x, x.T), -n, ~n
+bool(i), bool(z), bool(i > 1), z.is_nonzero(), bool(v.sum() > 3)
 """
 FIXED = """
 math.ldexp(1.0, n), math.gcd(n, 4), math.log(n), math.isqrt(n), math.comb(n, 2), f"{n}", hex(n), "a" * n
 """
 REFUSED = """
-max(z, 5); max(z, z); min(v); max(v); sorted(v); sorted([z, z]); any(v > 1); all([v > 1][0]); z in [1, 2]; bool(i)
+max(z, 5); max(z, z); min(v); max(v); sorted(v); sorted([z, z]); any(v > 1); all([v > 1][0]); z in [1, 2]
 """
 
 
