@@ -107,6 +107,26 @@ def probes_by_file(package: str) -> dict[ModuleType, list[Probe]]:
     return {file: [value for value in vars(file).values() if isinstance(value, Probe)] for file in files}
 
 
+def auto(program: Any, *args: Any, also: tuple[Any, ...] = (), **options: Any) -> Case:
+    """A case whose first argument may have another first size (Dim.AUTO); `also` holds further first arguments."""
+    return _varying(torch.export.Dim.AUTO, program, args, also, options)
+
+
+def promised(program: Any, *args: Any, also: tuple[Any, ...] = (), **options: Any) -> Case:
+    """The same, where the first size is promised to vary from 2 to 64."""
+    return _varying(torch.export.Dim("n", min=2, max=64), program, args, also, options)
+
+
+def _varying(dim: Any, program: Any, args: Any, also: Any, options: Any) -> Case:
+    shapes = ({0: dim}, *(None for _ in args[1:]))
+    return Case(program, args, dynamic_shapes=shapes, also=[((first, *args[1:]), {}) for first in also], **options)
+
+
+def with_gradients(program: Any, *args: Any, **options: Any) -> Case:
+    """A case whose gradients are compared as well."""
+    return Case(program, args, gradients=True, **options)
+
+
 def t(*shape: int, **options: Any) -> torch.Tensor:
     """A float tensor of random values."""
     return torch.randn(*shape, **options)

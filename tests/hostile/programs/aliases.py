@@ -7,33 +7,8 @@ import copy
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.export import Dim
 
-from tests.export.probe import Case, equal, ints, refused, t
-
-
-def auto(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim.AUTO},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
-
-def dyn(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim('n', min=2, max=64)},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
-
-def g(p, *a, **k):
-    return Case(p, a, gradients=True, **k)
+from tests.export.probe import equal, ints, refused, t, with_gradients
 
 
 @equal
@@ -206,7 +181,7 @@ def grad_through_detach_data_mix():
                     d = a * 3
             return a, b, c, d, c.requires_grad, d.requires_grad
 
-    return g(M(), t(3))
+    return with_gradients(M(), t(3))
 
 
 @equal
@@ -224,7 +199,7 @@ def clone_of_view_grad():
             v[0, 3] = 7
             return (w * x).sum(), w
 
-    return g(M(), t(3))
+    return with_gradients(M(), t(3))
 
 
 @equal

@@ -10,29 +10,8 @@ import copy
 
 import torch
 from torch import nn
-from torch.export import Dim
 
-from tests.export.probe import Case, equal, refused, t
-
-
-def auto(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim.AUTO},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
-
-def dyn(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim('n', min=2, max=64)},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
+from tests.export.probe import auto, equal, refused, t
 
 
 @equal

@@ -9,19 +9,8 @@ import copy
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.export import Dim
 
 from tests.export.probe import Case, equal, ints, refused, t
-
-
-def auto(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim.AUTO},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
 
 
 class M(nn.Module):

@@ -9,33 +9,8 @@ import copy
 import numpy as np
 import torch
 from torch import nn
-from torch.export import Dim
 
-from tests.export.probe import Case, equal, ints, refused, t
-
-
-def auto(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim.AUTO},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
-
-def dyn(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim('n', min=2, max=64)},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
-
-def g(p, *a, **k):
-    return Case(p, a, gradients=True, **k)
+from tests.export.probe import Case, equal, ints, promised, refused, t
 
 
 @equal
@@ -46,7 +21,7 @@ def vmap_with_sizes_and_closure():
             torch.dot, in_dims=(1, None)
         )(x.t()[: w.shape[0]], w)
 
-    return dyn(f, t(4, 3), t(3), also=[t(5, 3)])
+    return promised(f, t(4, 3), t(3), also=[t(5, 3)])
 
 
 @equal
@@ -143,7 +118,7 @@ def cond_with_closures_and_kwargs():
 
             return torch.cond(x.sum() > 0, a, b, (x,)), torch.cond(k > 3, a, b, (x,))
 
-    return dyn(M(), t(4, 3), also=[t(5, 3)])
+    return promised(M(), t(4, 3), also=[t(5, 3)])
 
 
 @equal

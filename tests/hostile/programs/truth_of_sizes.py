@@ -19,18 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.export import Dim
 
-from tests.export.probe import Case, equal, ints, t
-
-
-def auto(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim.AUTO},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
-
+from tests.export.probe import Case, auto, equal, ints, t
 
 NAN = float('nan')
 

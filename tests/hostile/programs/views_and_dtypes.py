@@ -5,19 +5,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.export import Dim
 
-from tests.export.probe import Case, equal, ints, t
-
-
-def dyn(f, *args, also=(), **kw):
-    return Case(
-        f,
-        args,
-        dynamic_shapes=({0: Dim('n', min=2, max=64)},) + (None,) * (len(args) - 1),
-        also=[((a, *args[1:]), {}) for a in also],
-        **kw,
-    )
+from tests.export.probe import equal, ints, promised, t
 
 
 @equal
@@ -324,7 +313,7 @@ def zero_size_dim_dynamic():
         e = x.new_empty(k, 3)
         return torch.cat([e, x]), e.sum(0), x[:k].shape[0] == 0, x[x.shape[0] :].sum(), list(e), e.tolist()
 
-    return dyn(f, t(4, 3), also=[t(7, 3)])
+    return promised(f, t(4, 3), also=[t(7, 3)])
 
 
 @equal
@@ -481,7 +470,7 @@ def item_of_shape_tensor():
         n = s.prod().item()
         return x.reshape(n), x.sum() / n, torch.tensor([x.shape[0] * 2])[0].item() + 1, s
 
-    return dyn(f, t(4, 3), also=[t(5, 3)])
+    return promised(f, t(4, 3), also=[t(5, 3)])
 
 
 @equal
@@ -491,4 +480,4 @@ def item_min_max_of_sizes():
         m = int(s.max())
         return x.new_zeros(m), s.min(), s.float().mean(), torch.arange(m)
 
-    return dyn(f, t(4, 3), also=[t(9, 3)])
+    return promised(f, t(4, 3), also=[t(9, 3)])
