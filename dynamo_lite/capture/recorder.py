@@ -159,7 +159,7 @@ class Recorder(Outside):
         fake_args = tuple([self.stand_in(a) for a in args])
         fake_kwargs = {k: self.stand_in(v) for k, v in kwargs.items()}
         collectives.check(func, fake_args)
-        if func in READS_DATA and (known := self.constant_values.answer(func, fake_args)) is not None:
+        if func in READS_DATA and (known := self.eagerly(self.constant_values.answer, func, fake_args)) is not None:
             return known
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([self.lower(a) for a in fake_args])

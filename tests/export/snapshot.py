@@ -128,8 +128,8 @@ def contents(obj: Any) -> Iterator[tuple[str, Any]]:
     elif issubclass(kind, type):
         if obj.__module__.startswith(_OURS):
             # A class's order of names cannot be put back. CPython makes empty annotations where they are asked for.
-            unasked = () if obj.__dict__.get("__annotations__") else ("__annotations__",)
-            names = sorted(k for k in obj.__dict__ if k not in ("__weakref__", "__dict__", *unasked))
+            left_out, empty = ("__weakref__", "__dict__"), ("__annotations__", {})
+            names = sorted(k for k, v in obj.__dict__.items() if k not in left_out and (k, v) != empty)
             yield from ((f".{k}", obj.__dict__[k]) for k in names)
     elif isinstance(obj, _LRU):
         yield ".cache_info", (_DATA, tuple(obj.cache_info()))

@@ -15,11 +15,24 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from dynamo_lite.torch_internals._torch_tensors import _tensor_str
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 
 if TYPE_CHECKING:
     from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
 _SHOWN = "tensor(...)"
+
+
+def _check_format(tensor: torch.Tensor, spec: str) -> None:
+    """Raises what eager does for a format that the tensor has not: one with dimensions has none but the empty one, one
+    without has those of its number (torch/_tensor.py)."""
+    if not spec:
+        return
+    kind, dtype = real_type(tensor), tensor.dtype
+    if tensor.dim() or tensor.device.type == "meta" or kind is not torch.Tensor:
+        raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
+    number: Any = 1j if dtype.is_complex else 1.0 if dtype.is_floating_point else True if dtype is torch.bool else 1
+    format(number, spec)
 
 
 @contextmanager
@@ -41,7 +54,10 @@ def refused(
         return _SHOWN if in_operator() else made()
 
     def formatted(self: Any, spec: str) -> str:
-        return made() if threading.get_ident() == thread else plain(self, spec)
+        if threading.get_ident() != thread:
+            return plain(self, spec)
+        _check_format(self, spec)
+        return made()
 
     def made() -> str:
         if not texts.defers_tensor():
