@@ -92,7 +92,7 @@ def call_int(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         return NOT_HANDLED
     value = args[0]
     if is_tensor(value):
-        value = _element(tracer, value, _NOT_ONE)
+        value = _element(tracer, value)
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__int__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymInt else int(_Returns(own))
     if type(value) is torch.SymInt:
@@ -110,7 +110,7 @@ def call_float(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         return NOT_HANDLED
     value = args[0]
     if is_tensor(value):
-        value = _element(tracer, value, _NOT_ONE)
+        value = _element(tracer, value)
     elif type(value) not in SYMBOLIC and (own := _own_conversion(tracer, value, ("__float__",))) is not NOT_HANDLED:
         return own if type(own) is torch.SymFloat else float(_Returns(own))
     if type(value) is torch.SymBool:
@@ -163,23 +163,16 @@ def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) == 1 and type(args[0]) is torch.SymInt:
         return args[0]
     if len(args) == 1 and is_tensor(args[0]) and not (args[0].is_floating_point() or args[0].is_complex()):
-        return _index(tracer, args[0])
+        if args[0].numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return call_int(tracer, fn, args, kwargs)
     return NOT_HANDLED
 
 
-def _index(tracer: Trace, tensor: torch.Tensor) -> Any:
-    if tensor.numel() != 1:
-        raise TypeError("only integer tensors of a single element can be converted to an index")
-    return call_int(tracer, int, (tensor,), {})
-
-
-_NOT_ONE = "only one element tensors can be converted to Python scalars"
-
-
-def _element(tracer: Trace, tensor: torch.Tensor, otherwise: str) -> Any:
+def _element(tracer: Trace, tensor: torch.Tensor) -> Any:
     """The value of a tensor of one element. Raises ValueError for others, where item() has another error."""
     if tensor.numel() != 1:
-        raise ValueError(otherwise)
+        raise ValueError("only one element tensors can be converted to Python scalars")
     return tracer.vm.call(torch.Tensor.item, (tensor,))
 
 

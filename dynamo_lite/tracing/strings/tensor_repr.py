@@ -26,12 +26,11 @@ _SHOWN = "tensor(...)"
 def _check_format(tensor: torch.Tensor, spec: str) -> None:
     """Raises what eager does for a format that the tensor has not: one with dimensions has none but the empty one, one
     without has those of its number (torch/_tensor.py)."""
-    kind = real_type(tensor)
     if not spec:
         return
+    kind, dtype = real_type(tensor), tensor.dtype
     if tensor.dim() or tensor.device.type == "meta" or kind is not torch.Tensor:
         raise TypeError(f"unsupported format string passed to {kind.__name__}.__format__")
-    dtype = tensor.dtype
     number: Any = 1j if dtype.is_complex else 1.0 if dtype.is_floating_point else True if dtype is torch.bool else 1
     format(number, spec)
 
