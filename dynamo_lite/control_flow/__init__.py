@@ -6,7 +6,8 @@
         y = x.cos()          # the other side, likewise
     return y                 # join: the two states are merged; what differs comes out of a torch.cond
 
-`export(..., control_flow="capture")` runs a program under `ForkingTracer`. On the way of one branch:
+A program that a plain trace refuses for a question about data is run under `ForkingTracer` (pipeline.py). On the
+way of one branch:
 
 | question | file |
 |---|---|

@@ -33,6 +33,7 @@ from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import is_iterator
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
@@ -113,6 +114,8 @@ class Branch:
 
     def where(self) -> str:
         """The line of the branch, and those of the sides, for a refusal."""
+        if is_own_code(self.frame.code):  # a builtin that is written in Python (rules.py)
+            return ""
         at, one, other = (line_of(self.frame, index) for index in (self.at, self.starts[True], self.starts[False]))
         return f" (the branch at line {at}: one side goes on at line {one}, the other at line {other})"
 

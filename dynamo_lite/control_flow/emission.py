@@ -124,11 +124,19 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     merge.give(decoded[: len(merge.pairs)])
     for target, result in zip(targets, decoded[len(merge.pairs) : len(given)]):
-        target.copy_(result)
+        write_back(target, result)
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             note_shared(tracer, result, (a, b))
     return f"torch.cond with {len(given)} results"
+
+
+def write_back(target: torch.Tensor, result: torch.Tensor) -> None:
+    """Give a tensor the value that it has behind a branch or a loop which changes it in place.
+
+    A leaf that requires a gradient was changed without autograd seeing it (no_grad, detach): that holds here, too.
+    """
+    (target.detach() if target.is_leaf and target.requires_grad else target).copy_(result)
 
 
 _Values = tuple[str, Any, Any]

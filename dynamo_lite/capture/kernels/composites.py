@@ -68,7 +68,7 @@ def _is_nonzero(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
         raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
     if count != 1:
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return torch.ops.aten.is_nonzero.default(tensor.as_strided((), ()))
+    return torch.ops.aten.is_nonzero.default(tensor.as_strided((), (), 0))  # an offset may be symbolic, too
 
 
 def _pack_padded_sequence(

@@ -27,6 +27,7 @@ from dynamo_lite.control_flow.emission import (
     functionalise,
     output,
     record_loop,
+    write_back,
 )
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
@@ -228,7 +229,7 @@ class DataLoop:
         _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
         self.is_recorded = True
         for tensor, result in zip(carried.inplace, results[len(pairs) :]):
-            tensor.copy_(result)
+            write_back(tensor, result)
         rows = zip(pairs, carried.stand_ins, found.outputs, results)
         note_groups(tracer, [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"])
         return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]

@@ -19,7 +19,7 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow.emission import decode, encode, record_loop
+from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -50,7 +50,7 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     results = record_loop(tracer, body, torch.ops.higher_order.scan, args, examples)
     own, added = results[: len(initial)], results[len(initial) :]
     for tensor, result in zip(carried.inplace, own[len(pairs) :]):
-        tensor.copy_(result)
+        write_back(tensor, result)
     states = zip(pairs, carried.stand_ins, found.outputs, own)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
     items = [item for growth in found.growths for item in growth.added]
