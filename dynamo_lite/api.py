@@ -30,7 +30,7 @@ def export(
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
-    control_flow: str = "refuse",
+    control_flow: str = "capture",
 ) -> ExportedProgram:
     """Trace one call of `mod` into a graph of ATen operators and return it as torch's own `ExportedProgram`.
 
@@ -48,8 +48,8 @@ def export(
             not contradict dynamic_shapes; each call of the program checks it.
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
             statistics read). What was dropped is in the notes and in `trace(...).effects`.
-        control_flow: "refuse" a branch or a loop on the data of a tensor, or "capture" it: both sides are traced, and
-            become one torch.cond or while_loop (docs/control_flow.md). Needs strict=True.
+        control_flow: "capture" a branch or a loop on the data of a tensor: both sides are traced, and become one
+            torch.cond or while_loop (docs/control_flow.md); or "refuse" it. strict=False captures none.
 
     Raises:
         GraphBreak: the program cannot be captured as it stands; the message shows the line and what to write instead.
@@ -86,7 +86,7 @@ def trace(
     preserve_module_call_signature: Sequence[str] = (),
     prefer_deferred_runtime_asserts_over_guards: bool = False,
     effects: str = "refuse",
-    control_flow: str = "refuse",
+    control_flow: str = "capture",
 ) -> Trace:
     """Trace one call of `mod`, as `export` does, and keep its guards, effects and notes.
 

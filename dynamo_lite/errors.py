@@ -232,10 +232,26 @@ class GraphBreak(DynamoLiteError):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.id, self.what, self.instead, self.frames), dict(self.__dict__)
 
-    def suggest(self, text: str) -> None:
-        """Put another way out before those that are named."""
-        self.instead = f"{text}; or {self.instead}"
+    def suggest(self, text: str, last: bool = False) -> None:
+        """Put another way out before those that are named, or behind them."""
+        self.instead = f"{self.instead.rstrip('.')}; or {text}" if last else f"{text}; or {self.instead}"
         self.args = (self._text(),)
+
+    def add(self, text: str) -> None:
+        """Say more of what happened."""
+        self.what = f"{self.what}\n{text}"
+        self.args = (self._text(),)
+
+    def is_at(self, other: GraphBreak) -> bool:
+        """Whether both are about one line."""
+        one, two = self.frame, other.frame
+        return one is not None and two is not None and (one.filename, one.lineno) == (two.filename, two.lineno)
+
+    @property
+    def headline(self) -> str:
+        """The id, what happened, and the line, in one line."""
+        at = "" if self.frame is None else f" ({self.frame.filename}:{self.frame.lineno})"
+        return f"[{self.id}] {self.what.partition(chr(10))[0]}{at}"
 
     @property
     def frame(self) -> UserFrame | None:

@@ -80,8 +80,8 @@ def substitute(fn: Any, python_version: F) -> F:
 
 
 def branch(pred: Any) -> Any:
-    """`pred` itself. A branch or a loop on it, `if dynamo_lite.branch(x.sum() > 0):`, is captured by `export` as with
-    `control_flow="capture"`, where others are refused (docs/control_flow.md)."""
+    """`pred` itself. A branch or a loop on it, `if dynamo_lite.branch(x.sum() > 0):`, is captured by `export` with
+    `control_flow="refuse"`, too, where others are refused (docs/control_flow.md)."""
     return pred
 
 

@@ -15,7 +15,14 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.control_flow import ForkingTracer, MarkedTracer
-from dynamo_lite.errors import DataDependent, InvalidArguments
+from dynamo_lite.errors import (
+    ConstraintViolation,
+    DataDependent,
+    DynamoLiteError,
+    GraphBreak,
+    InternalError,
+    InvalidArguments,
+)
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.nonstrict.tracer import NativeTracer
 from dynamo_lite.opaque import branch
@@ -57,24 +64,16 @@ class Options:
     preserve_module_call_signature: Sequence[str]
     prefer_deferred_runtime_asserts_over_guards: bool
     effects: str
-    control_flow: str = "refuse"
+    control_flow: str = "capture"
 
     def __post_init__(self) -> None:
         if self.control_flow not in ("refuse", "capture"):
             raise InvalidArguments(f'control_flow must be "refuse" or "capture", not {self.control_flow!r}')
-        if self.control_flow == "capture" and not self.strict:
-            raise InvalidArguments('control_flow="capture" runs the program in the interpreter: it needs strict=True')
         if self.effects not in ("refuse", "drop"):
             raise InvalidArguments(f'effects must be "refuse" or "drop", not {self.effects!r}')
 
 
-_TRACERS: dict[tuple[bool, str], type[Tracer]] = {
-    (True, "refuse"): Tracer,
-    (True, "capture"): ForkingTracer,
-    (False, "refuse"): NativeTracer,
-}
-"""Which tracer watches the run, by `strict` and `control_flow`."""
-_CAPTURE = 'export with control_flow="capture", which takes branches as they are written'
+_CAPTURE = 'export with control_flow="capture" (the default), which takes branches as they are written'
 
 
 def capture(
@@ -91,27 +90,93 @@ def capture(
         root,
         inputs,
         call.specs,
-        tracer=_TRACERS[options.strict, options.control_flow],
+        tracer=Tracer if options.strict else NativeTracer,
         drops=options.effects == "drop",
         started=_with_call_signatures(root, options.preserve_module_call_signature),
     )
     with process_as_before():
-        try:
-            program, run = _attempt(request, call, options)
-        except Kept as kept:
-            program, run = _attempt(replace(request, known=kept.facts), call, options)
-        except Marked:
-            program, run = _attempt(replace(request, tracer=MarkedTracer), call, options)
-        except DataDependent as error:
-            if error.id == "data-dependent-branch" and options.control_flow == "refuse":
-                error.suggest(_CAPTURE if options.strict else f"{_CAPTURE} (with strict=True)")
-            raise
+        program, run = _attempts(request, call, options)
     orders = run.tracer.reads.key_orders
     if orders is not None and isinstance(program, Program):
         program.key_orders = orders.asked()
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)
+
+
+def _attempts(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+    """`_attempt`, and another one with what the first has shown to be needed: branches and loops are captured.
+
+    Most programs have none on data: they are traced without what captures them, and pay nothing for it.
+    """
+    captures = options.strict and options.control_flow == "capture"
+    runs: list[Run] = []
+
+    def started(run: Run) -> None:
+        runs.append(run)
+        request.started(run)
+
+    forking = replace(request, tracer=ForkingTracer)
+    try:
+        made = _attempt(replace(request, started=started), call, options)
+    except Kept as kept:
+        return _attempt(replace(request, known=kept.facts), call, options)
+    except Marked:
+        return _attempt(forking if captures else replace(request, tracer=MarkedTracer), call, options)
+    except DataDependent as error:
+        if captures:
+            return _captured(forking, call, options, error)
+        if error.id == "data-dependent-branch":
+            error.suggest(_CAPTURE if options.strict else "export with strict=True, which captures branches on data")
+        raise
+    except ConstraintViolation:
+        if captures and _unrolls_a_size(runs[-1]):
+            return _attempt(forking, call, options)
+        raise
+    if captures and _unrolls_a_size(made[1]):
+        return _captured_loops(forking, call, options) or made
+    return made
+
+
+def _captured(
+    request: RunRequest, call: Call, options: Options, plain: DataDependent
+) -> tuple[ExportedProgram, Run]:
+    """A program with its branches and loops on data captured. Raises what is in the way of that.
+
+    plain: where a trace that captures none of them has ended. It says more if that is the place where this one ends.
+    """
+    try:
+        return _attempt(request, call, options)
+    except InternalError:
+        raise
+    except GraphBreak as error:
+        if not isinstance(error, DataDependent) or (error.frame is not None and not error.is_at(plain)):
+            raise error from None
+        if error.frame is not None and error.id in _OF_CAPTURE:
+            if plain.instead != REFUSALS[plain.id].instead:  # it has a torch._check, or a function, for this very line
+                error.suggest(plain.instead, last=True)
+            raise error from None
+        if error.id != plain.id:
+            plain.add(f"Captured as it is written, the program is refused for another reason: {error.headline}")
+        raise plain from None
+
+
+_OF_CAPTURE = frozenset({"branch-differs", "branch-unsupported", "loop-gradient"})
+"""What is refused of a branch or a loop where it is captured."""
+
+
+def _unrolls_a_size(run: Run) -> bool:
+    """Whether a run has fixed a size, which may vary, by a loop over it."""
+    return run.declared is not None and any(row.unrolls for row in run.tracer.own(Specializations).rows)
+
+
+def _captured_loops(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run] | None:
+    """A program with its loops over sizes captured; None where that is refused, or where they are unrolled as well."""
+    try:
+        program, run = _attempt(request, call, options)
+    except DynamoLiteError:
+        return None
+    return None if _unrolls_a_size(run) else (program, run)
 
 
 def _attempt(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:

@@ -73,7 +73,7 @@ def export(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="where to save the program (.pt2)")] = None,
     strict: Strict = True,
     effects: EffectsOption = Effects.refuse,
-    control_flow: ControlFlowOption = ControlFlow.refuse,
+    control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
     json: Json = False,
@@ -100,6 +100,7 @@ def explain(
     kwarg: Kwarg = None,
     inputs: Inputs = None,
     dynamic: Dynamic = None,
+    control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
     json: Json = False,
@@ -111,7 +112,8 @@ def explain(
     out = Output("explain", json)
     with out.working("looking for graph breaks"):
         target, call, shapes = _read(program, (input, kwarg, inputs), dynamic, (eval, seed))
-        found = dynamo_lite.explain(target.module, *call, dynamic_shapes=shapes)
+        words = {"dynamic_shapes": shapes, "control_flow": control_flow.value}
+        found = dynamo_lite.explain(target.module, *call, **words)
     out.finish(records.explanation_record(found), str(found), OK if found else FOUND)
 
 
@@ -157,7 +159,7 @@ def report(
     dynamic: Dynamic = None,
     strict: Strict = True,
     effects: EffectsOption = Effects.refuse,
-    control_flow: ControlFlowOption = ControlFlow.refuse,
+    control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
     json: Json = False,
@@ -178,7 +180,8 @@ def report(
             raise
         except DynamoLiteError:
             target, call, shapes = _read(program, (input, kwarg, inputs), dynamic, (eval, seed))
-            found = dynamo_lite.explain(target.module, *call, dynamic_shapes=shapes)
+            words = {"dynamic_shapes": shapes, "control_flow": control_flow.value}
+            found = dynamo_lite.explain(target.module, *call, **words)
             if not found.problems:
                 raise
             found.report(output)

@@ -67,6 +67,7 @@ def explanation_record(found: Any) -> dict[str, Any]:
     """What `explain` found."""
     return {
         "problems": [{**error_record(problem.error), "then": problem.then} for problem in found.problems],
+        "captured": found.captured if isinstance(found.captured, list) else [],
         "effects": [str(effect) for effect in found.effects],
         "fixed_sizes": [str(row) for row in found.specializations],
         "notes": list(found.notes),

@@ -43,7 +43,7 @@ def draft_export(
     kwargs: dict[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
-    control_flow: str = "refuse",
+    control_flow: str = "capture",
 ) -> Draft:
     """Export `mod` as far as that is possible, and say what is missing.
 
@@ -65,5 +65,5 @@ def draft_export(
             raise
         except DynamoLiteError:
             if not report.problems:
-                report = explain(mod, args, kwargs, dynamic_shapes=dynamic_shapes)
+                report = explain(mod, args, kwargs, dynamic_shapes=dynamic_shapes, control_flow=control_flow)
     return Draft(report, None)

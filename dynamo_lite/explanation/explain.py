@@ -8,12 +8,19 @@ made once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from dynamo_lite import pipeline
-from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments, checks_keywords
+from dynamo_lite.errors import (
+    DataDependent,
+    DynamoLiteError,
+    GraphBreak,
+    InternalError,
+    InvalidArguments,
+    checks_keywords,
+)
 from dynamo_lite.explanation.recovering_tracer import LenientTracer, Problem
 from dynamo_lite.program import flatten_inputs
 from dynamo_lite.program.effect_record import Effect, Verdict
@@ -33,8 +40,8 @@ class Explanation:
         problems: what export would refuse, in the order of the run, each with its fix and how the search went on.
         effects: what the program changes outside of itself, and what would become of it.
         specializations: sizes that the program fixes.
-        captured: where branches on data are among the problems: what `control_flow="capture"` makes of each of them
-            (a line per branch and loop), or the refusal that ends such an export.
+        captured: where the program branches on data: what the capture of control flow makes of each branch and loop (a
+            line each; they are no problems), or the refusal that ends it, which is among the problems, too.
         complete: whether the run came to its end; if not, what comes after the last problem is not known.
     """
 
@@ -72,10 +79,10 @@ class Explanation:
         for number, problem in enumerate(self.problems, 1):
             then = f"The search went on: {problem.then}." if problem.then else self._end()
             yield f"{number}. {str(problem.error).rstrip()}\n\n{then}"
-        if isinstance(self.captured, DynamoLiteError):
-            yield f'With control_flow="capture":\n  {str(self.captured).partition(chr(10))[0]}'
-        elif self.captured is not None:
-            yield 'With control_flow="capture":\n' + "\n".join(f"  {text}" for text in self.captured)
+        if isinstance(self.captured, list):
+            yield "Control flow on data:\n" + "\n".join(f"  {text}" for text in self.captured)
+        elif isinstance(self.captured, GraphBreak) and not any(p.error is self.captured for p in self.problems):
+            yield f"Control flow on data cannot be captured:\n  {self.captured.headline}"
         if self.specializations:
             yield "Sizes that are fixed:\n" + "\n".join(f"  {row}" for row in self.specializations)
         if self.effects:
@@ -93,6 +100,7 @@ def explain(
     kwargs: dict[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
+    control_flow: str = "capture",
 ) -> Explanation:
     """Find all problems that `export` would stop at, one after the other.
 
@@ -113,18 +121,17 @@ def explain(
             if used is None or used in known or error is None:
                 break
             known[used] = error  # the next run gives the program real answers of this function
-    if _OF_BRANCHES & set(found.ids):
-        found.captured = _captured(mod, args, kwargs, dynamic_shapes)
+    if control_flow == "capture" and any(_is_of_data(problem) for problem in found.problems):
+        _add_captured(found, _captured(mod, args, kwargs, dynamic_shapes))
     found.title = getattr(mod, "__qualname__", None) or type(mod).__qualname__
     return found
 
 
 _RUNS = 8
-_OF_BRANCHES = {"data-dependent-branch", "data-dependent-value"}
 
 
 def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str] | DynamoLiteError | None:
-    """What an export that captures branches says of each; None if it captures none, or the program raises."""
+    """What an export that captures branches says of each; None if the program raises."""
     options = pipeline.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
     try:
         program = pipeline.capture(mod, args, kwargs, options).program
@@ -133,7 +140,25 @@ def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str
     except Exception:
         return None
     notes: Iterable[str] = program.notes  # type: ignore[attr-defined]
-    return [text for text in notes if text.startswith(("the branch on data", "the loop"))] or None
+    return [text for text in notes if text.startswith(("the branch on data", "the loop"))]
+
+
+def _is_of_data(problem: Problem) -> bool:
+    return isinstance(problem.error, DataDependent)
+
+
+def _add_captured(found: Explanation, captured: list[str] | DynamoLiteError | None) -> None:
+    """What the capture of branches makes of the problems: those of data are none, up to the one that ends it."""
+    found.captured = captured
+    problems = found.problems
+    if isinstance(captured, list):
+        found.problems = [problem for problem in problems if not _is_of_data(problem)]
+    elif isinstance(captured, GraphBreak):
+        ends = (at for at, p in enumerate(problems) if isinstance(p.error, GraphBreak) and captured.is_at(p.error))
+        first = next(at for at, problem in enumerate(problems) if _is_of_data(problem))
+        end = next(ends, first)
+        kept = [problem for problem in problems[:end] if not _is_of_data(problem)]
+        found.problems = [*kept, replace(problems[end], error=captured), *problems[end + 1 :]]
 
 
 def _search(

@@ -26,7 +26,7 @@ ARTIFACTS: dict[str, Artifact] = {
     "graph_code": Artifact("each program as Python code"),
     "assumptions": Artifact("what each trace read from outside, with the line that read it"),
     "effects": Artifact("what each trace changed outside, and what becomes of that"),
-    "control_flow": Artifact("what each branch and loop on data became, under control_flow=\"capture\""),
+    "control_flow": Artifact("what each branch and loop on data became"),
     "timing": Artifact("how long each phase of an export took"),
 }
 """By name, in the order in which `help` lists them."""

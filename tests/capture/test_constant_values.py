@@ -199,7 +199,8 @@ def _autocast_product() -> Tensor:
 @pytest.mark.parametrize("what", VARIES)
 def test_what_varies_is_refused(what: str) -> None:
     with pytest.raises(DataDependent):
-        dynamo_lite.export(_Varies(VARIES[what]), (X,), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
+        shapes = {"x": {0: torch.export.Dim("n")}}
+        dynamo_lite.export(_Varies(VARIES[what]), (X,), dynamic_shapes=shapes, control_flow="refuse")
     assert CALLS == []
 
 

@@ -54,7 +54,7 @@ def test_no_handler_stays_after_a_refusal() -> None:
             return torch.relu(torch.relu(x) + 1) if x.sum() > 0 else x
 
     with pytest.raises(Exception, match="data"):
-        dynamo_lite.export(Refused(), (torch.ones(2),))
+        dynamo_lite.export(Refused(), (torch.ones(2),), control_flow="refuse")
     assert _handlers() == []
 
 

@@ -257,4 +257,4 @@ def test_sizes_that_no_tensor_inside_has_are_refused() -> None:
 
 def test_what_depends_on_data_is_refused() -> None:
     with pytest.raises(dynamo_lite.errors.DynamoLiteError, match="data-dependent-branch"):
-        dynamo_lite.export(Program(lambda m, x: x + 1 if x.sum() > 0 else x), (two(3),))
+        dynamo_lite.export(Program(lambda m, x: x + 1 if x.sum() > 0 else x), (two(3),), control_flow="refuse")

@@ -67,10 +67,11 @@ def test_dimensions_below_an_argument_and_derived_ones() -> None:
 
 
 def test_a_refusal_is_exit_code_1_with_its_id() -> None:
-    error = record("export", f"{FILE}:Branches", "-i", X, code=1)["error"]
+    refused = ("export", f"{FILE}:Branches", "-i", X, "--control-flow", "refuse")
+    error = record(*refused, code=1)["error"]
     assert error["id"] == error["exportdb"].replace("_", "-") == "data-dependent-branch"
     assert error["at"]["code"] == "if x.sum() > 0:" and "torch.where" in error["instead"]
-    printed = run("export", f"{FILE}:Branches", "-i", X, code=1)
+    printed = run(*refused, code=1)
     assert "What to write instead" in printed.stderr and "What to write" not in printed.stdout
 
 
@@ -85,10 +86,11 @@ def test_a_size_that_cannot_vary_comes_with_fixes() -> None:
 
 
 def test_explain_lists_every_graph_break() -> None:
-    problems = record("explain", f"{FILE}:Branches", "-i", "-torch.ones(2, 4)", code=1)["problems"]
+    explained = ("explain", f"{FILE}:Branches", "-i", "-torch.ones(2, 4)")
+    problems = record(*explained, "--control-flow", "refuse", code=1)["problems"]
     assert [p["id"] for p in problems] == ["data-dependent-branch"] * 2
     assert problems[1]["at"]["code"] == "if x.max() > 3:"
-    assert record("explain", f"{FILE}:Net", "-i", X)["problems"] == []
+    assert record("explain", f"{FILE}:Net", "-i", X)["problems"] == record(*explained)["problems"] == []
 
 
 def test_check_a_saved_program(tmp_path: Path) -> None:

@@ -32,7 +32,6 @@ REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "__len__": lambda outs, x: x * outs.__len__(),
     "list.__len__": lambda outs, x: x * list.__len__(outs),
     "list.copy": lambda outs, x: x * len(list.copy(outs)),
-    "append to a tuple": lambda outs, x: tuple(outs).append(x),
     "copy.copy": lambda outs, x: torch.stack(copy.copy(outs)),
 }
 

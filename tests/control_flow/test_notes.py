@@ -46,8 +46,12 @@ def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPat
 def test_the_option_is_checked() -> None:
     with pytest.raises(InvalidArguments, match="control_flow must be"):
         dynamo_lite.export(Branches(), (POS,), control_flow="both")
-    with pytest.raises(InvalidArguments, match="needs strict=True"):
+
+
+def test_only_strict_captures() -> None:
+    with pytest.raises(GraphBreak, match="strict=True, which captures") as caught:
         dynamo_lite.export(Branches(), (POS,), control_flow="capture", strict=False)
+    assert caught.value.id == "data-dependent-branch"
 
 
 def test_nothing_asks_where_nothing_is_captured() -> None:
@@ -134,7 +138,7 @@ class MarkedOnce(nn.Module):
 
 def test_what_is_not_marked_is_refused() -> None:
     with pytest.raises(GraphBreak) as caught:
-        dynamo_lite.export(MarkedOnce(), (POS,))
+        dynamo_lite.export(MarkedOnce(), (POS,), control_flow="refuse")
     assert caught.value.id == "data-dependent-branch" and "x.max() > 0" in str(caught.value)
 
 

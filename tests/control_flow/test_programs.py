@@ -49,7 +49,7 @@ def test_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["if_else", "while_simple", "for_range_item"])
-def test_is_refused_by_default(name: str) -> None:
+def test_is_refused_on_request(name: str) -> None:
     with pytest.raises(GraphBreak) as caught:
-        dynamo_lite.export(module_of(PROGRAMS[name]), PROGRAMS[name].inputs[0])
+        dynamo_lite.export(module_of(PROGRAMS[name]), PROGRAMS[name].inputs[0], control_flow="refuse")
     assert caught.value.id.startswith("data-dependent")

@@ -41,7 +41,7 @@ def load(source: str, path: Path) -> nn.Module:
 
 def refusal(model: nn.Module) -> DataDependent | None:
     try:
-        dynamo_lite.export(model, arguments())
+        dynamo_lite.export(model, arguments(), control_flow="refuse")
     except DataDependent as error:
         return error
     return None
@@ -120,7 +120,7 @@ def test_torchs_own_classes_catch_it(tmp_path: Path) -> None:
     model = load("import torch\n" + PROGRAMS["if_on_an_item"], tmp_path / "program.py")
     for kind in (UserError, GuardOnDataDependentSymNode):
         with pytest.raises(kind):
-            dynamo_lite.export(model, arguments())
+            dynamo_lite.export(model, arguments(), control_flow="refuse")
 
 
 def test_a_number_names_what_needs_it(tmp_path: Path) -> None:

@@ -35,5 +35,5 @@ def test_raises_on_the_data_that_eager_raises_on(program: Callable[[Tensor], Ten
 @pytest.mark.parametrize("program", BRANCH, ids=lambda fn: fn.__name__)
 def test_what_the_program_may_catch_is_a_branch(program: Callable[[Tensor], Tensor]) -> None:
     with pytest.raises(dynamo_lite.errors.GraphBreak) as error:
-        dynamo_lite.export(program, (GOOD,))
+        dynamo_lite.export(program, (GOOD,), control_flow="refuse")
     assert error.value.id == "data-dependent-branch"

@@ -63,7 +63,7 @@ def branches(x: Tensor) -> Tensor:
 
 def test_a_branch_is_captured_or_refused() -> None:
     with pytest.raises(dynamo_lite.errors.DataDependent, match=r"y\.shape"):
-        dynamo_lite.export(branches, (DATA[0],))
+        dynamo_lite.export(branches, (DATA[0],), control_flow="refuse")
     run = dynamo_lite.export(branches, (DATA[0],), control_flow="capture").module()
     for x in DATA:
         torch.testing.assert_close(run(x), branches(x))

@@ -44,7 +44,7 @@ def test_the_error_says_what_eager_says(sizes: object) -> None:
 
 def test_one_element_is_the_datas() -> None:
     with pytest.raises(DataDependent):
-        dynamo_lite.export(guarded, (torch.ones(1),), dynamic_shapes=({0: Dim.AUTO},))
+        dynamo_lite.export(guarded, (torch.ones(1),), dynamic_shapes=({0: Dim.AUTO},), control_flow="refuse")
 
 
 TRUTHS: dict[str, Callable[[torch.Tensor], Any]] = {

@@ -51,7 +51,8 @@ def errors() -> dict[str, ConstraintViolation]:
     found = {}
     for name, case in CASES.items():
         with pytest.raises(ConstraintViolation) as caught:
-            dynamo_lite.export(case.program, case.args, case.kwargs, dynamic_shapes=namespace(case)["dynamic_shapes"])
+            shapes = namespace(case)["dynamic_shapes"]
+            dynamo_lite.export(case.program, case.args, case.kwargs, dynamic_shapes=shapes, control_flow="refuse")
         found[name] = caught.value
     return found
 

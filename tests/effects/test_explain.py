@@ -48,7 +48,7 @@ def everything(self: Any, x: torch.Tensor) -> torch.Tensor:
 
 def test_all_problems_of_a_program_are_found_in_order() -> None:
     module = _module(everything, count=0)
-    found = dynamo_lite.explain(module, (X,))
+    found = dynamo_lite.explain(module, (X,), control_flow="refuse")
     assert found.ids == [
         *("data-dependent-branch", "data-dependent-value", "unrecordable-value", "opaque-call", "global-rng"),
         *("data-dependent-branch", "tensor-repr", "python-state"),
@@ -59,7 +59,7 @@ def test_all_problems_of_a_program_are_found_in_order() -> None:
 
 
 def test_each_problem_has_its_fix_and_its_case() -> None:
-    text = str(dynamo_lite.explain(_module(everything, count=0), (X,)))
+    text = str(dynamo_lite.explain(_module(everything, count=0), (X,), control_flow="refuse"))
     assert text.count("What to write instead:") == text.count("exportdb:") == 8
     assert "8. [python-state] The program changes self.count from 0 to 1" in text
 
@@ -77,6 +77,11 @@ def test_the_first_problem_is_what_export_raises() -> None:
         dynamo_lite.export(module, (X,))
     first = dynamo_lite.explain(module, (X,)).problems[0].error
     assert caught.value.id == first.id and caught.value.frame == first.frame  # type: ignore[attr-defined]
+
+
+def test_branches_that_are_captured_are_no_problems() -> None:
+    found = dynamo_lite.explain(_module(everything, count=0), (X,))
+    assert found.ids[:3] == ["unrecordable-value", "opaque-call", "global-rng"]
 
 
 def test_a_program_without_problems_is_said_to_have_none() -> None:

@@ -107,7 +107,8 @@ def _branches(self: Any, y: torch.Tensor) -> Any:
 ENDS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
     "succeeds": (lambda self, y: y + 1, "drop"),
     "is refused for its effects": (lambda self, y: y + 1, "refuse"),
-    "is refused for a branch": (_branches, "drop"),
+    "captures a branch": (_branches, "drop"),
+    "is refused for a branch": (lambda self, y: y.double() if y.sum() > 0 else -y, "drop"),
     "raises": (_fails, "drop"),
     "reads data": (lambda self, y: y.numpy(), "drop"),
     "an operator fails": (lambda self, y: y @ y, "drop"),
@@ -128,7 +129,7 @@ def test_nothing_of_a_trace_is_left(name: str, dynamic: bool) -> None:
         outcome = error.with_traceback(None)
         error.__context__ = error.__cause__ = None
     succeeded = isinstance(outcome, torch.export.ExportedProgram)
-    assert succeeded == (name in ("succeeds", "keeps a graph")), outcome
+    assert succeeded == (name in ("succeeds", "captures a branch", "keeps a graph")), outcome
     found = [value for value in reachable(module, x, SEEN, MEMO, cached, CONTEXT) if isinstance(value, OF_A_TRACE)]
     assert found == []
     assert (COUNT, SEEN, MEMO, module.items, module.table, len(module.queue)) == (0, [], {}, [], {}, 0)

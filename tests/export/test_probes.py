@@ -8,7 +8,7 @@ from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 from .known_gaps import KNOWN_GAPS
 from .probe import Probe, all_probes
-from .verdict import eager, judge
+from .verdict import OF_DATA, complaint_where_captured, eager, judge
 
 PROBES = list(all_probes())
 
@@ -18,6 +18,12 @@ def test_answer_is_right(probe: Probe, request: pytest.FixtureRequest) -> None:
     if reason := KNOWN_GAPS.get(probe.name):
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     complaint = judge(probe).complaint(probe)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("probe", [p for p in PROBES if p.allowed & OF_DATA], ids=lambda probe: probe.name)
+def test_what_decides_by_data_is_captured_or_refused(probe: Probe) -> None:
+    complaint = complaint_where_captured(probe)
     assert complaint is None, complaint
 
 

@@ -106,7 +106,7 @@ def test_a_draft_of_what_is_refused_has_the_report_and_a_program() -> None:
 
 
 def test_a_draft_may_have_no_program() -> None:
-    draft = dynamo_lite.draft_export(OnData(), (X,))
+    draft = dynamo_lite.draft_export(OnData(), (X,), control_flow="refuse")
     assert draft.report.ids == ["data-dependent-branch"] and draft.program is None
 
 

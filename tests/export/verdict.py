@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +32,17 @@ Exporter = Callable[..., Callable[..., Any]]
 """(program, args, kwargs, dynamic_shapes=None) → the exported program as a callable (a Module with its state)."""
 
 
-def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any = None) -> Callable[..., Any]:
+OF_DATA = frozenset({"data-dependent-branch", "data-dependent-value"})
+"""The refusals of a decision on data that is not captured."""
+
+
+def ours(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], **options: Any) -> Callable[..., Any]:
     """dynamo_lite.export."""
     import dynamo_lite
 
-    exported = dynamo_lite.export(program, args, kwargs, dynamic_shapes=dynamic_shapes)
+    exported = dynamo_lite.export(program, args, kwargs, **options)
     module = exported.module()
+    module._notes = exported.notes
     kept = [effect for effect in exported.trace.effects if effect.verdict is Verdicts.FIRST_CALL]
     targets = {effect.target.removeprefix("self.") for effect in kept if effect.kind in ("buffer", "parameter")}
     module._set_once = _under_all_names(program, targets)  # a name that no program uses for a tensor of its own
@@ -106,8 +112,18 @@ def eager(case: Case) -> Reference:
     return Reference(arguments, seen, before)
 
 
-def judge(probe: Probe, export: Exporter = ours, watch: bool = True) -> Verdict:
-    """Run eager on one fresh case and export another; compare. `watch` also takes the snapshots."""
+def ours_without_capture(*call: Any, **options: Any) -> Callable[..., Any]:
+    """dynamo_lite.export that refuses branches on data."""
+    return ours(*call, control_flow="refuse", **options)
+
+
+def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> Verdict:
+    """Run eager on one fresh case and export another; compare. `watch` also takes the snapshots.
+
+    A probe whose answer is the refusal of a decision on data asks for it (`complaint_where_captured` tries it without).
+    """
+    if export is None:
+        export = ours_without_capture if probe.allowed & OF_DATA else ours
     want = eager(probe.case())
     case = probe.case()
     spare = [fresh_arguments((case.args, case.kwargs), seed, case.program) for seed in range(CALLS)]
@@ -121,6 +137,29 @@ def judge(probe: Probe, export: Exporter = ours, watch: bool = True) -> Verdict:
     if program is not None:
         _compare(verdict, program, case, spare, want)
     return verdict
+
+
+def complaint_where_captured(probe: Probe) -> str | None:
+    """What is not right where a probe that decides by data is exported by default, as `Verdict.complaint`.
+
+    It may equal eager, or be refused for any reason. A result that eager returns as an input on one side is a tensor of
+    its own, with a note.
+    """
+    made: list[Any] = []
+
+    def export(*call: Any, **options: Any) -> Callable[..., Any]:
+        made.append(ours(*call, **options))
+        return made[-1]  # type: ignore[no-any-return]
+
+    verdict = judge(probe, export)
+    if verdict.changed or verdict.leaked:
+        return verdict.complaint(probe)
+    honest = isinstance(verdict.error, DynamoLiteError) and verdict.kind not in ("internal", "fails")
+    alias = re.search(r"out\d+ (is|shares storage with) \w+ only with eager", verdict.text)
+    noted = alias and made and any(str(note).startswith("output") for note in made[0]._notes)
+    if verdict.kind in ("equal", "raises") or honest or noted:
+        return None
+    return f"{verdict.kind}: {verdict.text}"
 
 
 def _exported(case: Case, export: Exporter, raised: BaseException | None) -> tuple[Verdict, Callable[..., Any] | None]:

@@ -164,7 +164,7 @@ def _branch(x: torch.Tensor) -> torch.Tensor:
 )
 def test_a_refusal_is_caught_as_torch_s_error(cls: type[Exception], kind: str | None) -> None:
     with pytest.raises(cls) as caught:
-        dynamo_lite.export(_branch, (torch.ones(3),))
+        dynamo_lite.export(_branch, (torch.ones(3),), control_flow="refuse")
     assert type(caught.value) is errors.DataDependent
     assert kind is None or caught.value.error_type is torch._dynamo.exc.UserErrorType[kind]
 

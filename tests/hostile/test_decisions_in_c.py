@@ -83,7 +83,7 @@ def _example() -> tuple[torch.Tensor, torch.Tensor]:
 def test_the_refusal_names_what_decides(name: str) -> None:
     program, who, instead = PROGRAMS[name]
     with pytest.raises(DataDependent) as refusal:
-        dynamo_lite.export(Calls(program), _example())
+        dynamo_lite.export(Calls(program), _example(), control_flow="refuse")
     text = str(refusal.value)
     first = text.splitlines()[0]
     assert first == f"[data-dependent-branch] {who} decides by the data of a tensor, which is not known during export."
@@ -97,7 +97,7 @@ def test_the_programs_own_branch_is_not_called_a_builtins() -> None:
         return 1 if value > 0 else 0
 
     with pytest.raises(DataDependent, match="A branch depends on the data"):
-        dynamo_lite.export(Calls(lambda t, x: max(x, key=key)), _example())
+        dynamo_lite.export(Calls(lambda t, x: max(x, key=key)), _example(), control_flow="refuse")
 
 
 def test_a_question_that_a_check_settles_says_so_and_what_else_to_write() -> None:
@@ -106,7 +106,7 @@ def test_a_question_that_a_check_settles_says_so_and_what_else_to_write() -> Non
         return torch.ones(3) * sorted([i, j])[0]
 
     with pytest.raises(DataDependent) as refusal:
-        dynamo_lite.export(f, (torch.tensor([1, 2]),))
+        dynamo_lite.export(f, (torch.tensor([1, 2]),), control_flow="refuse")
     assert "torch._check(" in str(refusal.value) and "torch.sort" in str(refusal.value)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from tests.export.probe import Probe, all_probes
-from tests.export.verdict import judge
+from tests.export.verdict import OF_DATA, complaint_where_captured, judge
 
 PROGRAMS = list(all_probes("tests.hostile.programs"))
 
@@ -14,6 +14,12 @@ PROGRAMS = list(all_probes("tests.hostile.programs"))
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_answer_is_right(program: Probe) -> None:
     complaint = judge(program).complaint(program)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.allowed & OF_DATA], ids=lambda program: program.name)
+def test_what_decides_by_data_is_captured_or_refused(program: Probe) -> None:
+    complaint = complaint_where_captured(program)
     assert complaint is None, complaint
 
 

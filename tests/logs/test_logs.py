@@ -30,11 +30,11 @@ def off_again() -> Iterator[None]:
 def logged(caplog: pytest.LogCaptureFixture) -> Callable[..., list[str]]:
     """Export a program with these logs on; the messages of one artifact."""
 
-    def export(spec: str, build: Callable[[], Any], name: str | None = None) -> list[str]:
+    def export(spec: str, build: Callable[[], Any], name: str | None = None, **options: Any) -> list[str]:
         set_logs(spec)
         module, args, shapes = build()
         caplog.clear()
-        dynamo_lite.export(module, args, dynamic_shapes=shapes)
+        dynamo_lite.export(module, args, dynamic_shapes=shapes, **options)
         logger = f"dynamo_lite.{name or spec.lstrip('+')}"
         return [record.getMessage() for record in caplog.records if record.name == logger]
 
@@ -127,9 +127,13 @@ def test_the_stacks_of_one_guard_and_one_symbol(logged: Any, monkeypatch: pytest
 
 def test_a_refusal_is_logged_with_its_line(logged: Any, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(GraphBreak) as raised:
-        logged("graph_breaks", branches)
+        logged("graph_breaks", branches, control_flow="refuse")
     assert caplog.records[-1].getMessage() == str(raised.value)
     assert f"line {line_of('on data').partition(':')[2]}" in str(raised.value)
+
+
+def test_a_captured_branch_is_no_graph_break(logged: Any) -> None:
+    assert logged("graph_breaks", branches) == []
 
 
 def test_bytecode_shows_instructions_with_the_stack(logged: Any) -> None:

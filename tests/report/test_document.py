@@ -161,7 +161,7 @@ def test_the_users_conditions_come_first(found: dict[str, Any]) -> None:
 
 
 def test_graph_breaks_in_place_with_fix_and_case() -> None:
-    found = document.of_explanation(dynamo_lite.explain(programs.Refused(), (torch.ones(3),)))
+    found = document.of_explanation(dynamo_lite.explain(programs.Refused(), (torch.ones(3),), control_flow="refuse"))
     first = found["problems"][0]
     assert first["error"] == "data-dependent-branch" and first["at"]["code"] == "if x.sum() > 0:"
     assert "torch.where" in first["instead"] and len(found["problems"]) >= 2

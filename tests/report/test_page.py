@@ -73,7 +73,8 @@ def test_a_page_with_sizes_effects_and_branches() -> None:
 
 
 def test_a_refused_program() -> None:
-    text = page(document.of_explanation(dynamo_lite.explain(programs.Refused(), (torch.ones(3),))))
+    found = dynamo_lite.explain(programs.Refused(), (torch.ones(3),), control_flow="refuse")
+    text = page(document.of_explanation(found))
     check(text)
     assert "Write instead:" in text and "document.title = 'owned'</script>" not in text
 
@@ -258,6 +259,7 @@ def test_search_hides_the_rest(tmp_path: Path) -> None:
 
 @needs_browser
 def test_nothing_of_the_program_runs(tmp_path: Path) -> None:
-    text = page(document.of_explanation(dynamo_lite.explain(programs.Refused(), (torch.ones(3),))))
+    found = dynamo_lite.explain(programs.Refused(), (torch.ones(3),), control_flow="refuse")
+    text = page(document.of_explanation(found))
     panel, whole = after(text, click("#p0"), tmp_path)
     assert "torch.where" in panel and "<title>owned" not in whole

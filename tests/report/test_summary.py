@@ -72,7 +72,7 @@ def test_reports_in_torch_trace(tmp_path: Path) -> None:
     code = (
         "import torch, dynamo_lite\n"
         "dynamo_lite.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),))\n"
-        "try: dynamo_lite.export(lambda x: x if x.sum() > 0 else -x, (torch.ones(2),))\n"
+        "try: dynamo_lite.export(lambda x: x if x.sum() > 0 else -x, (torch.ones(2),), control_flow='refuse')\n"
         "except dynamo_lite.errors.GraphBreak: pass\n"
     )
     environment = {**os.environ, "TORCH_TRACE": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -2,12 +2,18 @@
 
 Which side to take depends on a value that only a run has. Where one side is meant, `torch._check` says so, and each
 call checks it.
+
+Export captures such a branch as it is written. With `control_flow="refuse"` it is refused, and so is one whose
+sides cannot be merged.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.export import ExportedProgram
+
+import dynamo_lite
 
 TAGS = ("data-dependent", "unbacked", "torch._check")
 ERROR = "data-dependent-branch"
@@ -28,6 +34,10 @@ class Rewrite(nn.Module):
         if n > 2:
             return x * n
         return x + n
+
+
+def export(module: nn.Module) -> ExportedProgram:
+    return dynamo_lite.export(module, inputs(), control_flow="refuse")
 
 
 def inputs() -> tuple[Tensor, ...]:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.interfaces import State, Step, Trace
@@ -40,10 +41,23 @@ def attach(tracer: Trace, env: TorchShapeEnv) -> None:
     """`Specializations` gets what the program fixes in `env`."""
 
     def specialized(expression: Any, value: Any) -> None:
-        origin = env.where()
-        tracer.own(Specializations).rows.append(Specialization(str(expression), value, origin, _needs_number(tracer)))
+        row = Specialization(str(expression), value, env.where(), _needs_number(tracer), _unrolls(tracer))
+        tracer.own(Specializations).rows.append(row)
 
     env.specialized = specialized
+
+
+_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind"})
+"""What makes the iterator of a loop over a size."""
+
+
+def _unrolls(tracer: Trace) -> bool:
+    """Whether a size becomes a number for a loop over it (a sign: `range(n)` may go elsewhere than into a `for`)."""
+    if asks(tracer) in _HEADS:
+        return True
+    frame = tracer.vm.frame
+    ops = getattr(frame.info, "ops", ()) if frame is not None else ()  # strict=False has no instructions
+    return frame is not None and bool(ops) and ops[frame.pc - 1][0] is HANDLERS["GET_ITER"]
 
 
 def asks(tracer: Trace) -> str | None:

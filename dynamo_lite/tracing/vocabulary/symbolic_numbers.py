@@ -20,13 +20,14 @@ NUMBERS = (*PYTHON_TYPE, int, float)
 class Specialization:
     """A number that the program needed: `expression` is `value` in every call that the exported program admits.
 
-    `origin` is the program's line, `why` says what needed the number there.
+    `origin` is the program's line, `why` says what needed the number there; `unrolls`: a loop over that many rounds.
     """
 
     expression: str
     value: int | float
     origin: Origin
     why: str
+    unrolls: bool = False
 
     def __str__(self) -> str:
         return f"{self.expression} == {self.value}: {self.why}, at {self.origin}"
