@@ -28,7 +28,7 @@ from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap import snapshots
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, real_type
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, real_type, shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Plan = Callable[[], Any]
@@ -65,9 +65,7 @@ def describe(value: Any) -> str:
     if value is snapshots.MISSING or value is UNBOUND:
         return "nothing"
     if is_tensor(value):
-        return f"a tensor {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    if type(value) in PYTHON_TYPE:
-        return f"the {PYTHON_TYPE[type(value)].__name__} {value.node}"  # its own text would take the number
+        return f"a tensor {str(value.dtype).removeprefix('torch.')}{shape_text(value.shape)}"
     return classify.describe(value)
 
 

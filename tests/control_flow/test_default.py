@@ -134,3 +134,38 @@ def test_an_effect_on_one_side_is_the_reason() -> None:
     with pytest.raises(GraphBreak) as refused:
         dynamo_lite.export(Counts(), (torch.ones(3),))
     assert refused.value.id == "python-state"
+
+
+class Prefixed(nn.Module):
+    """What one side makes, of a size that data say, is read behind a second branch, as global attention does."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        some = mask.any().item()
+        y = x
+        if some:
+            n = mask.sum(1).max().item()
+            ahead = x[:, :1].expand(-1, n)
+            y = torch.cat([ahead, x], 1)
+        p = y.softmax(-1)
+        if some:
+            return (p.narrow(-1, 0, n) * ahead).sum(-1, keepdim=True) + x
+        return p * 2
+
+
+def test_sizes_of_data_on_one_side() -> None:
+    x = torch.randn(2, 4)
+    program = dynamo_lite.export(Prefixed(), (x, torch.zeros(2, 4, dtype=torch.bool))).module()
+    for columns in ([], [1], [0, 3]):
+        mask = torch.zeros(2, 4, dtype=torch.bool)
+        mask[0, columns] = True
+        torch.testing.assert_close(program(x, mask), Prefixed()(x, mask))
+
+
+def test_what_is_said_of_unlike_values_fixes_no_size() -> None:
+    def program(x: Tensor) -> Tensor:
+        y = x[:, :2] if x.sum() > 0 else x.double()
+        return y.sum().float()
+
+    exported = dynamo_lite.export(program, (torch.ones(4, 3),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
+    for x in (torch.ones(7, 3), -torch.ones(2, 3)):
+        torch.testing.assert_close(exported(x), program(x))

@@ -43,6 +43,7 @@ from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ROUNDS = 6
@@ -282,5 +283,5 @@ def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
     a, b = pair.left, value
     layouts.compare(tracer, a, b)
     if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
-        raise Differs(f"{list(a.shape)} before, {list(b.shape)} after")
+        raise Differs(f"{shape_text(a.shape)} before, {shape_text(b.shape)} after")
     return tuple(a.stride()) != tuple(b.stride())

@@ -36,6 +36,7 @@ from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 PROCESS_WIDE = frozenset(
@@ -322,7 +323,9 @@ def describe(value: Any, limit: int = 80) -> str:
     if isinstance(value, Order):
         return str(value) if len(str(value)) <= limit else "one order of its keys"
     if isinstance(value, torch.Tensor):
-        return f"a tensor {value.dtype} of shape {tuple(value.shape)}"
+        return f"a tensor {value.dtype} of shape {shape_text(value.shape)}"
+    if type(value) in PYTHON_TYPE:
+        return f"the {PYTHON_TYPE[type(value)].__name__} {value.node}"  # its own text would take the number
     if isinstance(value, (list, tuple, set, dict)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, _ATOMS):

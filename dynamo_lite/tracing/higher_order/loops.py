@@ -18,6 +18,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, record_call, trace
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 
 
 def call_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -196,7 +197,7 @@ def _check_carry(tracer: Trace, name: str, given: Sequence[Any], returned: Seque
                     tracer.refuse("loop-mismatch", operator=name, what=f"{what}{getattr(old, attribute)}")
             sizes = [(a, b) for a, b in zip(old.shape, new.shape) if type(a) is int and type(b) is int]
             if any(a != b for a, b in sizes):  # the operator itself compares symbolic ones
-                what = f"shape {list(new.shape)} for the carried value {index}, given {list(old.shape)}"
+                what = f"shape {shape_text(new.shape)} for the carried value {index}, given {shape_text(old.shape)}"
                 tracer.refuse("loop-mismatch", operator=name, what=what)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,11 @@ def real_type(value: Any) -> type:
     if is_fake(value):
         return nn.Parameter if vars(value).get("_is_param") else torch.Tensor
     return PYTHON_TYPE.get(type(value), type(value))
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    """`[s0, 3]`: a shape for a message. The text of a size itself would take its number."""
+    return f"[{', '.join(str(size.node if type(size) in SYMBOLIC else size) for size in shape)}]"
 
 
 def number(size: Any) -> Any:
