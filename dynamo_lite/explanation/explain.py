@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from dynamo_lite import pipeline
 from dynamo_lite.errors import (
+    ConstraintViolation,
     DataDependent,
     DynamoLiteError,
     GraphBreak,
@@ -121,7 +122,7 @@ def explain(
             if used is None or used in known or error is None:
                 break
             known[used] = error  # the next run gives the program real answers of this function
-    if control_flow == "capture" and any(_is_of_data(problem) for problem in found.problems):
+    if control_flow == "capture" and any(_may_be_captured(found, problem) for problem in found.problems):
         _add_captured(found, _captured(mod, args, kwargs, dynamic_shapes))
     found.title = getattr(mod, "__qualname__", None) or type(mod).__qualname__
     return found
@@ -143,21 +144,25 @@ def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str
     return [text for text in notes if text.startswith(("the branch on data", "the loop"))]
 
 
-def _is_of_data(problem: Problem) -> bool:
+def _may_be_captured(found: Explanation, problem: Problem) -> bool:
+    """Whether it is a question about data, or sizes that a loop over them fixes."""
+    if isinstance(problem.error, ConstraintViolation):
+        return any(row.unrolls for row in found.specializations)
     return isinstance(problem.error, DataDependent)
 
 
 def _add_captured(found: Explanation, captured: list[str] | DynamoLiteError | None) -> None:
-    """What the capture of branches makes of the problems: those of data are none, up to the one that ends it."""
+    """What the capture of control flow makes of the problems: those of data are none, up to the one that ends it."""
     found.captured = captured
     problems = found.problems
     if isinstance(captured, list):
-        found.problems = [problem for problem in problems if not _is_of_data(problem)]
+        found.problems = [problem for problem in problems if not _may_be_captured(found, problem)]
+        found.specializations = [row for row in found.specializations if not row.unrolls]
     elif isinstance(captured, GraphBreak):
         ends = (at for at, p in enumerate(problems) if isinstance(p.error, GraphBreak) and captured.is_at(p.error))
-        first = next(at for at, problem in enumerate(problems) if _is_of_data(problem))
+        first = next(at for at, problem in enumerate(problems) if _may_be_captured(found, problem))
         end = next(ends, first)
-        kept = [problem for problem in problems[:end] if not _is_of_data(problem)]
+        kept = [problem for problem in problems[:end] if not _may_be_captured(found, problem)]
         found.problems = [*kept, replace(problems[end], error=captured), *problems[end + 1 :]]
 
 

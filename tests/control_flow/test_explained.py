@@ -48,6 +48,20 @@ def test_explain_says_what_is_captured() -> None:
     assert found and "Control flow on data:" in str(found)
 
 
+def test_a_loop_over_a_size_is_no_problem() -> None:
+    def summed(x: Tensor) -> Tensor:
+        total = x[0]
+        for row in x:
+            total = total + row
+        return total
+
+    words = {"dynamic_shapes": ({0: torch.export.Dim("n", min=1)},)}
+    found = dynamo_lite.explain(summed, (torch.ones(4, 3),), **words)
+    assert found and isinstance(found.captured, list) and not found.specializations
+    found = dynamo_lite.explain(summed, (torch.ones(4, 3),), **words, control_flow="refuse")
+    assert found.ids == ["constraint-violation"]
+
+
 def test_explain_says_why_it_is_not() -> None:
     found = dynamo_lite.explain(_differs, (X,))
     assert isinstance(found.captured, dynamo_lite.errors.DynamoLiteError)
