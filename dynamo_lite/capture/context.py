@@ -41,6 +41,12 @@ class NodeContext(Protocol):
         """At run time this operator may raise one of `kinds`, which depends on data: refuses where the program may
         catch it."""
 
+    def in_handler(self) -> bool:
+        """Whether the operator at work is called within a `try` or `with` of the program. Quick."""
+
+    def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
+        """Whether the program goes on after an error of `kinds` at this operator, or raises another class."""
+
 
 class NoContext:
     """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
@@ -75,3 +81,9 @@ class NoContext:
 
     def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
         return None
+
+    def in_handler(self) -> bool:
+        return False
+
+    def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return False

@@ -43,7 +43,14 @@ from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.in_place_checks import may_reshape, written
-from dynamo_lite.capture.kernels import collectives, composites, data_errors, eager_errors, truth_values
+from dynamo_lite.capture.kernels import (
+    collectives,
+    composites,
+    data_errors,
+    eager_errors,
+    number_arguments,
+    withheld_errors,
+)
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
 from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
@@ -211,6 +218,8 @@ class Recorder(Outside):
         may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
             self.context.may_raise(str(func), may_raise.kinds)
+        elif self.context.in_handler():
+            self._raise_withheld(func, fake_args, fake_kwargs)
         return self.record(func, node_args, node_kwargs, out)
 
     def _recall(
@@ -263,7 +272,7 @@ class Recorder(Outside):
             with self.env.inside_operator(func):
                 if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
                     return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
-                args = truth_values.as_numbers(args)
+                args = number_arguments.as_numbers(args)
                 out = composites.run(self.env, func, args, kwargs)
                 return func(*args, **kwargs) if out is composites.MISS else out
         finally:
@@ -307,6 +316,17 @@ class Recorder(Outside):
         if raised is not error:
             self.worded_for = (raised, eager_errors.symbolic_sizes((args, kwargs)))
         return raised
+
+    def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """What eager raises though stand-ins do not, where the program may catch it."""
+        found = withheld_errors.withheld(func, args, kwargs, lambda: self.context.catches(withheld_errors.KINDS))
+        if found is None:
+            return
+        self._raised, sizes = found
+        for size in sizes:
+            size.node.evaluate()  # that it fails is known for these sizes
+        self.worded_for = (self._raised, [])
+        raise self._raised
 
     def eagerly(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Calls what eager would call as well: its exceptions are the program's."""

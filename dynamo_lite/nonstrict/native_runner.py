@@ -37,6 +37,7 @@ from dynamo_lite.tracing.calls import marked_constructors, torchscript
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
+from dynamo_lite.tracing.strings import error_messages
 
 Rule = Callable[..., Any]
 _RECORDING = frozenset({"dynamo_lite.capture.recorder", "dynamo_lite.capture.graph.subgraph_calls"})
@@ -202,9 +203,16 @@ class _Rules(TorchFunctionMode):
         self._tracer = tracer
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return self._answer(func, args, kwargs or {})
+        except Exception as error:
+            if self._is_the_programs():
+                error_messages.check(self._tracer, error)  # the program may read it, and C++ no longer does
+            raise
+
+    def _answer(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = self._tracer.rules.get(id(func))
-        kwargs = kwargs or {}
-        if rule is not None and type(func) is not FunctionType and self._is_the_programs():
+        if rule is not None and type(func) is not FunctionType and self._is_the_programs(3):
             answer = rule(self._tracer, func, args, kwargs)
             if answer is not NOT_HANDLED:
                 return answer
@@ -213,7 +221,7 @@ class _Rules(TorchFunctionMode):
                 result = func(*args, **kwargs)
         else:
             result = func(*args, **kwargs)
-        if getattr(func, "__name__", "") == "__get__" and self._is_the_programs():
+        if getattr(func, "__name__", "") == "__get__" and self._is_the_programs(3):
             self._attribute(func.__self__, result)
         return result
 
@@ -225,6 +233,6 @@ class _Rules(TorchFunctionMode):
             self._tracer.unsound("Tensor.grad_fn is read: the graph of autograd is that of the export")
 
     @staticmethod
-    def _is_the_programs() -> bool:
-        caller = sys._getframe(2).f_globals.get("__name__", "")
+    def _is_the_programs(depth: int = 2) -> bool:
+        caller = sys._getframe(depth).f_globals.get("__name__", "")
         return not str(caller).startswith("dynamo_lite.") and not is_trusted_module(str(caller))

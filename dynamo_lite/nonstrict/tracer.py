@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.nonstrict.class_names import named_as_eager
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.native_runner import Machine
 from dynamo_lite.nonstrict.opaque_state import UNKNOWN, note_of
@@ -67,6 +68,7 @@ class NativeTracer(Tracer):
             if "torch._dynamo.eval_frame" in sys.modules:  # else nothing is compiled
                 stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled code runs on real memory
             stack.enter_context(shared_memory_seen(self))
+            stack.enter_context(named_as_eager())
             self._watch = stack.enter_context(watched(self))
             yield
 

@@ -85,6 +85,9 @@ def build_program(
     ranges = _materialise(recorder, modules, solution) if has_symbols else {}
     specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
     specs |= {node: _input_spec(node) for node in recorder.input_nodes}
+    for node in recorder.input_nodes:
+        if type(node.meta["val"]) is int:  # torch saves no node that uses a number which the signature calls constant
+            _write_out(node)
     tree = ModuleTree(root)
     specs |= add_aliases(graph, tree, recorder.lifted)
     input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
@@ -248,6 +251,13 @@ def _input_spec(node: fx.Node) -> InputSpec:
     else:
         argument = ConstantArgument(name=node.name, value=value)
     return InputSpec(InputKind.USER_INPUT, argument, None)
+
+
+def _write_out(node: fx.Node) -> None:
+    """Put an input's number in the place of the input: a size that the program fixes, or that may not vary."""
+    for user in list(node.users):
+        args, kwargs = fx.map_arg((user.args, user.kwargs), lambda arg: node.meta["val"] if arg is node else arg)
+        user.args, user.kwargs = args, kwargs
 
 
 def _state_dict(tree: ModuleTree, recorder: Recorder) -> dict[str, torch.Tensor]:

@@ -28,6 +28,7 @@ from dynamo_lite.program.trees.containers import register_container, registered_
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
+from dynamo_lite.program.trees.reshaped_inputs import reshaped
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -85,6 +86,13 @@ class Program(ExportedProgram):
                 wrapped,
                 "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
                 "signature for; as a parameter or a buffer it can be taken apart",
+            )
+        resized = reshaped(self)
+        if resized is not None:
+            raise UnsupportedValue(
+                f"{resized}, whose sizes or strides the program changes in place",
+                "torch's functionalisation would copy the new values into the old sizes; use the operator that returns "
+                "a new tensor (`x = x.t()`)",
             )
         guards = self._guards_code
         bare = copy.copy(without_aliases(self))

@@ -11,6 +11,7 @@ from dynamo_lite.errors import UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 if TYPE_CHECKING:
@@ -122,6 +123,12 @@ class TraceContext:
                 f"{operator} raises an error for some data. The exported program raises the operator's own; a handler "
                 f"of the program may raise {' or '.join(others)} instead."
             )
+
+    def in_handler(self) -> bool:
+        return self._tracer.sees_python and in_handler(self._tracer.vm.frame)
+
+    def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return self._tracer.leaves_as(kinds) != kinds
 
     def check_deferred(self, operator: str) -> None:
         """The same for what an operator asserts of sizes that only run time knows."""

@@ -27,14 +27,6 @@ class InvalidSpec(ShapeError):
 
 
 @dataclass(frozen=True)
-class Static:
-    """The size of the example."""
-
-    def to_python(self) -> str:
-        return "Dim.STATIC"
-
-
-@dataclass(frozen=True)
 class Constant:
     """One size."""
 
@@ -46,7 +38,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Hint:
-    """Common to Auto and Dynamic."""
+    """Common to Static, Auto and Dynamic."""
 
     lo: Extended = -INF
     hi: Extended = INF
@@ -54,6 +46,10 @@ class Hint:
     def to_python(self) -> str:
         bounds = bounds_text(self.lo, self.hi)
         return f"Dim.{type(self).__name__.upper()}" + (f"({bounds})" if bounds else "")
+
+
+class Static(Hint):
+    """The size of the example, which is to lie within the bounds."""
 
 
 class Auto(Hint):
@@ -121,13 +117,13 @@ def as_spec(given: Any) -> DimSpec:
     """
     if given is None:
         return Static()
-    if isinstance(given, Static | Constant | Hint | Named | Derived):
+    if isinstance(given, Constant | Hint | Named | Derived):
         return given  # type: ignore[return-value]
     if isinstance(given, int) and not isinstance(given, bool):
         return Constant(given)
     hint = HINTS.get(getattr(getattr(given, "type", None), "name", ""))
     if hint is not None:
-        return Static() if hint is Static else hint(_end(given.min, -INF), _end(given.max, INF))  # type: ignore[call-arg]
+        return hint(_end(given.min, -INF), _end(given.max, INF))
     if callable(getattr(given, "fn", None)) and hasattr(given, "root"):
         return _derived(given)
     name = getattr(given, "__name__", None)

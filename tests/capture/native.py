@@ -40,6 +40,12 @@ class ModuleContext:
     def may_raise(self, operator: str, kinds: frozenset[type[BaseException]]) -> None:
         """No handler of a program is followed here."""
 
+    def in_handler(self) -> bool:
+        return False
+
+    def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return False
+
     def module_stack(self) -> dict[str, tuple[str, str]]:
         return dict(self._stack)
 

@@ -163,6 +163,7 @@ REFUSED: dict[str, tuple[Call, list[str]]] = {
     "another int": ((many, (X,), {"n": 7}, {"x": None, "n": 8}), ["dynamic_shapes['n']: n is 7 in the example"]),
     "out of the range": ((one, (X,), {}, {"x": {0: Dim("b", max=3)}}),
                          ["dynamic_shapes['x'][0]: x.shape[0] is 4 (b is 4) in the example, outside of Dim('b', m"]),
+    "static, out of its range": ((one, (X,), {}, {"x": {0: Dim.STATIC(min=6)}}), ["outside of Dim.STATIC(min=6)"]),
     "out of the range of a hint": ((one, (X,), {}, {"x": {0: Dim.AUTO(min=6)}}), ["outside of Dim.AUTO(min=6)"]),
     "two sizes with one name": ((xy, (X, Y), {}, {"x": {0: B}, "y": {0: B}}),
                                 ["dynamic_shapes['y'][0]: y.shape[0] and x.shape[0] share Dim b"]),
@@ -213,7 +214,7 @@ def test_sources_and_policies() -> None:
 
 
 def test_static_declares_nothing() -> None:
-    inputs, env = declared(xy, (X, Y), {"x": {0: 4}, "y": {1: Dim.STATIC}})
+    inputs, env = declared(xy, (X, Y), {"x": {0: Dim.STATIC(min=2, max=4)}, "y": {1: Dim.STATIC}})
     assert not inputs.is_dynamic and not env.core.symbols
 
 

@@ -19,7 +19,7 @@ from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
-from dynamo_lite.errors import InputMismatch
+from dynamo_lite.errors import InputMismatch, UnsupportedValue
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -267,3 +267,61 @@ def test_what_cannot_be_saved_says_so(value: Any) -> None:
         program.module()(rows(2), None)
     with pytest.raises(Exception):  # noqa: B017
         saved(program)
+
+
+class Runs(nn.Module):
+    def __init__(self, program: Callable[..., Any]) -> None:
+        super().__init__()
+        self.program = program
+
+    def forward(self, *args: Any) -> Any:
+        return self.program(*args)
+
+
+RESHAPED: dict[str, Callable[[torch.Tensor], Any]] = {
+    "transposed": lambda x: x.t_().mul_(2),
+    "squeezed": lambda x: x.squeeze_().mul_(2),
+    "unsqueezed": lambda x: x.unsqueeze_(0).mul_(2),
+    "unsqueezed, unused": lambda x: (x.unsqueeze_(0), x + 1)[1],
+    "strided": lambda x: x.as_strided_((3, 1), (1, 1)).mul_(2),
+    "resized": lambda x: torch.cosh(torch.ones(4, 3), out=x) + 1,
+}
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+def test_an_input_that_is_given_other_sizes_is_not_decomposed(name: str) -> None:
+    """torch copies the new values into the old sizes, by broadcasting: silently wrong for squeeze_."""
+    program = dynamo_lite.export(Runs(RESHAPED[name]), (torch.randn(1, 3),))
+    x = torch.randn(1, 3)
+    mine, eagers = x.clone(), x.clone()
+    assert torch.equal(program.module()(mine), RESHAPED[name](eagers))
+    assert mine.shape == eagers.shape and torch.equal(mine, eagers)
+    with pytest.raises(UnsupportedValue, match="changes in place"):
+        program.run_decompositions()
+
+
+def test_values_of_the_program_are_given_other_sizes() -> None:
+    def program(x: torch.Tensor) -> Any:
+        return x.clone().t_().mul_(2), x.mul_(3), torch.cosh(x, out=torch.empty(0))
+
+    x = torch.randn(1, 3)
+    decomposed = dynamo_lite.export(Runs(program), (x.clone(),)).run_decompositions().module()
+    for got, want in zip(decomposed(x.clone()), program(x.clone())):
+        torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("form", ["loaded by torch", "loaded", "decomposed", "loaded, decomposed, loaded"])
+def test_a_number_that_the_program_fixes(form: str) -> None:
+    """It is a constant of the signature, and no operator may use the input: torch saves no such node."""
+
+    def program(n: int, x: torch.Tensor) -> Any:
+        assert n == 3
+        return x * n, x.repeat(n), {"n": n + 1}
+
+    exported = dynamo_lite.export(Runs(program), (3, torch.ones(2)), dynamic_shapes=((Dim.AUTO, None),))
+    x = torch.randn(2)
+    for got, want in zip(pytree.tree_leaves(FORMS[form](exported)(3, x)), pytree.tree_leaves(program(3, x))):
+        torch.testing.assert_close(got, want)
+    with pytest.raises((RuntimeError, AssertionError)):
+        exported.module()(4, x)

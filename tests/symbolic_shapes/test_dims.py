@@ -30,7 +30,8 @@ def test_torch_dims_are_taken_as_they_are() -> None:
 
 def test_a_spec_writes_itself_as_torch_would_read_it() -> None:
     export = pytest.importorskip("torch.export")
-    for spec in (Constant(5), Static(), Auto(), Auto(3, 9), Dynamic(), Dynamic(hi=9), Named("b", 2, 64), B):
+    specs = Constant(5), Static(), Static(2, 4), Auto(), Auto(3, 9), Dynamic(), Dynamic(hi=9), Named("b", 2, 64), B
+    for spec in specs:
         assert as_spec(eval(spec.to_python(), {"Dim": export.Dim})) == spec
     derived = Derived(Named("b", 2, 64), 3, -4)
     assert as_spec(eval(derived.to_python(), {"b": export.Dim("b", min=2, max=64)})) == derived

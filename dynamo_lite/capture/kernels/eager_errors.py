@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
 """What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
-_OURS = frozenset({"aten", "prims"})
+OURS = frozenset({"aten", "prims"})
 """The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
 _LIMIT = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
@@ -49,9 +50,9 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
     of_kernel = _is_of_kernel(error)
     if not of_kernel and not symbolic_sizes((args, kwargs)):
         return error
-    if func.namespace not in _OURS and isinstance(error, _KERNELS_RAISE):
+    if func.namespace not in OURS and isinstance(error, _KERNELS_RAISE):
         raise NotAsked
-    eager = _raised_on_zeros(func, args, kwargs)
+    eager = raised_on(0, func, args, kwargs)
     if eager is not None and (of_kernel or type(eager) is type(error)):
         return eager
     if not of_kernel:
@@ -79,14 +80,21 @@ _KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__
 """Where the Python code is that runs in the place of kernels. Checked against torch 2.13.0."""
 
 
-def _raised_on_zeros(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What the real kernel raises on zeros; None if it does not."""
+def raised_on(
+    fill: int, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT
+) -> Exception | None:
+    """What the real kernel raises on tensors that hold `fill`, of at most `limit` elements; None if nothing.
+
+    Raises: NotAsked.
+    """
     with (
         DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
-        torch.random.fork_rng(devices=()), torch.no_grad(),
+        torch.random.fork_rng(devices=()), torch.no_grad(), warnings.catch_warnings(),
     ):
+        warnings.simplefilter("ignore")
         try:
-            real_args, real_kwargs = [_real(a) for a in args], {k: _real(v) for k, v in kwargs.items()}
+            real_args = [_real(a, None, fill, limit) for a in args]
+            real_kwargs = {k: _real(v, None, fill, limit) for k, v in kwargs.items()}
         except RuntimeError as error:  # a kind of tensor that is not made so (quantized)
             raise NotAsked from error
         try:
@@ -159,24 +167,24 @@ def _number(size: Any) -> Any:
     return size if type(size) is int else size.node.hint
 
 
-def _real(value: Any, storages: dict[int, torch.Tensor] | None = None) -> Any:
+def _real(value: Any, storages: dict[int, torch.Tensor] | None = None, fill: int = 0, limit: int = _LIMIT) -> Any:
     """The argument as eager has it in the example. With `storages`: zeros, in memory that is shared as it is there."""
     if isinstance(value, torch.Tensor):
         if type(value) is not FakeTensor or value.layout is not torch.strided or value.device.type != "cpu":
             raise NotAsked
         shape, stride = _real(tuple(value.shape)), _real(tuple(value.stride()))
-        if math.prod(shape) > _LIMIT:
+        if math.prod(shape) > limit:
             raise NotAsked
         if storages is not None:
             return _in_storage(value, shape, stride, storages)
-        return torch.empty_strided(shape, stride, dtype=value.dtype).zero_()
+        return torch.empty_strided(shape, stride, dtype=value.dtype).fill_(fill)
     if isinstance(value, SYMBOLIC_TYPES):
         hint = value.node.hint
         if hint is None:
             raise NotAsked
         return hint
     if type(value) in (list, tuple):
-        return type(value)(_real(v, storages) for v in value)
+        return type(value)(_real(v, storages, fill, limit) for v in value)
     return value
 
 

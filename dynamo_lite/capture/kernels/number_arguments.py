@@ -2,11 +2,17 @@
 
 Its argument parser and its schemas say so by a TypeError, or a RuntimeError of one wording. The call is then made again
 with the numbers: they are facts of the program, or a refusal where only run time knows them.
+
+A symbolic bool as an operand (`x * (n > 0)`) becomes a symbolic int: torch's rules convert an operand to the tensor's
+dtype with int() or float(), and int() of a SymBool takes its value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import torch
 
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
 
@@ -35,3 +41,16 @@ def plain(value: Any) -> Any:
 
 def _holds(value: Any) -> bool:
     return type(value) in PYTHON_TYPE or (type(value) in _CONTAINERS and any(map(_holds, value)))
+
+
+def as_numbers(args: Sequence[Any]) -> Sequence[Any]:
+    """The operands of an operator with a SymInt, one or zero, for each SymBool.
+
+    Not beside a tensor of bools, nor without any tensor: there the result may be bools, and of ints it would be ints.
+    """
+    if not any(type(arg) is torch.SymBool for arg in args):
+        return args
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    if not tensors or any(tensor.dtype is torch.bool for tensor in tensors):
+        return args
+    return tuple(torch.sym_ite(arg, 1, 0) if type(arg) is torch.SymBool else arg for arg in args)

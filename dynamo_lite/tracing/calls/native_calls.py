@@ -13,6 +13,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, kn
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
+from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _MISSING = object()
@@ -135,7 +136,7 @@ def _opaque(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _unrecordable(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
-    if tracer.in_library():
+    if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
         return NOT_HANDLED
     name = str(name_of(fn)).replace(":", ".")
     return tracer.unrecordable(name)

@@ -34,7 +34,7 @@ from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
-from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules
+from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
 
 Planner = Callable[[Trace, Any], Step | None]
 
@@ -126,7 +126,7 @@ class CallPlans:
         tracer = self._tracer
         reads = call_reads.of_function(tracer, fn)
         before: tuple[Step, ...] = () if reads is None else (reads,)
-        before = (*before, *self._steps((addresses.plan,), fn))
+        before = (*before, *self._steps((addresses.plan, hashing.plan), fn))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
@@ -140,7 +140,7 @@ class CallPlans:
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
         if id(fn) in addresses.ORDERS:
             before = (*before, addresses.order)
-        before = (*before, *self._steps((addresses.plan, hashing.plan), fn))
+        before = (*before, *self._steps((addresses.plan, hashing.plan, ties_in_sets.plan), fn))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))

@@ -12,6 +12,7 @@ import copy
 import gc
 import importlib
 import io
+import random
 import sys
 import traceback
 import warnings
@@ -51,10 +52,12 @@ from dynamo_lite.tracing.tensors import (
     hashing,
     numpy_arrays,
     numpy_rules,
+    seeded_generators,
     shared_memory,
     type_queries,
 )
 from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter
+from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
@@ -73,7 +76,7 @@ def _skip(name: str) -> Step:
 
 def _unrecordable(name: str) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if tracer.in_library():
+        if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
             return NOT_HANDLED
         return tracer.unrecordable(name)
 
@@ -83,7 +86,9 @@ def _unrecordable(name: str) -> Step:
 def _seeded(name: str) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         has_seed = any(value is not None for value in (*args, *kwargs.values()))
-        return NOT_HANDLED if has_seed or tracer.in_library() else tracer.unrecordable(name)
+        if has_seed or tracer.in_library():
+            return seeded_generators.made(tracer, fn, args, kwargs)
+        return tracer.unrecordable(name)
 
     return rule
 
@@ -94,6 +99,8 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Step]:
     def for_name(name: str) -> Step:
         def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
+                return NOT_HANDLED
+            if id == _RANDOM and fn in _DRAWS_IN_PYTHON and tracer.own(SeededGenerators).uses(args):
                 return NOT_HANDLED
             tracer.refuse(id, function=name, name=name, what=f"{name}()")
 
@@ -118,6 +125,9 @@ def _of_generator(name: str) -> Step:
     return rule
 
 
+_RANDOM = "global-rng"
+_DRAWS_IN_PYTHON: tuple[Any, ...] = (random.Random.shuffle,)
+"""Change a generator and what they are given by code that is interpreted."""
 _ASKS_THE_SYSTEM = "torch._C.Generator.seed"
 _TELLS_STATE = frozenset({"torch._C.Generator.get_state", "torch._C.Generator.initial_seed"})
 
@@ -446,7 +456,8 @@ def table() -> dict[int, Step]:
     rows |= _from_table(skipped_calls.WARNINGS, lambda name: call_warn)
     rows |= _from_table(skipped_calls.UNRECORDABLE, _unrecordable)
     rows |= _from_table(skipped_calls.SEEDED, _seeded)
-    rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal("global-rng"))
+    rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal(_RANDOM))
+    rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
     rows |= _from_table(skipped_calls.OF_GENERATORS, _of_generator)
     rows |= _from_table(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True))
     rows |= _from_table(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True))

@@ -80,6 +80,7 @@ UNRECORDABLE: tuple[str, ...] = (
     "secrets:token_bytes",
     "secrets:token_hex",
     "secrets:randbelow",
+    *(f"random:SystemRandom.{name}" for name in ("random", "getrandbits", "randbytes")),
     "random:Random.getstate",
     "random:Random.random",
     "_random:Random.random",
@@ -119,6 +120,7 @@ SEEDED: tuple[str, ...] = (
     "numpy.random:default_rng",
     "numpy.random:RandomState",
     "numpy.random:SeedSequence",
+    "numpy.random:Generator",
     *(f"numpy.random:{name}" for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")),
 )
 

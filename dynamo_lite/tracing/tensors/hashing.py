@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import heapq
 import itertools
 import sys
 import threading
@@ -145,15 +146,25 @@ def plan_own_hash(tracer: Trace, fn: FunctionType) -> Step | None:
 
 def check_order(tracer: Trace, items: Any) -> None:
     """The program goes through a set. Refused where the order comes of addresses of what the run has made."""
+    if shows_address(tracer, items):
+        refuse_order(tracer)
+
+
+def refuse_order(tracer: Trace) -> None:
+    """The order of a set is that of addresses."""
+    tracer.refuse("unrecordable-id", function="hash")
+
+
+def shows_address(tracer: Trace, items: Any) -> bool:
+    """Whether the order of a set that the program uses comes of addresses of what the run has made."""
     if len(items) < 2 or tracer.in_library():
-        return
+        return False
     found: list[Any] = []
     for item in items:
         _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
     if found:
         tracer.heap.mark()
-        if any(is_fake(item) or tracer.heap.is_young(item) for item in found):
-            tracer.refuse("unrecordable-id", function="hash")
+    return any(is_fake(item) or tracer.heap.is_young(item) for item in found)
 
 
 def _add_by_address(value: Any, kinds: set[type], found: list[Any]) -> None:
@@ -180,10 +191,11 @@ _GO_THROUGH = frozenset(
         (
             *(list, tuple, iter, enumerate, zip, map, filter, set.pop, dict.fromkeys, list.extend, str.join),
             *(functools.reduce, collections.deque, collections.deque.extend, *_ITERTOOLS),
+            *(heapq.nlargest, heapq.nsmallest, heapq.merge),
         ),
     )
 )
-"""What shows in which order a set holds its items. (sorted, min and max show it only of items that are equal.)"""
+"""What shows in which order a set holds its items. (sorted, min and max: ties_in_sets.py.)"""
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:

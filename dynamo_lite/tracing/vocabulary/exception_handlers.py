@@ -75,6 +75,16 @@ def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
     return kinds
 
 
+def in_handler(frame: Any) -> bool:
+    """Whether a handler covers the instruction at work of `frame` or of a frame further out. It may be none that
+    catches: `leaves_as` tells."""
+    while frame is not None:
+        if frame.code.co_exceptiontable and frame.info.handler_at(frame.code, frame.pc - 1) is not None:
+            return True
+        frame = frame.back
+    return False
+
+
 def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
     """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there."""
     escaping: Kinds = frozenset()

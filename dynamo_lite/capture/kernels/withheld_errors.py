@@ -1,0 +1,80 @@
+"""Errors of eager's kernels that stand-ins do not raise, where the program may catch them.
+
+A kernel without data checks sizes, and often neither the dtype ("not implemented for 'Long'") nor numbers (a complex
+bound, a probability of 2). Outside of `try` the exported program raises the error when it runs. Within, eager goes the
+handler's way: there the real kernel is asked, on memory of the same sizes. Operators that fail for some data only are
+data_errors.py's matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor, OpOverload
+from dynamo_lite.capture.kernels import eager_errors
+
+KINDS: Final[frozenset[type[BaseException]]] = frozenset(
+    {RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError}
+)
+_LIMIT = 1 << 18
+"""Elements of all arguments of a call that is made for the question: the kernel may run to its end."""
+_SUCCEEDED: set[Any] = set()
+"""Calls that eager does not fail in."""
+
+
+def withheld(
+    func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], catches: Callable[[], bool]
+) -> tuple[Exception, list[Any]] | None:
+    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing or nobody
+    catches it, or if eager cannot be asked."""
+    if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
+        return None
+    key = _key((func, args, tuple(kwargs.items())))
+    if key in _SUCCEEDED or not catches():
+        return None
+    try:
+        error = _raised_whatever_the_data(func, args, kwargs)
+    except eager_errors.NotAsked:
+        return None
+    if error is not None:
+        # A dtype that no kernel takes is none for other sizes either.
+        sizes = [] if isinstance(error, NotImplementedError) else eager_errors.symbolic_sizes((args, kwargs))
+        return error, sizes
+    if key is not None:
+        _SUCCEEDED.add(key)
+    return None
+
+
+def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """An error of both zeros and ones."""
+    error = eager_errors.raised_on(0, func, args, kwargs, _LIMIT)
+    if error is None:
+        return None
+    other = eager_errors.raised_on(1, func, args, kwargs, _LIMIT)
+    return error if type(other) is type(error) and str(other) == str(error) else None
+
+
+def _key(value: Any) -> Any:
+    """What the answer rests on; None where it cannot be a key (symbolic sizes)."""
+    try:
+        key = _described(value)
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _described(value: Any) -> Any:
+    if type(value) is FakeTensor and value.layout is torch.strided:
+        sizes = (*value.shape, *value.stride(), value.storage_offset())
+        if not all(type(size) is int for size in sizes):
+            raise TypeError
+        return FakeTensor, sizes, value.dtype, value.device.type
+    if isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
+        raise TypeError
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_described, value))
+    return type(value), value

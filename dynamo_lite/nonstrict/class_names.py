@@ -1,0 +1,33 @@
+"""The names of the stand-ins' classes: while CPython runs the program, they are those of what they stand for.
+
+CPython and torch's C++ name the class of an object in the words of their errors ("unsupported operand type(s) for +:
+'Tensor' and 'str'"), which a program may catch and read. They take it from the class, so the class is called otherwise
+for the time of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE
+
+_NAMES: dict[type, str] = {FakeTensor: torch.Tensor.__name__} | {
+    kind: number.__name__ for kind, number in PYTHON_TYPE.items()
+}
+
+
+@contextmanager
+def named_as_eager() -> Iterator[None]:
+    """While inside, the stand-ins' classes have the names that the program's errors show in eager."""
+    own = {kind: kind.__name__ for kind in _NAMES}
+    try:
+        for kind, name in _NAMES.items():
+            kind.__name__ = name
+        yield
+    finally:
+        for kind, name in own.items():
+            kind.__name__ = name
