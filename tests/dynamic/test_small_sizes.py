@@ -32,7 +32,7 @@ PROGRAMS: dict[str, Callable[[Tensor], Tensor]] = {
     "spectrum_and_back": lambda x: torch.fft.irfft2(torch.fft.rfft2(x[:, :1]), s=(1, 8)),
     "grid": lambda x: F.affine_grid(x.new_ones(x.shape[0], 2, 3), (x.shape[0], 1, x.shape[1], 4), align_corners=False),
     "grid_in_space": lambda x: F.affine_grid(
-        torch.arange(12.0).view(1, 3, 4).expand(x.shape[0], 3, 4), (x.shape[0], 1, x.shape[1], 4, 3), align_corners=False
+        torch.arange(12.0).view(1, 3, 4).expand(x.shape[0], 3, 4), (x.shape[0], 1, x.shape[1], 4, 3), False
     ),
     "sampled": lambda x: F.grid_sample(
         x[:, None], F.affine_grid(x[:, 0, :6].reshape(-1, 2, 3), (x.shape[0], 1, 3, 4), False), align_corners=False

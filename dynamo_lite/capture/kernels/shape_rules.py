@@ -5,7 +5,7 @@ by the batch's size. Neither matters for what a program records: one node, and t
 here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
 is a symbol (composites.py); what they do not cover is left to torch.
 
-Sources: aten/src/ATen/native/RNN.cpp, AffineGridGenerator.cpp, aten/src/ATen/native/Convolution.cpp and ConvUtils.h (torch 2.13.0).
+Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp in aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 """
 
 from __future__ import annotations
