@@ -57,6 +57,7 @@ from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_rules import table as operator_rules
 from dynamo_lite.capture.operator_rules.table import SHADOW
+from dynamo_lite.capture.same_values import are_all_equal
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class Recorder(Outside):
         collectives.check(func, fake_args)
         if func in READS_DATA and (known := self.constant_values.answer(func, fake_args)) is not None:
             return known
+        if func in READS_DATA and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
+            return True
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}

@@ -197,6 +197,9 @@ def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _writes(run: FinishedRun, call: CallRecord) -> None:
+    emptied = run.tracer.reads.emptied
+    for value in classify.containers(call.result) if emptied else ():
+        emptied.pop(id(value), None)  # the next call empties it in the caller's hands
     run.effects = classify.classify(run.tracer)
     run.made = run.effects.made
 

@@ -35,7 +35,7 @@ KERNELS = {
         "aten::cumprod", "aten::cummax", "aten::cummin", "aten::logcumsumexp", "aten::tril", "aten::triu",
         "aten::diag_embed", "aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
         "aten::nll_loss2d_forward", "aten::cross_entropy_loss", "aten::fft_fft", "aten::fft_ifft", "aten::fft_rfft",
-        "aten::fft_irfft",
+        "aten::fft_irfft", "aten::_fft_r2c", "aten::_fft_c2r", "aten::_fft_c2c", "aten::stft", "aten::istft",
         "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",
         "aten::native_group_norm", "aten::rms_norm", "aten::softmax", "aten::_softmax", "aten::log_softmax",
         "aten::_log_softmax", "aten::dropout", "aten::zeros_like", "aten::ones_like", "aten::empty_like",

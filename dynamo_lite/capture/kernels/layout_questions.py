@@ -42,6 +42,7 @@ class LayoutQuestions:
         self._env = env
         self.asked: set[str] = set()
         self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
+        self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key
         self._inputs: frozenset[int] = frozenset()
 
@@ -61,11 +62,38 @@ class LayoutQuestions:
         exact = self._env is not None and tensor._has_symbolic_sizes_strides
         opened = _Open(question, (tuple(tensor.shape), tuple(tensor.stride())) if exact else None)
         self._kept += (tensor.untyped_storage(), result.untyped_storage())
-        for key in {storage_key(tensor), storage_key(result)}:
+        keys = {storage_key(tensor), storage_key(result)}
+        self._shared.append(keys)
+        for key in keys:
             self._open.setdefault(key, []).append(opened)
 
+    def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
+        """These tensors are the program's results; `held` are parameters, buffers and constants that it reads.
+
+        Whether a result is a copy shows only where the caller has another name for what it may be a copy of: an input,
+        what the module holds, or another result.
+        """
+        results = [t for t in results if isinstance(t, FakeTensor) and t.layout is torch.strided]
+        seen = {storage_key(t) for t in held if isinstance(t, FakeTensor) and t.layout is torch.strided}
+        seen |= self._inputs
+        for result in results if self._shared else ():
+            reached = self._may_share(storage_key(result))
+            others = {storage_key(t) for t in results if t is not result}
+            if reached & (seen | others):
+                self.matters(result)
+
+    def _may_share(self, key: int) -> set[int]:
+        """The memory that is that of a tensor, or another's, as layout decides."""
+        reached, before = {key}, 0
+        while len(reached) != before:
+            before = len(reached)
+            for keys in self._shared:
+                if reached & keys:
+                    reached |= keys
+        return reached
+
     def matters(self, tensor: Any) -> None:
-        """The tensor is written, returned, or compared with another one by identity."""
+        """The tensor is written, returned beside what it may be a copy of, or compared with another one by identity."""
         if self._open and isinstance(tensor, FakeTensor) and tensor.layout is torch.strided:
             for opened in self._open.pop(storage_key(tensor), ()):
                 self.asked.add(opened.question)

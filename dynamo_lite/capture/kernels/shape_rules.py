@@ -5,7 +5,7 @@ by the batch's size. Neither matters for what a program records: one node, and t
 here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
 is a symbol (composites.py); what they do not cover is left to torch.
 
-Sources: aten/src/ATen/native/RNN.cpp, aten/src/ATen/native/Convolution.cpp and ConvUtils.h (torch 2.13.0).
+Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp in aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 """
 
 from __future__ import annotations
@@ -189,6 +189,19 @@ def layer_norm(
     if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
         return None
     return _new(input.shape, input, given)
+
+
+def affine_grid(
+    env: TorchShapeEnv, theta: torch.Tensor, size: Sequence[Any], align_corners: bool
+) -> torch.Tensor | None:
+    """aten.affine_grid_generator: for each position of images of `size` (batch, channels, ...) a place in another."""
+    space = len(size) - 2
+    if not _are_plain([theta]) or space not in (2, 3) or theta.dim() != 3:
+        return None
+    pairs = zip(theta.shape, (size[0], space, space + 1))
+    if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
+        return None
+    return _new([size[0], *size[2:], space], theta, [theta])
 
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:

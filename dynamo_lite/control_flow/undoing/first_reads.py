@@ -1,7 +1,8 @@
 """What the program read before it wrote it, where two sides run one after the other.
 
 A write on one side says nothing of a read on the other: each side starts with what was known at the fork. Behind the
-join a place counts as written first if both sides wrote it first, and as read if one of them read it.
+join a place counts as written first if both sides wrote it first, and as read if one of them read it; a container as
+emptied if both emptied it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ class FirstReads(NamedTuple):
     read_first: dict[Any, bool]
     written: dict[Any, int]
     shown: dict[int, int]
+    emptied: dict[int, bool]
 
     @staticmethod
     def of(reads: Reads) -> FirstReads:
-        return FirstReads(dict(reads.read_first), dict(reads.written), dict(reads.shown))
+        return FirstReads(dict(reads.read_first), dict(reads.written), dict(reads.shown), dict(reads.emptied))
 
     def put(self, reads: Reads) -> None:
         """Make this the state of the log. Which rows need not be looked at again is forgotten."""
-        logs: tuple[Any, ...] = (reads.read_first, reads.written, reads.shown)
+        logs: tuple[Any, ...] = (reads.read_first, reads.written, reads.shown, reads.emptied)
         for log, then in zip(logs, self):
             log.clear()
             log.update(then)
@@ -44,4 +46,7 @@ class FirstReads(NamedTuple):
             if place in right.written and place not in written:
                 written[place] = len(written)
         looks = dict.fromkeys([*left.shown, *right.shown], len(self.written))  # before all writes of the sides
-        return FirstReads(read_first, written, {**looks, **self.shown})
+        sides = left.emptied, right.emptied
+        emptied = {at: all(side.get(at, True) for side in sides) for side in sides for at in side}
+        emptied = {at: first for at, first in emptied.items() if not first or all(at in side for side in sides)}
+        return FirstReads(read_first, written, {**looks, **self.shown}, emptied)

@@ -56,7 +56,6 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
             continue
         leaves.append(leaf)
         if isinstance(leaf, torch.Tensor):
-            recorder.layout.matters(leaf)
             values.append(recorder.node_of(leaf))
             continue
         if isinstance(leaf, SYMBOLIC_TYPES):
@@ -64,6 +63,8 @@ def flatten_outputs(recorder: Recorder, flat: Flat) -> FlatOutputs:
             continue
         check_leaf((pytree.MappingKey("output"), *path), leaf)
         values.append(leaf)
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    recorder.layout.returned(tensors, [lifted.fake for lifted in recorder.lifted])
     spec = flat.spec if len(leaves) == len(flat.leaves) else take_out(flat.spec, [leaf for _, leaf in flat.leaves])
     return FlatOutputs(values, leaves, spec)
 

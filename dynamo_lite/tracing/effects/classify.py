@@ -23,7 +23,7 @@ from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.read_before_write import was_looked_at
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
-from dynamo_lite.tracing.effects.scratch_entries import is_scratch_entry
+from dynamo_lite.tracing.effects.scratch_entries import is_scratch_entry, was_emptied
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
 from dynamo_lite.tracing.heap import locks
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
@@ -202,6 +202,8 @@ def _is_scratch(tracer: Trace, change: Change) -> bool:
     """
     read = tracer.reads.read_first
     owner = change.owner
+    if change.part == "items" and tracer.sees_python and was_emptied(tracer, change):
+        return True
     if change.old is MISSING or change.new is MISSING or change.key == "__class__" or isinstance(owner, type):
         return False
     if not tracer.sees_python:

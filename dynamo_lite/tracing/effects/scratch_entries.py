@@ -1,4 +1,5 @@
-"""Entries of an older dict that each call writes before it reads them: `self.features["layer1"] = output` in a hook.
+"""What each call writes in an older container before it reads it: `self.features["layer1"] = output` in a hook, and
+all that a list, a dict or a set holds that each call empties first (`self.records.clear()`).
 
 As with an attribute that is written first, what the entry held cannot matter, nor what is left in it. The first call,
 which finds no such key, is judged by the second trace.
@@ -29,6 +30,14 @@ def is_scratch_entry(tracer: Trace, change: Change) -> bool:
     if any(how == "attr" and at == id(owner) for how, at, _ in reads.places):
         return False  # one of its methods: C code may have called it with whatever key
     return not was_looked_at(tracer, owner, None, key) and _is_read_by_name(tracer, owner)
+
+
+def was_emptied(tracer: Trace, change: Change) -> bool:
+    """Whether the program emptied the container before anything could tell what it held. The run is over, as above."""
+    owner = change.owner
+    if not tracer.reads.emptied.get(id(owner)):
+        return False
+    return type(owner) not in (dict, OrderedDict) or _is_read_by_name(tracer, owner)
 
 
 def _is_read_by_name(tracer: Trace, found: dict[object, object]) -> bool:

@@ -61,6 +61,8 @@ from dynamo_lite.tracing.policy.native_reads import (
 )
 from dynamo_lite.tracing.vocabulary import mro as classes
 
+EMPTIED: tuple[type, ...] = (list, dict, collections.OrderedDict, set, collections.deque)
+"""Containers whose contents before `clear()` matter to nobody who has not looked at them."""
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 STANDING_FOR_OTHERS: frozenset[type] = frozenset(
     {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
@@ -69,6 +71,9 @@ STANDING_FOR_OTHERS: frozenset[type] = frozenset(
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 _WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
 """Looks at an object that can tell any of its attributes or items."""
+_ALL = slice(None)
+_OF_CONTENTS = frozenset({"item", "entry", "key", "length", "truth", *_WHOLE})
+"""Looks at what a container holds."""
 _BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
 _DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
 VIEWS: frozenset[type] = frozenset(
@@ -149,6 +154,8 @@ class Reads:
         self.written: dict[Place, int] = {}  # places that the program wrote first → which write it was
         self.deleted: set[Place] = set()  # keys that had to be there for the program to delete them, first of all
         self.shown: dict[int, int] = {}  # objects that C code may have read anything of → how many writes were before
+        self.emptied: dict[int, bool] = {}
+        """id of a container that the program emptied → whether it did so before anything could tell what it held"""
         self.asked_of_stand_ins: dict[str, Site | None] = {}  # attributes that the user may put on an input tensor
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
         self.called: dict[int, Site | None] = {}
@@ -175,6 +182,8 @@ class Reads:
         if type(owner) in VIEWS:
             owner = behind(owner)
         place = (how, id(owner), key)
+        if self.emptied and how in _OF_CONTENTS and self.emptied.get(id(owner)):
+            return  # it holds what the program put there
         if how in _WHOLE or how == "length":
             self._check_namespace(owner)
         if how in _WHOLE:
@@ -340,6 +349,8 @@ class Reads:
         how = kind if kind in ("attr", "cell") else "item"
         key = None if how == "cell" else key
         if how == "item" and type(key) not in _KEYS:
+            if type(key) is slice and key == _ALL and type(owner) is list:  # `xs[:] = ...`, `del xs[:]`
+                self.empties(owner)
             self.read("entry", owner)
             return
         place = (how, id(owner), key)
@@ -353,6 +364,15 @@ class Reads:
             self.read("length" if issubclass(type(owner), (list, collections.deque)) else how, owner, key)
         if place not in self.places:
             self.written.setdefault(place, len(self.written))
+
+    def empties(self, owner: Any) -> None:
+        """The program empties a container: what that held until now is no assumption if nothing has looked at it."""
+        ident = id(owner)
+        if ident in self.emptied or type(owner) not in EMPTIED:
+            return
+        places = (*self.places, *self.written)
+        looked = any(at == ident and (how, key) != ("attr", "clear") for how, at, key in places)
+        self.emptied[ident] = ident not in self.shown and not looked
 
     def deep(self, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> None:
         for arg in (*args, *kwargs.values()) if kwargs else args:

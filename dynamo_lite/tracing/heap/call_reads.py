@@ -20,6 +20,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
 from dynamo_lite.tracing.policy.native_reads import (
+    EMPTIES,
     FORMATS,
     KEY,
     LOOKS,
@@ -192,4 +193,10 @@ def _one_by_one(how: str) -> Step:
     return of_first if how in _ONE_OBJECT else of_each
 
 
-_LOOKING: dict[str, Step] = {SWITCHES: _switch, PROTOCOL: _protocol, KEY: _key}
+def _empties(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args:
+        tracer.reads.empties(args[0])
+    return NOT_HANDLED
+
+
+_LOOKING: dict[str, Step] = {EMPTIES: _empties, SWITCHES: _switch, PROTOCOL: _protocol, KEY: _key}

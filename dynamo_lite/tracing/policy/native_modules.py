@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+import torch
+
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
 
@@ -141,6 +143,11 @@ _FRAME_READERS = frozenset(
 def reads_frames(fn: FunctionType) -> bool:
     """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
     return fn.__code__ in _FRAME_READERS
+
+
+SIZE_COMPARERS = frozenset(fn.__code__ for fn in (torch.nn.functional.affine_grid,))
+"""Functions that are interpreted though they are trusted: they take min() of sizes to reject those that are not
+positive, which in C decides which size is the smallest."""
 
 
 def report() -> str:

@@ -28,6 +28,8 @@ NOTHING: Final = "nothing"
 """Types and identity only (or what it reads is told by the interpreter's own hooks)."""
 KEY: Final = "item"
 """The item of the first argument whose key is the second argument, if it is there."""
+EMPTIES: Final = "empties"
+"""Nothing; what the first argument held can be told from now on by nobody."""
 LENGTH: Final = "length"
 KEYS: Final = "keys"
 """The keys of arguments that are dicts, the items of others."""
@@ -53,13 +55,14 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
             object.__getattribute__, type.__getattribute__, type.__setattr__, type.__delattr__, type.__call__,
             operator.getitem, operator.setitem, operator.delitem, operator.is_, operator.is_not, gc.get_referents,
             operator.attrgetter.__call__, operator.itemgetter.__call__, operator.methodcaller.__call__,
-            list.append, list.clear, list.__setitem__, list.__delitem__, list.__init__,
-            dict.__setitem__, dict.clear, dict.__init__, set.add, set.discard, set.clear, set.__init__,
-            collections.deque.append, collections.deque.appendleft, collections.deque.clear,
+            list.append, list.__setitem__, list.__delitem__, list.__init__,
+            dict.__setitem__, dict.__init__, set.add, set.discard, set.__init__,
+            collections.deque.append, collections.deque.appendleft,
             property, staticmethod, classmethod, range, slice, next, weakref.ref,
             builtins.__import__, globals, locals,
         ),
     ),
+    (EMPTIES, (list.clear, dict.clear, collections.OrderedDict.clear, set.clear, collections.deque.clear)),
     (
         KEY,
         (
