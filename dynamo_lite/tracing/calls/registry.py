@@ -29,7 +29,14 @@ from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.calls import annotations as marked
-from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls, pickles, torchscript
+from dynamo_lite.tracing.calls import (
+    autocast,
+    marked_constructors,
+    module_attributes,
+    native_calls,
+    pickles,
+    torchscript,
+)
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCaches, LruCacheWrapper
@@ -466,6 +473,7 @@ def table() -> dict[int, Step]:
     for part in (
         autocast,
         marked,
+        module_attributes,
         shared_memory,
         higher_order,
         builtin_calls,
