@@ -5,10 +5,18 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._C import _DisableTorchDispatch, _set_throw_on_mutable_data_ptr, _set_warn_deprecated_on_mutable_data_ptr
+from torch._C import (
+    _DisableTorchDispatch,
+    _set_dispatch_mode,
+    _set_throw_on_mutable_data_ptr,
+    _set_warn_deprecated_on_mutable_data_ptr,
+    _TorchDispatchModeKey,
+    _unset_dispatch_mode,
+)
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
 from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode
 
@@ -23,6 +31,9 @@ SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
     Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
+    Symbol("torch._C:_set_dispatch_mode", "the mode of stand-ins is back after autograd has looked at one"),
+    Symbol("torch._C:_unset_dispatch_mode", "autograd asks a stand-in for its device, not the mode"),
+    Symbol("torch._C:_TorchDispatchModeKey", "the mode of stand-ins among others"),
     Symbol("torch._C:_set_throw_on_mutable_data_ptr", "what reading a stand-in's memory does"),
     Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "what reading a stand-in's memory does"),
 )
@@ -30,6 +41,7 @@ SYMBOLS = (
 __all__ = [
     "FakeTensor",
     "make_fake",
+    "without_mode",
 ]
 
 _states: list[dict[str, Any]] = []
@@ -59,6 +71,22 @@ def make_fake(
     attributes["_fake_device"] = device
     attributes["fake_mode"] = mode
     return made
+
+
+def without_mode(call: Callable[..., Any], *args: Any) -> Any:
+    """Calls what runs no operator without the FakeTensorMode at work.
+
+    C++ that asks a stand-in for its device is answered by the stand-in's class then: two calls in the place of twenty.
+    """
+    mode = _unset_dispatch_mode(_FAKE)
+    try:
+        return call(*args)
+    finally:
+        if mode is not None:
+            _set_dispatch_mode(mode)
+
+
+_FAKE = _TorchDispatchModeKey.FAKE
 
 
 def _state_of(mode: FakeTensorMode) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class StandIns:
         layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
         if tensor._has_symbolic_sizes_strides:
             layout = _hashable(layout)
-        key = (layout, tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
+        key = (layout, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
             if isinstance(self._mode.shape_env, TorchShapeEnv):

@@ -16,7 +16,7 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.interfaces import Step, State, Trace
+from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 _PARTS = ("_parameters", "_buffers", "_modules")
