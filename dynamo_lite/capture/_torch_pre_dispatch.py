@@ -74,7 +74,7 @@ class Shortcut:
 def _handler(operator: OpOverload[..., Any], mode: OperatorMode) -> Callable[..., Any]:
     """What torch's own handler does where `mode` is the only one at the key."""
     stack, run = mode_stack_state_for_pre_dispatch(), mode.operator
-    modes: list[Any] = stack._ModeStackStateForPreDispatch__infra_modes
+    modes: list[Any] = vars(stack)[f"_{type(stack).__name__.lstrip('_')}__infra_modes"]
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         first, second = modes
