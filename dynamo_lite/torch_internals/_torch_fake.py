@@ -11,14 +11,16 @@ from typing import Any
 import torch
 from torch._C import (
     _DisableTorchDispatch,
+    _PreserveDispatchKeyGuard,
     _set_dispatch_mode,
+    _set_meta_in_tls_dispatch_include,
     _set_throw_on_mutable_data_ptr,
     _set_warn_deprecated_on_mutable_data_ptr,
     _TorchDispatchModeKey,
     _unset_dispatch_mode,
 )
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
-from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode, in_kernel_invocation_manager
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -31,6 +33,9 @@ SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
     Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
+    Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on the meta tensors of stand-ins"),
+    Symbol("torch._C:_PreserveDispatchKeyGuard", "operators on the meta tensors of stand-ins"),
+    Symbol("torch._C:_set_meta_in_tls_dispatch_include", "operators on the meta tensors of stand-ins"),
     Symbol("torch._C:_set_dispatch_mode", "the mode of stand-ins is back after autograd has looked at one"),
     Symbol("torch._C:_unset_dispatch_mode", "autograd asks a stand-in for its device, not the mode"),
     Symbol("torch._C:_TorchDispatchModeKey", "the mode of stand-ins among others"),
@@ -40,6 +45,7 @@ SYMBOLS = (
 
 __all__ = [
     "FakeTensor",
+    "in_kernel",
     "make_fake",
     "without_mode",
 ]
@@ -86,6 +92,23 @@ def without_mode(call: Callable[..., Any], *args: Any) -> Any:
             _set_dispatch_mode(mode)
 
 
+def in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:
+    """Calls what works on the meta tensors inside of stand-ins: in_kernel_invocation_manager without a generator."""
+    if not _CHECKED:
+        with in_kernel_invocation_manager(mode):
+            return call(*args)
+    was = mode.in_kernel_invocation
+    with _DisableTorchDispatch():
+        mode.in_kernel_invocation = True
+        with _PreserveDispatchKeyGuard():
+            _set_meta_in_tls_dispatch_include(True)
+            try:
+                return call(*args)
+            finally:
+                mode.in_kernel_invocation = was
+
+
+_CHECKED = torch.__version__.startswith("2.13.")
 _FAKE = _TorchDispatchModeKey.FAKE
 
 

@@ -20,7 +20,6 @@ from dynamo_lite.capture._torch import (
     TensorMetadata,
     _extract_tensor_metadata,
     fast_detach,
-    in_kernel_invocation_manager,
 )
 from dynamo_lite.capture.fakes import wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import meta_of
@@ -28,7 +27,7 @@ from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
-from dynamo_lite.torch_internals._torch_fake import make_fake
+from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
 
 
 def storage_key(tensor: torch.Tensor) -> int:
@@ -145,8 +144,8 @@ class StandIns:
 
 def _detached(tensor: FakeTensor, requires_grad: bool = False) -> FakeTensor:
     """As fast_detach, without torch's constructor of FakeTensors."""
-    with _DisablePythonDispatcher(), in_kernel_invocation_manager(tensor.fake_mode):
-        meta = _DETACH(tensor)
+    with _DisablePythonDispatcher():
+        meta = in_kernel(tensor.fake_mode, _DETACH, tensor)
     return make_fake(tensor.fake_mode, meta, tensor.fake_device, requires_grad)
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd, _DisableTorchDispatch
-from dynamo_lite.torch_internals._torch_fake import make_fake, without_mode
+from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake, without_mode
 
 
 class Like(NamedTuple):
@@ -132,10 +132,14 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
         with _DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
             meta = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device="meta")
     else:
-        with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
-            meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
+        meta = in_kernel(mode, _viewed, given[like.source], like)
     made = make_fake(mode, meta, like.device)
     return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
+
+
+def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
+    with _AutoDispatchBelowAutograd():
+        return source.as_strided(like.shape, like.stride, like.offset)
 
 
 def with_history(
