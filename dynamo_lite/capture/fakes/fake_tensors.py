@@ -109,7 +109,7 @@ class StandIns:
             return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
         layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
         if tensor._has_symbolic_sizes_strides:
-            layout = _hashable(layout)
+            layout = tuple(map(_hashable, layout))
         key = (layout, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
@@ -186,7 +186,7 @@ def _core(value: Any) -> Any:
 def _hashable(value: Any) -> Any:
     """Sizes and strides as a key: symbolic ones by their interned node."""
     if isinstance(value, tuple):
-        return tuple(map(_hashable, value))
+        return tuple([item if type(item) is int else _hashable(item) for item in value])
     return value.node if isinstance(value, torch.SymInt) else value
 
 
