@@ -37,7 +37,8 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
     captured.program.trace = found  # type: ignore[attr-defined]
     if run.tracer.sees_python and not run.tracer.own(CompiledCalls).any:
         dtypes = [frames_at(mark)[-1] for mark in run.tracer.own(DtypeReads).marks]
-        modes = [(guard.line, guard.expected) for guard in found.guards if is_of_mode(guard)]
+        asked = [g for g in found.guards if g.source is not None and g.source.key == "training"]
+        modes = [(guard.line, guard.expected) for guard in asked if is_of_mode(guard)]
         captured.program.asked = Questions.of(dtypes, modes)  # type: ignore[attr-defined]
     return found
 

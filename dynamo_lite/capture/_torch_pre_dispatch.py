@@ -10,14 +10,13 @@ Checked with torch 2.13.0; with 2.14.1 and 2.15.0 the names alone, in their sour
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch._C import DispatchKey
 from torch._C import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
 from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
 from torch._ops import OpOverload, mode_stack_state_for_pre_dispatch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -28,12 +27,13 @@ SYMBOLS = (
     Symbol("torch._C:DispatchKey", "keys of the dispatcher"),
     Symbol("torch._C:_dispatch_tls_is_dispatch_key_excluded", "whether modes are off"),
     Symbol("torch._C:_dispatch_tls_set_dispatch_key_included", "the mode is off while it answers"),
-    Symbol("torch.utils._python_dispatch:TorchDispatchMode", "the class of modes"),
     Symbol("torch._ops:OpOverload", "the class of operators, whose dispatch cache takes a handler"),
     Symbol("torch._ops:OpOverload._dispatch_cache", "where a handler is left"),
     Symbol("torch._ops:OpOverload._get_dispatch", "torch's own handler, for another mode"),
     Symbol("torch._ops:OpOverload._uncache_dispatch", "the handler is taken away"),
     Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "which modes are at the PreDispatch key"),
+    Symbol("torch._ops#__infra_modes", "the list of the modes at the PreDispatch key"),
+    Symbol("torch._ops#_schema_check_mode", "a mode at the key that is in no list"),
 )
 
 __all__ = ["Shortcut"]
@@ -42,13 +42,19 @@ _PRE_DISPATCH, _PYTHON = DispatchKey.PreDispatch, DispatchKey.Python
 _CHECKED = torch.__version__.startswith("2.13.")  # another torch takes its own way
 
 
+class OperatorMode(Protocol):
+    """A mode that answers for an operator without its `types`."""
+
+    def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any: ...
+
+
 class Shortcut:
     """The handlers for one mode, which sits in torch's slot for proxy modes and does not ask for `types`."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
 
-    def add(self, operator: OpOverload[..., Any], mode: TorchDispatchMode) -> None:
+    def add(self, operator: OpOverload[..., Any], mode: OperatorMode) -> None:
         """From now on, and until `clear`, calls of this operator take the shorter way to `mode`."""
         if id(operator) in self._handlers or type(operator) is not OpOverload or not _CHECKED:
             return
@@ -65,19 +71,21 @@ class Shortcut:
         self._handlers.clear()
 
 
-def _handler(operator: OpOverload[..., Any], mode: TorchDispatchMode) -> Callable[..., Any]:
+def _handler(operator: OpOverload[..., Any], mode: OperatorMode) -> Callable[..., Any]:
     """What torch's own handler does where `mode` is the only one at the key."""
-    stack, dispatch = mode_stack_state_for_pre_dispatch(), mode.__torch_dispatch__
+    stack, run = mode_stack_state_for_pre_dispatch(), mode.operator
+    modes: list[Any] = vars(stack)[f"_{type(stack).__name__.lstrip('_')}__infra_modes"]
 
     def handler(*args: Any, **kwargs: Any) -> Any:
-        if stack.get(0) is not mode or stack.count() != 1 or _is_excluded(_PYTHON):
+        first, second = modes
+        if first is not mode or second is not None or stack._schema_check_mode is not None or _is_excluded(_PYTHON):
             return _as_torch_does(operator, args, kwargs)
-        stack.set(0, None)
+        modes[0] = None
         _set_included(_PRE_DISPATCH, False)
         try:
-            return dispatch(operator, (), args, kwargs)
+            return run(operator, args, kwargs)
         finally:
-            stack.set(0, mode)
+            modes[0] = mode
             _set_included(_PRE_DISPATCH, True)
 
     return handler

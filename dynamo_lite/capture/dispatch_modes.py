@@ -17,6 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from dynamo_lite.capture._torch import (
+    FakeTensor,
     HigherOrderOperator,
     OpOverload,
     PreDispatchTorchFunctionMode,
@@ -35,13 +36,14 @@ from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels import (
     comparisons,
-    composites,
     contraction_order,
     functorch,
     missing_data,
     number_arguments,
 )
 from dynamo_lite.capture.kernels.indexing import select_sizes
+from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
+from dynamo_lite.capture.operator_facts import facts_of
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunctionSubclass,
     DispatchKey,
@@ -81,12 +83,16 @@ class OperatorMode(ProxyTorchDispatchMode):
         self.shortcut = Shortcut()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
         self.shortcut.add(func, self)
+        return self.operator(func, args, kwargs or {})
+
+    def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """`__torch_dispatch__`, which torch wraps to keep TorchDynamo away; there is none in a trace."""
         if functorch.active():
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)
-        if func in composites.BY_PARTS or (self._recorder.memory is Memory.AUTOGRAD and _is_composite(func)):
+        facts = OPERATORS.get(id(func)) or facts_of(func)
+        if facts.by_parts or (self._recorder.memory is Memory.AUTOGRAD and _is_composite(func)):
             return self._recorder.guarded(self._by_parts, func, args, kwargs)
         if self._recorder.lowering:
             with functorch.outermost():
@@ -152,7 +158,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
             return self._recorder.guarded(handler, self._recorder, *args, **(kwargs or {}))
         self._recorder.torch_function = func
         try:
-            if types and self._subclass(types):
+            if types and (_KEEP_OPERATORS.issuperset(types) or self._subclass(types)):
                 with DisableTorchFunctionSubclass():  # else torch makes the result, a stand-in, of the class
                     result = self._call(func, args, kwargs or {})
             else:
@@ -173,11 +179,11 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
-        recorded = len(self._recorder.graph.nodes)
+        recorded = self._recorder.graph._len
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
-            if len(self._recorder.graph.nodes) > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
+            if self._recorder.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)
@@ -289,6 +295,7 @@ def _reads_data(name: str) -> Callable[..., Any]:
     return refuse
 
 
+_KEEP_OPERATORS: frozenset[Any] = frozenset(filter(subclasses.keeps_operators, (FakeTensor, torch.nn.Parameter)))
 _GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
 
 _HANDLERS: dict[Any, Callable[..., Any]] = {

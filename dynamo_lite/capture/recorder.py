@@ -32,7 +32,7 @@ from dynamo_lite.capture._torch import (
     disable_autocast_cache,
     enable_python_dispatcher,
 )
-from dynamo_lite.capture.constant_values import READS_DATA, ConstantValues
+from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
@@ -42,19 +42,20 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
-from dynamo_lite.capture.in_place_checks import may_reshape, written
+from dynamo_lite.capture.in_place_checks import written
 from dynamo_lite.capture.kernels import (
     collectives,
     composites,
-    data_errors,
     eager_errors,
     number_arguments,
     withheld_errors,
 )
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
-from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS, LayoutQuestions
+from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
+from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
+from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of
 from dynamo_lite.capture.operator_rules import table as operator_rules
 from dynamo_lite.capture.operator_rules.table import SHADOW
 from dynamo_lite.capture.same_values import are_all_equal
@@ -163,37 +164,42 @@ class Recorder(Outside):
 
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""
-        if func is torch.ops.aten.lift_fresh.default:
+        facts = OPERATORS.get(id(func)) or facts_of(func)
+        if facts.lifts_fresh:
             return self._lift_fresh(args[0])
-        fake_args = tuple([self.stand_in(a) for a in args])
-        fake_kwargs = {k: self.stand_in(v) for k, v in kwargs.items()}
-        collectives.check(func, fake_args)
-        if func in READS_DATA and (known := self.constant_values.answer(func, fake_args)) is not None:
+        entries, stand_in = self.nodes.entries, self.stand_in
+        fake_args = tuple(
+            [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]
+        )
+        fake_kwargs = {k: stand_in(v) for k, v in kwargs.items()} if kwargs else {}
+        if facts.is_collective:
+            collectives.check(func, fake_args)
+        if facts.reads_data and (known := self.constant_values.answer(func, fake_args)) is not None:
             return known
-        if func in READS_DATA and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
+        if facts.reads_data and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
             return True
         # Before the run: an in-place operator rebinds its arguments.
-        node_args = tuple([self.lower(a) for a in fake_args])
-        node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()}
-        if (self.constant_storages or self.computed_storages) and func._schema.is_mutable:
+        node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in fake_args])
+        node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()} if kwargs else {}
+        if facts.is_mutable and (self.constant_storages or self.computed_storages):
             self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
-        if func._schema.is_mutable:
+        if facts.is_mutable:
             self._raise_overlap(func, fake_args, fake_kwargs)
             for tensor in written(func, fake_args, fake_kwargs):
                 self.layout.matters(tensor)
                 if self.may_share is not None:
                     self.may_share.check_write(tensor)
-        elif func is _BATCH_NORM or func is _INSTANCE_NORM:
+        elif facts.keeps_statistics:
             in_place_checks.check_statistics(self.levels, fake_args)
-        remembers = self.memory in _REMEMBERS and not self.lowering and not has_wrappers
-        if func._schema.is_mutable and self.levels:
+        remembers = (self.memory is _ALL or self.memory is _GRADIENT_VIEWS) and not self.lowering and not has_wrappers
+        if facts.is_mutable and self.levels:
             in_place_checks.check_operands(self.levels, func, fake_args, fake_kwargs)
         if self.autocast_cache is not None:
             self.autocast_cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
-        if func._schema.is_mutable and remembers:
+        if facts.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
-        out, remember = self._recall(func, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
+        out, remember = self._recall(facts, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
         if out is static_cache.MISS:
             try:
                 run = self._run_wrapped if has_wrappers else self._run
@@ -206,19 +212,19 @@ class Recorder(Outside):
                 raise
             if remember is not None:
                 remember(out)
-        elif func is torch.ops.aten.detach.default:
+        elif facts.detaches:
             vars(out).pop("_dynamo_lite_base", None)  # it shares memory, and is no view to autograd
-        if func._schema.is_mutable and may_reshape(func):
+        if facts.reshapes:
             in_place_checks.check_shapes(self._originals, func, fake_args, fake_kwargs)
-        if func in _NOT_RECORDED or (isinstance(out, _NUMBERS) and func._schema.returns):
-            if func in ANSWERED:
-                self.layout.asked.add(ANSWERED[func])
+        if facts.is_unrecorded or (facts.returns and isinstance(out, _NUMBERS)):
+            if facts.question is not None:
+                self.layout.asked.add(facts.question)
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
-        if func in COPIES_OR_VIEWS and self.layout.is_input(fake_args[0]):
+        if facts.asks_contiguity and self.layout.is_input(fake_args[0]):
             self.layout.depends(fake_args[0], out, "contiguity")
-        if func in _METADATA_ASSERTED:
+        if facts.asserts_metadata:
             self._assert_metadata(fake_args[0], node_args[0])
-        may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
+        may_raise = facts.may_raise
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
@@ -226,10 +232,11 @@ class Recorder(Outside):
         return self.record(func, node_args, node_kwargs, out)
 
     def _recall(
-        self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]
+        self, facts: OperatorFacts, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Any, Callable[[Any], None] | None]:
         """(what this call gave before or MISS, what to do with its result if it is a MISS)."""
-        if func in operator_rules.IN_PLACE and operator_rules.only_changes(func, args, kwargs, self.env):
+        func = facts.func
+        if facts.changes_elements and operator_rules.only_changes(func, args, kwargs, self.env):
             if SHADOW:
                 before = shown(args[0])
                 return static_cache.MISS, lambda out: operator_rules.check_changed(func, args, before, out)
@@ -238,7 +245,9 @@ class Recorder(Outside):
         key = static_cache.key_of(func, args, kwargs)
         if key is not None:
             out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
-            result = operator_rules.result_of(func, args, kwargs) if out is static_cache.MISS else None
+            if out is not static_cache.MISS:
+                return out, None
+            result = operator_rules.result_of(func, args, kwargs)
             if result is not None:
                 if SHADOW:
                     return static_cache.MISS, lambda out: operator_rules.check(func, result, args, kwargs, out)
@@ -365,6 +374,10 @@ class Recorder(Outside):
 
     def stand_in(self, arg: Any) -> Any:
         if isinstance(arg, torch.Tensor):
+            if type(arg) is nn.Parameter and not self.levels and not self._carried and self.earlier is None:
+                lifted = self._lifted_by_id.get(id(arg))  # what `lift` comes to for a parameter that is known
+                if lifted is not None:
+                    return lifted.fake
             return self.lift(arg)
         if type(arg) is list or type(arg) is tuple:
             return type(arg)(self.stand_in(a) for a in arg)
@@ -410,10 +423,9 @@ class Recorder(Outside):
         self.fake_mode.allow_non_fake_inputs = True
 
 
-_REMEMBERS = frozenset({static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS})
-_BATCH_NORM, _INSTANCE_NORM = torch.ops.aten.batch_norm.default, torch.ops.aten.instance_norm.default
+_ALL, _GRADIENT_VIEWS = static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS
 _DROPOUT = torch.ops.aten.dropout.default
-_NOT_RECORDED = frozenset({torch.ops.prim.device.default})
-_METADATA_ASSERTED = frozenset(
-    {torch.ops.aten.to.device, torch.ops.aten.to.dtype, torch.ops.aten.to.dtype_layout},
+_PLAIN = frozenset(
+    {int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format},
 )
+"""Arguments that stand for themselves, and that nodes hold as they are."""

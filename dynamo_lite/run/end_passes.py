@@ -143,7 +143,7 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
     hidden = escaping_tensors.first_holder(tracer, constants_of(call.flat))
     if hidden is not None:
         raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))
-    mark_made(run.outputs.spec, lambda value: tracer.heap.is_young(value) is True)
+    mark_made(run.outputs.spec, lambda value: id(value) in tracer.heap.young_among((value,)))
 
 
 def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:

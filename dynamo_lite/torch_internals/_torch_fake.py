@@ -5,12 +5,22 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._C import _DisableTorchDispatch, _set_throw_on_mutable_data_ptr, _set_warn_deprecated_on_mutable_data_ptr
+from torch._C import (
+    _DisableTorchDispatch,
+    _PreserveDispatchKeyGuard,
+    _set_dispatch_mode,
+    _set_meta_in_tls_dispatch_include,
+    _set_throw_on_mutable_data_ptr,
+    _set_warn_deprecated_on_mutable_data_ptr,
+    _TorchDispatchModeKey,
+    _unset_dispatch_mode,
+)
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
-from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode, in_kernel_invocation_manager
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -23,13 +33,21 @@ SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
     Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
+    Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on the meta tensors of stand-ins"),
+    Symbol("torch._C:_PreserveDispatchKeyGuard", "operators on the meta tensors of stand-ins"),
+    Symbol("torch._C:_set_meta_in_tls_dispatch_include", "operators on the meta tensors of stand-ins"),
+    Symbol("torch._C:_set_dispatch_mode", "the mode of stand-ins is back after autograd has looked at one"),
+    Symbol("torch._C:_unset_dispatch_mode", "autograd asks a stand-in for its device, not the mode"),
+    Symbol("torch._C:_TorchDispatchModeKey", "the mode of stand-ins among others"),
     Symbol("torch._C:_set_throw_on_mutable_data_ptr", "what reading a stand-in's memory does"),
     Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "what reading a stand-in's memory does"),
 )
 
 __all__ = [
     "FakeTensor",
+    "in_kernel",
     "make_fake",
+    "without_mode",
 ]
 
 _states: list[dict[str, Any]] = []
@@ -59,6 +77,39 @@ def make_fake(
     attributes["_fake_device"] = device
     attributes["fake_mode"] = mode
     return made
+
+
+def without_mode(call: Callable[..., Any], *args: Any) -> Any:
+    """Calls what runs no operator without the FakeTensorMode at work.
+
+    C++ that asks a stand-in for its device is answered by the stand-in's class then: two calls in the place of twenty.
+    """
+    mode = _unset_dispatch_mode(_FAKE)
+    try:
+        return call(*args)
+    finally:
+        if mode is not None:
+            _set_dispatch_mode(mode)
+
+
+def in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:
+    """Calls what works on the meta tensors inside of stand-ins: in_kernel_invocation_manager without a generator."""
+    if not _CHECKED:
+        with in_kernel_invocation_manager(mode):
+            return call(*args)
+    was = mode.in_kernel_invocation
+    with _DisableTorchDispatch():
+        mode.in_kernel_invocation = True
+        with _PreserveDispatchKeyGuard():
+            _set_meta_in_tls_dispatch_include(True)
+            try:
+                return call(*args)
+            finally:
+                mode.in_kernel_invocation = was
+
+
+_CHECKED = torch.__version__.startswith("2.13.")
+_FAKE = _TorchDispatchModeKey.FAKE
 
 
 def _state_of(mode: FakeTensorMode) -> dict[str, Any]:

@@ -30,6 +30,7 @@ SYMBOLS = (
     Symbol("torch.fx.graph_module#_code", "the generated code of a graph module"),
     Symbol("torch.fx.graph_module#_lineno_map", "which line of the generated code is which node"),
     Symbol("torch.fx.graph_module#_prologue_start", "where the generated code begins"),
+    Symbol("torch.fx.graph#_len", "how many nodes a graph has"),
     Symbol("torch.fx.node#_update_args_kwargs", "a node's arguments, as its constructor sets them"),
 )
 

@@ -113,7 +113,7 @@ class SymbolicCache:
         self.enabled: bool = enabled
         self._torch: Any = FakeTensorMode._cached_dispatch_impl
         self._entries: dict[Any, Entry] = {}
-        self._refusals: dict[Any, str | None] = {}
+        self._refusals: dict[int, tuple[Any, str | None]] = {}  # by the id of the operator, which is kept with it
         self.hits: int = 0
         self.misses: int = 0
         self.bypasses: Counter[str] = Counter()
@@ -176,11 +176,11 @@ class SymbolicCache:
     # -- keys ---------------------------------------------------------------------------------------------------
     def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:
         """What the result of a call depends on; `tensors` receives each tensor argument once. Raises Bypass."""
-        if func not in self._refusals:
-            self._refusals[func] = refusal(func, self._mode)
-        reason = self._refusals[func]
-        if reason is not None:
-            raise Bypass(reason)
+        known = self._refusals.get(id(func))
+        if known is None:
+            known = self._refusals[id(func)] = func, refusal(func, self._mode)
+        if known[1] is not None:
+            raise Bypass(known[1])
         if self._env.suppressed:
             raise Bypass("answers are suppressed")
         if make_fx_mode() is not None:
@@ -234,9 +234,8 @@ class SymbolicCache:
         # requires_grad is not part of it: this runs below autograd.
         parts += (tensor.dtype, tensor.fake_device, tensor.is_conj(), tensor.is_neg(), tensor.is_inference(),
                   tensor.dim())
-        parts += map(_node, tensor.shape)
-        parts += map(_node, tensor.stride())
-        parts.append(_node(tensor.storage_offset()))
+        sizes = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
+        parts += [size if type(size) is int else size.node for size in sizes]
 
     # -- entries --------------------------------------------------------------------------------------------------
     def make_entry(self, result: Any, tensors: list[FakeTensor]) -> Entry:

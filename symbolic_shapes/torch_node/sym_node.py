@@ -69,7 +69,7 @@ class SymNode(TorchSymNode):
 
     def current(self) -> Any:
         """The expression as the facts simplify it now."""
-        version = self.shape_env.core.version
+        version = self.shape_env.core.knowledge.version  # without the property: it is asked for every size
         if self._version != version:
             self._current = self.shape_env.core.simplify(self.core)
             self._version = version

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dynamo_lite
+from dynamo_lite.capture.dispatch_modes import OperatorMode
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.frame_audit import Sentry, is_stdlib
 from dynamo_lite.tracing.calls.annotations import call_constant
@@ -42,6 +43,8 @@ def _is_outside() -> bool:
         file = frame.f_code.co_filename
         if file.startswith("<frozen importlib") or frame.f_code is call_constant.__code__:
             return True
+        if frame.f_code is OperatorMode.operator.__code__:
+            return True  # an operator's own kernels (a custom operator may have some in Python)
         if file.endswith(os.path.join("_dynamo", "mutation_guard.py")):
             return True  # torch.compile, used earlier in the process, wraps Module.__init__ in a function of torch's
         frame = frame.f_back  # type: ignore[assignment]

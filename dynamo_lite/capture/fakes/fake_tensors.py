@@ -20,7 +20,6 @@ from dynamo_lite.capture._torch import (
     TensorMetadata,
     _extract_tensor_metadata,
     fast_detach,
-    in_kernel_invocation_manager,
 )
 from dynamo_lite.capture.fakes import wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import meta_of
@@ -28,7 +27,7 @@ from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
-from dynamo_lite.torch_internals._torch_fake import make_fake
+from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
 
 
 def storage_key(tensor: torch.Tensor) -> int:
@@ -110,8 +109,8 @@ class StandIns:
             return fast_detach(tensor.fake_mode, tensor), _extract_tensor_metadata(tensor)
         layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
         if tensor._has_symbolic_sizes_strides:
-            layout = _hashable(layout)
-        key = (layout, tensor.dtype, tensor.device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
+            layout = tuple(map(_hashable, layout))
+        key = (layout, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
             if isinstance(self._mode.shape_env, TorchShapeEnv):
@@ -145,8 +144,8 @@ class StandIns:
 
 def _detached(tensor: FakeTensor, requires_grad: bool = False) -> FakeTensor:
     """As fast_detach, without torch's constructor of FakeTensors."""
-    with _DisablePythonDispatcher(), in_kernel_invocation_manager(tensor.fake_mode):
-        meta = _DETACH(tensor)
+    with _DisablePythonDispatcher():
+        meta = in_kernel(tensor.fake_mode, _DETACH, tensor)
     return make_fake(tensor.fake_mode, meta, tensor.fake_device, requires_grad)
 
 
@@ -187,7 +186,7 @@ def _core(value: Any) -> Any:
 def _hashable(value: Any) -> Any:
     """Sizes and strides as a key: symbolic ones by their interned node."""
     if isinstance(value, tuple):
-        return tuple(map(_hashable, value))
+        return tuple([item if type(item) is int else _hashable(item) for item in value])
     return value.node if isinstance(value, torch.SymInt) else value
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd, _DisableTorchDispatch
-from dynamo_lite.torch_internals._torch_fake import make_fake
+from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake, without_mode
 
 
 class Like(NamedTuple):
@@ -115,8 +115,9 @@ def shown(tensor: Any) -> Any:
 
 def made(result: Result, mode: FakeTensorMode, given: list[torch.Tensor]) -> Any:
     """Fresh FakeTensors by a recipe. given: the tensors among the arguments of the call."""
-    outs = [_make(like, mode, given, several=result.kind is not None) for like in result.tensors]
-    return outs[0] if result.kind is None else result.kind(outs)
+    if result.kind is None:
+        return _make(result.tensors[0], mode, given, False)
+    return result.kind([_make(like, mode, given, True) for like in result.tensors])
 
 
 def is_plain_view(like: Like, given: list[torch.Tensor]) -> bool:
@@ -131,10 +132,14 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
         with _DisableTorchDispatch():  # the plain meta tensor inside of a FakeTensor
             meta = torch.empty_strided(like.shape, like.stride, dtype=like.dtype, device="meta")
     else:
-        with in_kernel_invocation_manager(mode), _AutoDispatchBelowAutograd():
-            meta = given[like.source].as_strided(like.shape, like.stride, like.offset)
+        meta = in_kernel(mode, _viewed, given[like.source], like)
     made = make_fake(mode, meta, like.device)
     return with_history(made, like.requires_grad, given, None if like.source is None else given[like.source], several)
+
+
+def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
+    with _AutoDispatchBelowAutograd():
+        return source.as_strided(like.shape, like.stride, like.offset)
 
 
 def with_history(
@@ -148,7 +153,7 @@ def with_history(
         made.requires_grad_(False)
     result: torch.Tensor = made
     if requires_grad and torch.is_grad_enabled():
-        result = _apply(next(t for t in given if t.requires_grad), _Made(made))
+        result = without_mode(_apply, next(t for t in given if t.requires_grad), _Made(made))
     elif requires_grad:
         made.requires_grad_(True)  # under no_grad, a view of what requires grad is a leaf that does
     if base is not None:

@@ -28,7 +28,7 @@ _LIMIT = 100_000
 
 # (operator, switches, arguments) → results. Shared by all recordings of the process: the key says everything.
 _known: dict[Any, Result] = {}
-_suitable: dict[OpOverload, bool] = {}
+_suitable: dict[int, tuple[bool, OpOverload]] = {}  # by the id of the operator, which is kept with it
 
 
 def forget() -> None:
@@ -47,9 +47,9 @@ class Memory(enum.Enum):
 
 def key_of(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What the result depends on; None if the call is not one to remember."""
-    if not is_suitable(func) or takes_by_mask(func, args):
+    if not is_suitable(func) or (func is _INDEX and takes_by_mask(func, args)):
         return None
-    parts: list[Any] = [func, switches()]
+    parts: list[Any] = [id(func), switches()]  # `_suitable` keeps it: its own hash is a call of Python
     if not _describe(parts, args) or (kwargs and not _describe_keywords(parts, kwargs)):
         return None
     return None if _CONSTANT in parts and not _has_variable(args, kwargs) else tuple(parts)
@@ -74,10 +74,10 @@ _NUMBERS = (torch.int64, torch.int32)
 
 def is_suitable(func: OpOverload) -> bool:
     """Whether results of this operator may be remembered, as things are switched now."""
-    suitable = _suitable.get(func)
+    suitable = _suitable.get(id(func))
     if suitable is None:
-        suitable = _suitable[func] = _is_function_of_metadata(func)
-    return suitable and is_without_autocast()
+        suitable = _suitable[id(func)] = _is_function_of_metadata(func), func
+    return suitable[0] and not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"))
 
 
 def is_without_autocast() -> bool:

@@ -23,15 +23,16 @@ class TensorMap:
     """`{tensor: node}` by identity, weak in the tensors."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, tuple[weakref.ref[torch.Tensor], fx.Node]] = {}
+        self.entries: dict[int, tuple[weakref.ref[torch.Tensor], fx.Node]] = {}
+        """id of a tensor → (a reference to it, its node)"""
 
     def __setitem__(self, tensor: torch.Tensor, node: fx.Node) -> None:
         key = id(tensor)
-        known = self._entries.get(key)
+        known = self.entries.get(key)
         if known is not None:  # an in-place operator: the tensor's newest node wins
-            self._entries[key] = (known[0], node)
+            self.entries[key] = (known[0], node)
             return
-        entries = self._entries
+        entries = self.entries
 
         def forget(dead: weakref.ref[torch.Tensor]) -> None:
             entry = entries.get(key)
@@ -41,21 +42,21 @@ class TensorMap:
         entries[key] = (weakref.ref(tensor, forget), node)
 
     def get(self, tensor: torch.Tensor) -> fx.Node | None:
-        entry = self._entries.get(id(tensor))
+        entry = self.entries.get(id(tensor))
         return None if entry is None else entry[1]
 
     def node_of_copy(self, tensor: torch.Tensor) -> fx.Node | None:
         """The node of a tensor that is another name for the same memory, in the same layout."""
         if tensor.layout is not torch.strided:
             return None
-        for reference, node in self._entries.values():
+        for reference, node in self.entries.values():
             other = reference()
             if other is not None and other.layout is torch.strided and _layout(other) == _layout(tensor):
                 return node
         return None
 
     def __contains__(self, tensor: torch.Tensor) -> bool:
-        return id(tensor) in self._entries
+        return id(tensor) in self.entries
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)

@@ -115,7 +115,7 @@ class GraphWriter:
         return node
 
     def record(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
-        self.bind_result(self.call_node(func, args, kwargs, func.overloadpacket.__name__), out)
+        self.bind_result(self.call_node(func, args, kwargs, func._overloadpacket.__name__), out)
         return out
 
     def bind_result(self, node: fx.Node, out: Any) -> None:
@@ -181,7 +181,8 @@ class GraphWriter:
     def lower(self, arg: Any) -> Any:
         """An argument as fx takes it: tensors as nodes, sizes as nodes (or numbers, where they are constant)."""
         if isinstance(arg, torch.Tensor):
-            return self.nodes.get(arg)
+            entry = self.nodes.entries.get(id(arg))
+            return None if entry is None else entry[1]
         if type(arg) is list or type(arg) is tuple:
             return type(arg)(self.lower(a) for a in arg)
         if isinstance(arg, SYMBOLIC_TYPES):

@@ -43,6 +43,11 @@ def _unsupported(what: str, instead: str = "") -> CaptureError:
     return CaptureError("collective", what, instead, {"what": what, "rewrite": instead})
 
 
+def concerns(func: Any) -> bool:
+    """Whether `check` has anything to say of an operator."""
+    return func.namespace == "c10d" or func.namespace in _COMMUNICATES
+
+
 def check(func: Any, tensors: Sequence[Any]) -> None:
     """Called before an operator runs on stand-ins. Raises CaptureError for one on process groups.
 

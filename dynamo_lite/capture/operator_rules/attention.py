@@ -25,7 +25,7 @@ def attention(
 ) -> Outs:  # fmt: skip
     """On (batch, heads, length, width): laid out as the query where the flash kernel for CPUs does it.
 
-    With dropout two products of matrices do it, the last of which is contiguous.
+    With dropout, or a mask that requires grad, two products of matrices do it, the last of which is contiguous.
     """
     given = (query, key, value)
     if enable_gqa or any(t.dim != 4 or t.stride[3] != 1 or has(t.shape, 0) for t in given):
@@ -37,10 +37,10 @@ def attention(
         return None
     if attn_mask is not None and (is_causal or not _is_mask(attn_mask, query, (batch, heads, length, key.shape[2]))):
         return None
-    if dropout_p == 0.0:
+    if dropout_p == 0.0 and (attn_mask is None or not attn_mask.requires_grad):
         stride = like_strides(query)
         return None if stride is None else new_strided(query.shape, stride, query.dtype)
-    if not 0 < dropout_p < 1 or not _C._get_math_sdp_enabled() or not _has_numbers(*given):
+    if not 0 <= dropout_p < 1 or not _C._get_math_sdp_enabled() or not _has_numbers(*given):
         return None
     return new(query.shape, query.dtype)
 
@@ -50,7 +50,7 @@ def _has_numbers(*operands: Operand) -> bool:
 
 
 def _is_mask(mask: Operand, query: Operand, sizes: tuple[int, ...]) -> bool:
-    if mask.requires_grad or mask.dtype not in (torch.bool, query.dtype) or mask.dim not in (2, 4):
+    if mask.dtype not in (torch.bool, query.dtype) or mask.dim not in (2, 4):
         return False
     return all(a in (1, b) for a, b in zip(mask.shape, sizes[-mask.dim :])) and mask.shape[-2:] == sizes[-2:]
 

@@ -16,9 +16,11 @@ _INDEX_TYPES = (torch.int64, torch.int32)
 
 
 def cat(tensors: Sequence[Operand], dim: int = 0) -> Outs:
-    """Tensors of one dtype, those without elements and sizes left out; none of them channels-last."""
+    """Tensors of one dtype, those without elements and sizes left out; one of them is not channels-last."""
     given = [t for t in tensors if t.shape != (0,)]
-    if not given or any(t.dtype is not given[0].dtype or not _joins_contiguously(t) for t in tensors):
+    if not given or any(t.dtype is not given[0].dtype for t in tensors):
+        return None
+    if not all(map(_joins_contiguously, tensors)) and not any(map(_suggests_contiguous, tensors)):
         return None
     first = given[0]
     at = wrapped(dim, first.dim)
@@ -35,6 +37,20 @@ def _joins_contiguously(operand: Operand) -> bool:
         return True
     numbers = all(type(size) is int for size in (*operand.shape, *operand.stride))
     return operand.is_contiguous if not numbers else operand.dim not in (3, 4, 5)
+
+
+def _suggests_contiguous(operand: Operand) -> bool:
+    """Whether suggest_memory_format is surely contiguous (c10/core/MemoryFormat.h); False says nothing."""
+    if not all(type(size) is int and size for size in (*operand.shape, *operand.stride)):
+        return False
+    if operand.dim not in (4, 5):
+        return True
+    inner = 0
+    for index in (1, *range(operand.dim - 1, 1, -1), 0):
+        if operand.stride[index] < inner:
+            return True
+        inner = operand.stride[index] * operand.shape[index]
+    return False
 
 
 def stack(tensors: Sequence[Operand], dim: int = 0) -> Outs:
@@ -126,7 +142,7 @@ def pad(self: Operand, pad: Sequence[int], mode: str = "constant", value: float 
     """aten.pad by a constant, which leaves something of a contiguous tensor."""
     if mode != "constant" or len(pad) % 2 or len(pad) > 2 * self.dim or not self.is_contiguous or 0 in self.shape:
         return None
-    if not any(pad) or self.dtype is torch.bool or (self.requires_grad and not torch.is_grad_enabled()):
+    if self.dtype is torch.bool or (self.requires_grad and not torch.is_grad_enabled()):
         return None
     if self.dim in (4, 5) and is_channels_last(self):
         return None

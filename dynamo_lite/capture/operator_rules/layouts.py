@@ -77,11 +77,13 @@ def broadcast(shapes: Sequence[Sizes]) -> tuple[int, ...] | None:
     return tuple(sizes)
 
 
-def elementwise(operands: Sequence[Operand], direct: bool = True) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def elementwise(
+    operands: Sequence[Operand], direct: bool = True, in_order: bool = False
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """(shape, strides) of what an operator that works element by element makes of tensors.
 
     direct: it works on the very tensors. False: on what it makes of them before (converted, compared with zero), whose
-    layouts may be others; then all must be in one plain layout.
+    layouts may be others; then all must be in one plain layout. in_order: the first operand's layout counts first.
     """
     shape = broadcast([operand.shape for operand in operands])
     if shape is None:
@@ -92,33 +94,34 @@ def elementwise(operands: Sequence[Operand], direct: bool = True) -> tuple[tuple
     if has(shape, 0):
         return None
     if direct and _has_numbers(shape, operands):
-        strides = _agreed(shape, operands)
+        strides = _agreed(shape, operands, in_order)
         return None if strides is None else (shape, strides)
     first = operands[0]
     alike = all(operand.shape == shape and operand.stride == first.stride for operand in operands)
     return (shape, first.stride) if is_settled(first) and alike else None
 
 
-def _agreed(shape: tuple[int, ...], operands: Sequence[Operand]) -> tuple[int, ...] | None:
+def _agreed(shape: tuple[int, ...], operands: Sequence[Operand], in_order: bool) -> tuple[int, ...] | None:
     """The strides that TensorIterator gives, where all of its ways to find them agree, and those of its Python forms.
 
     They differ in which layouts they look for first (of operands before or after they are broadcast), in the operand
-    that they ask first, and in the strides of dimensions of one element.
+    that they ask first (unless it is known to be the first, `in_order`), and in the strides of dimensions of one
+    element.
     """
     given = [operand for operand in operands if operand.shape]
-    steps = [_broadcast_strides(shape, operand) for operand in given]
-    known = [step for step in steps if step is not None]
-    if len(known) < len(steps):
-        return None
-    larger = [tuple([0 if size == 1 else step for size, step in zip(shape, stride)]) for stride in known]
-    orders = [order for stride in (known, larger) for order in permutations(stride)]
+    if not in_order and any(has(shape[: len(shape) - operand.dim], 1) for operand in given):
+        return None  # a new dimension of one element
+    expanded = [_expanded_strides(shape, operand) for operand in given]
+    larger = [tuple([0 if size == 1 else step for size, step in zip(shape, stride)]) for stride in expanded]
+    ways = [expanded, larger, [_without_new(len(shape), *pair) for pair in zip(given, expanded)]]
+    orders = ways if in_order else [order for way in ways for order in permutations(way)]
     found = {strides_in_order(shape, _order(shape, order)) for order in orders}
     if all(operand.is_contiguous for operand in given):
-        found.add(contiguous_strides(shape))
-    if len(shape) in (4, 5) and all(operand.dim == len(shape) and is_channels_last(operand) for operand in given):
+        found.add(contiguous_strides(shape))  # asked before channels-last
+    elif len(shape) in (4, 5) and all(operand.dim == len(shape) and is_channels_last(operand) for operand in given):
         found.add(channels_last_strides(shape))
-    if len({*known}) == 1 and is_dense(shape, known[0]):
-        found.add(known[0])
+    if len({*expanded}) == 1 and is_dense(shape, expanded[0]):
+        found.add(expanded[0])
     return found.pop() if len(found) == 1 else None
 
 
@@ -128,13 +131,18 @@ def _has_numbers(shape: Sizes, operands: Sequence[Operand]) -> bool:
     return all(type(size) is int for size in sizes)
 
 
-def _broadcast_strides(shape: Sizes, operand: Operand) -> tuple[int, ...] | None:
-    """Its strides when it is expanded to `shape`; None where torch's forms differ (a new dimension of one element)."""
-    missing = len(shape) - operand.dim
-    if has(shape[:missing], 1):
-        return None
-    pairs = zip(operand.shape, operand.stride, shape[missing:])
-    return (*[0] * missing, *(0 if size == 1 != wanted else step for size, step, wanted in pairs))
+def _expanded_strides(shape: Sizes, operand: Operand) -> tuple[int, ...]:
+    """Its strides when it is expanded to `shape` (ATen/ExpandUtils.cpp, inferExpandGeometry)."""
+    own = shape[len(shape) - operand.dim :]
+    strides = [0 if size == 1 != wanted else step for size, step, wanted in zip(operand.shape, operand.stride, own)]
+    for at in range(len(shape) - operand.dim - 1, -1, -1):
+        strides.insert(0, shape[at + 1] * strides[0] if shape[at] == 1 else 0)
+    return tuple(strides)
+
+
+def _without_new(count: int, operand: Operand, stride: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides with 0 for the dimensions that the operand has not, as TensorIterator has them."""
+    return (*[0] * (count - operand.dim), *stride[count - operand.dim :])
 
 
 def is_channels_last(operand: Operand) -> bool:

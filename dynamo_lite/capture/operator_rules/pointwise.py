@@ -30,16 +30,19 @@ class Gives(enum.Enum):
     TRUTH = "bool, of what the operands are as bools"
 
 
-def elementwise_rule(gives: Gives, count: int, *args: Any, **options: Any) -> Outs:
-    """The first `count` arguments are operands (tensors or numbers), the others options."""
+def elementwise_rule(gives: Gives, count: int, in_order: bool, *args: Any, **options: Any) -> Outs:
+    """The first `count` arguments are operands (tensors or numbers), the others options.
+
+    in_order: torch goes by the layout of the first operand before that of the second.
+    """
     operands = args[:count]
     tensors = [value for value in operands if isinstance(value, Operand)]
     if not tensors or any(isinstance(value, Operand) for value in (*args[count:], *options.values())):
         return None
     common = promoted(operands)
     dtype = None if common is None else dtype_of(gives, common)
-    works_on = torch.bool if gives is Gives.TRUTH else common
-    layout = elementwise(tensors, direct=_works_on(works_on, tensors))
+    works_on = torch.bool if gives is Gives.TRUTH else dtype if gives is Gives.FLOAT else common
+    layout = elementwise(tensors, _works_on(works_on, tensors), in_order)
     if common is None or dtype is None or layout is None or not keeps(options.get("alpha", 1), common):
         return None
     return new_strided(*layout, dtype)
@@ -106,12 +109,12 @@ def clamp(self: Operand, min: Any = None, max: Any = None) -> Outs:
     """aten.clamp.default and clamp.Tensor"""
     if (min is None and max is None) or (has(self.shape, 1) and not is_settled(self)):
         return None
-    return elementwise_rule(Gives.SAME, 3, self, min, max)
+    return elementwise_rule(Gives.SAME, 3, False, self, min, max)
 
 
 def divided(self: Any, other: Any, *, rounding_mode: str | None) -> Outs:
     """aten.div.Tensor_mode and div.Scalar_mode"""
-    return elementwise_rule(Gives.FLOAT if rounding_mode is None else Gives.SAME, 2, self, other)
+    return elementwise_rule(Gives.FLOAT if rounding_mode is None else Gives.SAME, 2, False, self, other)
 
 
 def where(condition: Operand, self: Any, other: Any) -> Outs:
@@ -167,6 +170,9 @@ _BINARY = {
     Gives.TRUTH: ("logical_and.default", "logical_or.default", "logical_xor.default"),
 }  # fmt: skip
 
+_TURNED = ("rsub", "atan2", "fmod", "remainder", "pow", "clamp_min", "clamp_max")
+"""Operators some of whose forms take the second operand first, or that were not held against torch often enough."""
+
 
 def overload(name: str) -> Any:
     packet, _, of_packet = name.partition(".")
@@ -174,8 +180,12 @@ def overload(name: str) -> Any:
 
 
 RULES: dict[Any, Callable[..., Outs]] = {
-    **{overload(name): partial(elementwise_rule, gives, 1) for gives, names in _UNARY.items() for name in names},
-    **{overload(name): partial(elementwise_rule, gives, 2) for gives, names in _BINARY.items() for name in names},
+    **{overload(name): partial(elementwise_rule, gives, 1, True) for gives, names in _UNARY.items() for name in names},
+    **{
+        overload(name): partial(elementwise_rule, gives, 2, not name.startswith(_TURNED))
+        for gives, names in _BINARY.items()
+        for name in names
+    },
     aten.clamp.default: clamp,
     aten.clamp.Tensor: clamp,
     aten.div.Tensor_mode: divided,

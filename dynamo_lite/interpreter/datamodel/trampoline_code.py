@@ -71,13 +71,15 @@ class Entry:
 
 
 @functools.cache
-def _template(slots: int) -> CodeType:
+def _template(slots: int) -> tuple[CodeType, tuple[Any, ...]]:
+    """A trampoline with so many parameters, and its constants but for the last, which is the Entry."""
     names = ", ".join(f"p{i}" for i in range(slots))
     namespace: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 'str' object is not callable: the constant is replaced by the trampoline
         exec(f"def trampoline({names}): return 'trampoline'({names})", namespace)
-    return namespace["trampoline"].__code__
+    code = namespace["trampoline"].__code__
+    return code, tuple([None if const == "trampoline" else const for const in code.co_consts[:-1]])
 
 
 def trampoline_code(fn: FunctionType) -> CodeType:
@@ -85,11 +87,11 @@ def trampoline_code(fn: FunctionType) -> CodeType:
     code = fn.__code__
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     slots = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
-    template = _template(slots)
+    template, consts = _template(slots)
     entry = Entry(fn, code)
     return code.replace(
         co_code=template.co_code,
-        co_consts=(*(None if const == "trampoline" else const for const in template.co_consts[:-1]), entry),
+        co_consts=(*consts, entry),
         co_stacksize=template.co_stacksize,
         co_flags=code.co_flags & ~_GENERATOR_FLAGS,
         co_cellvars=(),

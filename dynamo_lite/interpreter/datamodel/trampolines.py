@@ -21,6 +21,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from threading import get_ident
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ class Judged(NamedTuple):
     """None for a function that is trusted."""
 
 
+_new_judged: Callable[[Any], Judged] = partial(tuple.__new__, Judged)  # its own constructor is a Python function
 _judged: dict[int, Judged] = {}
 """By the id of the function, which `Judged.ref` shows to be the function's own."""
 
@@ -237,7 +239,7 @@ class Trampolines:
             if key in judged and judged[key].ref is reference:
                 del judged[key]
 
-        found = _judged[key] = Judged(weakref.ref(fn, forget), code, module, policy, trampoline)
+        found = _judged[key] = _new_judged((weakref.ref(fn, forget), code, module, policy, trampoline))
         return found
 
     def disarm(self, fn: FunctionType) -> None:

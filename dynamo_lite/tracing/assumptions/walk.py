@@ -73,7 +73,7 @@ class Walk(AttributePlaces):
         else:
             self._instance(value, source, site)
             self.hidden_items(value, source, site)
-        if is_changeable(kind):
+        if is_changeable(kind) and id(kind) not in self.reached:
             self.visit(kind, self.constant(kind), site)
 
     def _instance(self, value: Any, source: Source, site: Site | None) -> None:

@@ -89,7 +89,7 @@ def _made(tracer: Tracer) -> set[int]:
         return set()
     place_owned_dicts(tracer)
     known = [o for o in owners if id(o) not in tracer.journal.untracked]  # by the collector
-    return {id(o) for o in known if tracer.heap.is_young(o) is True} | (tracer.made_dicts & {id(o) for o in owners})
+    return tracer.heap.young_among(known) | (tracer.made_dicts & {id(o) for o in owners})
 
 
 class _ReadOnly(TorchDispatchMode):

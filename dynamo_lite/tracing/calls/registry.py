@@ -28,7 +28,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
-from dynamo_lite.tracing import hidden_frames
+from dynamo_lite.tracing import hidden_frames, module_attributes
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, native_calls, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import ContextValues
@@ -477,6 +477,7 @@ def table() -> dict[int, Step]:
     for part in (
         autocast,
         marked,
+        module_attributes,
         shared_memory,
         higher_order,
         builtin_calls,

@@ -136,11 +136,12 @@ def _place(change: Change) -> str | None:
 
 def place_owned_dicts(tracer: Trace) -> set[int]:
     """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
-    tracer.heap.mark()
     older = set()
-    for key, owner in tracer.own(OwnedDicts).rows():
+    rows = [*tracer.own(OwnedDicts).rows()]
+    young = tracer.heap.young_among([owner for _, owner in rows])
+    for key, owner in rows:
         is_stand_in = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
-        if tracer.heap.is_young(owner) and not is_stand_in:
+        if id(owner) in young and not is_stand_in:
             tracer.made_dicts.add(key)
         else:
             older.add(key)

@@ -8,7 +8,7 @@ and so not listed: it is from outside exactly if an object from outside held it 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -33,6 +33,14 @@ class Heap:
         if self._frozen:
             self._young = set(map(id, gc.get_objects()))
 
+    def young_among(self, objects: Iterable[Any]) -> set[int]:
+        """ids of those of `objects` that the collector lists as made during the run, now: one walk without a set of all
+        that is young, which costs several times as much to make."""
+        wanted = {id(obj) for obj in objects}
+        if not self._frozen:
+            return wanted & (self._young or set())
+        return {*filter(wanted.__contains__, map(id, gc.get_objects()))} if wanted else set()
+
     def is_young(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `mark`; None when the collector does not track it."""
         if self._young is None:
@@ -47,7 +55,15 @@ class Heap:
 
         False says nothing: it may have grown older during the run.
         """
-        return self._frozen and id(obj) in set(map(id, gc.get_objects(0)))  # no Python per object
+        return self._frozen and id(obj) in map(id, gc.get_objects(0))  # no Python per object
+
+    def is_old(self, obj: Any) -> bool | None:
+        """Whether `obj` was there before the run, by a look now; None when the collector does not track it."""
+        if self._young is not None and id(obj) in self._young:
+            return False
+        if not gc.is_tracked(obj):
+            return None
+        return not (self.is_newest(obj) or self.young_among((obj,)))
 
     def outside(
         self,

@@ -43,14 +43,8 @@ class Writes:
 
     def is_old(self, obj: Any) -> bool:
         """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
-        heap = self._tracer.heap
-        young = heap.is_young(obj)
-        if young is False:  # it may be younger than the last look
-            if heap.is_newest(obj):
-                return False
-            heap.mark()
-            young = heap.is_young(obj)
-        return id(obj) not in self.made if young is None else not young
+        old = self._tracer.heap.is_old(obj)
+        return id(obj) not in self.made if old is None else old
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""

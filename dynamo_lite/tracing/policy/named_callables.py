@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import ModuleType
+from functools import cache
+from types import FunctionType, ModuleType
 from typing import Any
 
 from dynamo_lite.tracing.policy import skipped_calls
@@ -13,16 +14,27 @@ from dynamo_lite.tracing.policy import skipped_calls
 def loaded(names: Iterable[str]) -> dict[int, str]:
     """id of a callable → its name, for each "module:qualified.name" whose module is loaded."""
     rows: dict[int, str] = {}
-    for name in names:
-        module, _, path = name.partition(":")
-        found: Any = sys.modules.get(module)
-        for part in path.split(".") if found is not None else ():
+    modules = sys.modules
+    for module, parts, name in _taken_apart(tuple(names)):
+        found: Any = modules.get(module)
+        if found is None:
+            continue
+        for part in parts:
             found = found.__dict__.get(part) if isinstance(found, type) else getattr(found, part, None)
         if isinstance(found, (staticmethod, classmethod)) and hasattr(found, "__func__"):
             found = found.__func__
         if found is not None:
-            rows[id(found)] = rows[id(unbound(found))] = f"{module}.{path}"
+            rows[id(found)] = name
+            if type(found) is not FunctionType:
+                rows[id(unbound(found))] = name
     return rows
+
+
+@cache
+def _taken_apart(names: tuple[str, ...]) -> tuple[tuple[str, list[str], str], ...]:
+    """(module, the parts of the qualified name, the name with dots) of each; tables ask in each run."""
+    pairs = [name.partition(":")[::2] for name in names]
+    return tuple([(module, path.split("."), f"{module}.{path}") for module, path in pairs])
 
 
 def unbound(fn: Any) -> Any:

@@ -1,0 +1,77 @@
+"""What the recorder asks of an operator, looked up once: a record for each, by identity.
+
+An OpOverload has a `__hash__` in Python, so each table that is asked for an operator costs a call.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+
+from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture.constant_values import READS_DATA
+from dynamo_lite.capture.in_place_checks import may_reshape
+from dynamo_lite.capture.kernels import collectives, composites, data_errors
+from dynamo_lite.capture.kernels.layout_questions import ANSWERED, COPIES_OR_VIEWS
+from dynamo_lite.capture.operator_rules.table import IN_PLACE
+
+aten = torch.ops.aten
+_STATISTICS = frozenset({aten.batch_norm.default, aten.instance_norm.default})
+_NOT_RECORDED = frozenset({torch.ops.prim.device.default})
+_METADATA_ASSERTED = frozenset({aten.to.device, aten.to.dtype, aten.to.dtype_layout})
+
+
+class OperatorFacts:
+    """What is known of one operator, which stays alive with it.
+
+    is_mutable, returns: by its schema
+    lifts_fresh, detaches: it is lift_fresh, or detach
+    by_parts: it is recorded by the operators that it consists of
+    is_collective: collectives.check has something to say of it
+    reads_data: it turns data into a Python number
+    keeps_statistics: it changes statistics that its schema does not name
+    reshapes: it may give a tensor that it changes another shape
+    changes_elements: there is a rule for what it does in place
+    is_unrecorded: it leaves no node
+    question: what it asks about layout, if it answers with a number
+    asks_contiguity: whether its result is a view hangs on its argument's layout
+    asserts_metadata: torch.export writes down what it took for granted
+    may_raise: which errors the data may raise (data_errors.TABLE)
+    """
+
+    __slots__ = (
+        *("func", "is_mutable", "returns", "lifts_fresh", "detaches", "by_parts", "is_collective", "reads_data"),
+        *("keeps_statistics", "reshapes", "changes_elements", "is_unrecorded", "question", "asks_contiguity"),
+        *("asserts_metadata", "may_raise"),
+    )
+
+    def __init__(self, func: OpOverload) -> None:
+        self.func = func
+        self.is_mutable = bool(func._schema.is_mutable)
+        self.returns = bool(func._schema.returns)
+        self.lifts_fresh = func is aten.lift_fresh.default
+        self.detaches = func is aten.detach.default
+        self.by_parts = func in composites.BY_PARTS
+        self.is_collective = collectives.concerns(func)
+        self.reads_data = func in READS_DATA
+        self.keeps_statistics = func in _STATISTICS
+        self.reshapes = self.is_mutable and may_reshape(func)
+        self.changes_elements = func in IN_PLACE
+        self.is_unrecorded = func in _NOT_RECORDED
+        self.question = ANSWERED.get(func)
+        self.asks_contiguity = func in COPIES_OR_VIEWS
+        self.asserts_metadata = func in _METADATA_ASSERTED
+        self.may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
+
+
+KNOWN: Final[dict[int, OperatorFacts]] = {}
+"""By the id of the operator."""
+
+
+def facts_of(func: OpOverload) -> OperatorFacts:
+    """The record of an operator."""
+    facts = KNOWN.get(id(func))
+    if facts is None:
+        facts = KNOWN[id(func)] = OperatorFacts(func)
+    return facts
