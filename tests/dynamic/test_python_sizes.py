@@ -37,9 +37,10 @@ def arguments(shapes: Shapes, seed: int = 0) -> tuple[torch.Tensor, ...]:
     return tuple(torch.randn(*shape, generator=generator) for shape in shapes)
 
 
-def export(program: Program) -> torch.export.ExportedProgram:
+def export(program: Program, **options: Any) -> torch.export.ExportedProgram:
     spec = tuple({0: Dim.AUTO} for _ in program.shapes)
-    return dynamo_lite.export(module_of(program.forward, len(spec)), arguments(program.shapes), dynamic_shapes=spec)
+    module = module_of(program.forward, len(spec))
+    return dynamo_lite.export(module, arguments(program.shapes), dynamic_shapes=spec, **options)
 
 
 def assert_same(got: Any, want: Any) -> None:
@@ -90,7 +91,7 @@ REASONS = {
 @pytest.mark.parametrize("name", REASONS)
 def test_a_number_that_is_taken_has_its_line_and_reason(name: str) -> None:
     program = next(p for p in PROGRAMS if p.name == name)
-    taken = export(program).specializations
+    taken = export(program, control_flow="refuse").specializations
     assert (taken[0].expression, taken[0].value) == ("s0", 8)
     assert taken[0].why == REASONS[name]
     first = program.forward.__code__.co_firstlineno

@@ -112,5 +112,6 @@ def test_data_stays_data(asked: Callable[..., Any]) -> None:
     def program(x: Tensor) -> Tensor:
         return x + 1 if asked(x) else x - 1
 
+    shapes = ({0: Dim("n", min=1)},)
     with pytest.raises(DynamoLiteError, match="data"):
-        dynamo_lite.export(program, (torch.rand(4),), dynamic_shapes=({0: Dim("n", min=1)},))
+        dynamo_lite.export(program, (torch.rand(4),), dynamic_shapes=shapes, control_flow="refuse")

@@ -417,3 +417,24 @@ def test_what_runs_the_program_is_out_of_reach() -> None:
     reach.take(test_both_modes_give_the_same_program)
     assert reach.complete
     assert not any(reach.holds(part) for part in (pytest.mark, __spec__, __loader__))
+
+
+def test_a_tensor_of_dynamic_size_that_a_hook_keeps() -> None:
+    """It is found after the run, when no line of the program is at work: this was an IndexError."""
+
+    class Module(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+            self.kept: dict[str, Tensor] = {}
+            self.linear.register_forward_hook(self.keep)
+
+        def keep(self, layer: Any, args: Any, out: Tensor) -> None:
+            self.kept["out"] = out
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.linear(x) + self.kept["out"]
+
+    shapes = ({0: Dim("rows", min=2, max=9)},)
+    with pytest.raises(errors.ConstraintViolation, match="only works for 2"):
+        dynamo_lite.export(Module(), (torch.ones(2, 3),), dynamic_shapes=shapes, strict=False)

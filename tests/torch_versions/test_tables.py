@@ -74,6 +74,7 @@ OF_OPERATORS = frozenset(
         "_record_function_enter",
         "_record_function_enter_new",
         "_record_function_exit",
+        "_to_copy",
         "_unsafe_view",
     }
 )

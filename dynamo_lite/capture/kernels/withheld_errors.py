@@ -15,12 +15,16 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.kernels import eager_errors
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply
+from dynamo_lite.symbolic_shapes.expressions.substitution import top_atoms
 
 KINDS: Final[frozenset[type[BaseException]]] = frozenset(
     {RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError}
 )
 _LIMIT = 1 << 18
 """Elements of all arguments of a call that is made for the question: the kernel may run to its end."""
+_OPERATORS = 16
+"""Operators in a size whose number is worked out for the question."""
 _SUCCEEDED: set[Any] = set()
 """Calls that eager does not fail in."""
 
@@ -33,7 +37,7 @@ def withheld(
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
     key = _key((func, args, tuple(kwargs.items())))
-    if key in _SUCCEEDED or not catches():
+    if key in _SUCCEEDED or not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))) or not catches():
         return None
     try:
         error = _raised_whatever_the_data(func, args, kwargs)
@@ -46,6 +50,20 @@ def withheld(
     if key is not None:
         _SUCCEEDED.add(key)
     return None
+
+
+def _is_short(size: Any) -> bool:
+    """Whether a size has few operators: the number of a longer one may have more digits than memory has room for."""
+    seen: set[Any] = set()
+    todo = [size.node.core]
+    while todo:
+        for atom in top_atoms(todo.pop()):
+            if isinstance(atom, Apply) and atom not in seen:
+                seen.add(atom)
+                todo += atom.args
+        if len(seen) > _OPERATORS:
+            return False
+    return True
 
 
 def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:

@@ -99,8 +99,9 @@ def _fixed(tracer: Trace, change: Change) -> Change | None:
 def _number(env: TorchShapeEnv, change: Change, size: Any) -> Any:
     """The example's number for a size that a change leaves. It becomes a fact."""
     where, frames = env.where, frames_at(change.mark)
-    at, note = frames[-1], "(a later call finds this size)"
-    env.where = lambda: Origin("user line", at.filename, at.lineno, at.source, note, frames)
+    if frames:  # none with strict=False, where changes are found after the run
+        at, note = frames[-1], "(a later call finds this size)"
+        env.where = lambda: Origin("user line", at.filename, at.lineno, at.source, note, frames)
     try:
         return PYTHON_TYPE[type(size)](size)
     finally:
