@@ -119,8 +119,6 @@ def _attempts(request: RunRequest, call: Call, options: Options) -> tuple[Export
     forking = replace(request, tracer=ForkingTracer)
     try:
         made = _attempt(replace(request, started=started), call, options)
-    except Kept as kept:
-        return _attempt(replace(request, known=kept.facts), call, options)
     except Marked:
         return _attempt(forking if captures else replace(request, tracer=MarkedTracer), call, options)
     except DataDependent as error:
@@ -174,12 +172,22 @@ def _captured_loops(request: RunRequest, call: Call, options: Options) -> tuple[
     """A program with its loops over sizes captured; None where that is refused, or where they are unrolled as well."""
     try:
         program, run = _attempt(request, call, options)
+    except InternalError:
+        raise
     except DynamoLiteError:
         return None
     return None if _unrolls_a_size(run) else (program, run)
 
 
 def _attempt(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+    """`_once`, and again with the numbers of sizes that the program keeps, if these have to be constants."""
+    try:
+        return _once(request, call, options)
+    except Kept as kept:
+        return _once(replace(request, known=kept.facts), call, options)
+
+
+def _once(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
     """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)

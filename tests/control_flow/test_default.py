@@ -169,3 +169,44 @@ def test_what_is_said_of_unlike_values_fixes_no_size() -> None:
     exported = dynamo_lite.export(program, (torch.ones(4, 3),), dynamic_shapes=({0: Dim.DYNAMIC},)).module()
     for x in (torch.ones(7, 3), -torch.ones(2, 3)):
         torch.testing.assert_close(exported(x), program(x))
+
+
+class Largest(nn.Module):
+    """A size that one call leaves for the next, beside a branch on data: the trace is made again with its number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = 0
+
+    def keep(self, rows: int) -> None:
+        self.rows = max(self.rows, rows)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.keep(x.shape[0])
+        y = x * self.rows
+        return y + 1 if x.sum() > 0 else y - 1
+
+
+class First(Largest):
+    def keep(self, rows: int) -> None:
+        if self.rows == 0:
+            self.rows = rows
+
+
+class LargestInALoop(Largest):
+    def forward(self, x: Tensor) -> Tensor:
+        self.keep(x.shape[0])
+        total = torch.zeros(x.shape[1])
+        for row in x:
+            total = torch.tanh(total + row)
+        return total * self.rows
+
+
+@pytest.mark.parametrize("model", [Largest, First, LargestInALoop])
+def test_a_size_that_is_kept_for_the_next_call(model: type[Largest]) -> None:
+    program = dynamo_lite.export(model(), (torch.ones(4, 3),), dynamic_shapes=({0: Dim.AUTO},)).module()
+    eager = model()
+    for x in (torch.ones(4, 3), -torch.ones(4, 3)):
+        torch.testing.assert_close(program(x), eager(x))
+    with pytest.raises(ConstraintViolation):
+        dynamo_lite.export(model(), (torch.ones(4, 3),), dynamic_shapes=({0: Dim.DYNAMIC},))

@@ -87,7 +87,7 @@ def test_a_text_with_sizes_takes_them(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_SIZES)
-def test_a_text_that_nobody_reads_takes_none(name: str) -> None:
+def test_a_text_that_is_not_read_takes_none(name: str) -> None:
     fails = WITH_SIZES[name]
 
     def catches(x: Tensor) -> Tensor:

@@ -25,6 +25,8 @@ _LIMIT = 1 << 18
 """Elements of all arguments of a call that is made for the question: the kernel may run to its end."""
 _OPERATORS = 16
 """Operators in a size whose number is worked out for the question."""
+_PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format,
+          OpOverload)  # fmt: skip
 _SUCCEEDED: set[Any] = set()
 """Calls that eager does not fail in."""
 
@@ -32,8 +34,8 @@ _SUCCEEDED: set[Any] = set()
 def withheld(
     func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], catches: Callable[[], bool]
 ) -> tuple[Exception, list[Any]] | None:
-    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing or nobody
-    catches it, or if eager cannot be asked."""
+    """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing, if
+    the program does not catch it, or if eager cannot be asked."""
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
     key = _key((func, args, tuple(kwargs.items())))
@@ -95,4 +97,6 @@ def _described(value: Any) -> Any:
         raise TypeError
     if isinstance(value, list | tuple):
         return type(value), tuple(map(_described, value))
+    if not isinstance(value, _PLAIN):  # the key would keep it alive
+        raise TypeError
     return type(value), value

@@ -62,7 +62,7 @@ from dynamo_lite.tracing.policy.native_reads import (
 from dynamo_lite.tracing.vocabulary import mro as classes
 
 EMPTIED: tuple[type, ...] = (list, dict, collections.OrderedDict, set, collections.deque)
-"""Containers whose contents before `clear()` matter to nobody who has not looked at them."""
+"""Containers whose contents before `clear()` are of no consequence, unless something has looked at them before."""
 _KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
 STANDING_FOR_OTHERS: frozenset[type] = frozenset(
     {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
