@@ -51,7 +51,7 @@ class ForkingTracer(Tracer):
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = Notes(self)
-        self.recorder.may_share = MayShare(reaches(self._parts))
+        self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
             rules.attach(self.rules)

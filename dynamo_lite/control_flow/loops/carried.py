@@ -20,6 +20,7 @@ from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 class Carried:
@@ -179,6 +180,35 @@ def _example(tracer: Forking, kind: str, left: Any) -> Any:
         made: Any = fake.clone()
     made.constant = None  # of the first round
     return made
+
+
+def note_results(tracer: Forking, rows: Sequence[tuple[Any, ...]], others: Sequence[Any], predicate: Any) -> None:
+    """What the results of a loop may be in eager. A row: the value at first, the stand-in for a later one, what a round
+    makes of it, the result. others: what the rounds use from around. predicate: whether there is a
+    first round; None if there always is.
+
+    Where each round makes a new tensor, the result is what it was at first only where there is no round; where it makes
+    one for several places, their results are one where there is a round.
+    """
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+
+    def fake(tensor: Any) -> Any:
+        return tracer.recorder.known_stand_in(tensor)
+
+    known = {storage_key(fake(t)) for t in (*others, *(t for row in rows for t in row[:2])) if is_tensor(t)}
+    predicate = fake(predicate) if is_tensor(predicate) else predicate
+    made = [fake(row[2]) for row in rows]
+    grouped, first = [], dict[int, Any]()
+    for row, output in zip(rows, made):
+        key, left, result = storage_key(output), fake(row[0]), fake(row[3])
+        is_shared = any(storage_key(other) == key for other in made if other is not output)
+        is_twice = predicate is None and sum(other is output for other in made) > 1
+        if is_shared or is_twice or known & {key, *may_share.others(output)}:
+            grouped.append(row)
+        elif predicate is not None:
+            may_share.note_branch(result, (first.setdefault(id(output), result), left), predicate)
+    note_groups(tracer, grouped)
 
 
 def note_groups(tracer: Forking, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -31,7 +31,7 @@ from dynamo_lite.control_flow.emission import (
 )
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.growing import grown, growths_of, left
@@ -229,10 +229,10 @@ class DataLoop:
         op = torch.ops.higher_order.while_loop
         _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
         self.is_recorded = True
-        for tensor, result in zip(carried.inplace, results[len(pairs) :]):
-            write_back(tensor, result)
+        write_back(tracer, carried.inplace, results[len(pairs) :])
         rows = zip(pairs, carried.stand_ins, found.outputs, results)
-        note_groups(tracer, [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"])
+        tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
+        note_results(tracer, tensors, [value for _, value in body.captured], predicate)
         return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
 
     def outputs(self, carried: Carried, found: Carried) -> list[Any]:

@@ -21,7 +21,7 @@ from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -49,12 +49,14 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
         examples = (*modules, [*carried.examples, *carried.inplace], [recorder.stand_in(s) for s in slices])
     results = record_loop(tracer, body, torch.ops.higher_order.scan, args, examples)
     own, added = results[: len(initial)], results[len(initial) :]
-    for tensor, result in zip(carried.inplace, own[len(pairs) :]):
-        write_back(tensor, result)
+    write_back(tracer, carried.inplace, own[len(pairs) :])
     states = zip(pairs, carried.stand_ins, found.outputs, own)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
     items = [item for growth in found.growths for item in growth.added]
-    note_groups(tracer, [*groups, *zip(items, added)])
+    if items:
+        note_groups(tracer, [*groups, *zip(items, added)])
+    else:
+        note_results(tracer, groups, [value for _, value in body.captured], None)
     return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, own)], added
 
 
