@@ -97,10 +97,10 @@ class Carried:
         made.inplace = self.inplace
         return made
 
-    def rows_of(self, found: Carried) -> list[tuple[Any, ...]]:
-        """(before the loop, stand-in, after a round) of each tensor that is carried."""
+    def rows_of(self, found: Carried) -> list[Row]:
+        """Of each tensor that is carried: its stand-in may be what it was before the loop, or is after a round."""
         rows = zip(self.merge.pairs, self.stand_ins, found.outputs)
-        return [(pair.left, stand_in, value) for pair, stand_in, value in rows if pair.kind == "tensor"]
+        return [([stand_in], [pair.left, value]) for pair, stand_in, value in rows if pair.kind == "tensor"]
 
     # -- one round on stand-ins
 
@@ -124,7 +124,7 @@ class Carried:
             self.arguments.append((level.arguments[-1], tensor))
             level.own_storages.discard(storage_key(tensor))
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
-        rows = [(p.left, p.right, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
+        rows = [([s], [p.left, p.right]) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         note_groups(tracer, rows)
         counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
@@ -205,24 +205,27 @@ def note_results(tracer: Forking, rows: Sequence[tuple[Any, ...]], others: Seque
         is_shared = any(storage_key(other) == key for other in made if other is not output)
         is_twice = predicate is None and sum(other is output for other in made) > 1
         if is_shared or is_twice or known & {key, *may_share.others(output)}:
-            grouped.append(row)
+            grouped.append(([row[1], row[3]], [row[0], row[2]]))
         elif predicate is not None:
             may_share.note_branch(result, (first.setdefault(id(output), result), left), predicate)
     note_groups(tracer, grouped)
 
 
-def note_groups(tracer: Forking, rows: Sequence[tuple[Any, ...]]) -> None:
+Row = tuple[list[Any], list[Any]]
+"""(tensors that a loop carries or gives, what they may be in eager)"""
+
+
+def note_groups(tracer: Forking, rows: Sequence[Row]) -> None:
     """What is carried may be, after some rounds, what any other carried value was that it is taken from."""
 
-    def key(tensor: Any) -> int:
-        return storage_key(tracer.recorder.known_stand_in(tensor))
+    def keys(row: Row) -> set[int]:
+        return {storage_key(tracer.recorder.known_stand_in(tensor)) for part in row for tensor in part}
 
-    groups: list[list[Any]] = []
+    groups: list[Row] = []
     for row in rows:
-        keys = set(map(key, row))
-        near = [group for group in groups if keys & set(map(key, group))]
+        near = [group for group in groups if keys(row) & keys(group)]
         groups = [group for group in groups if all(group is not other for other in near)]
-        groups.append([tensor for group in near for tensor in group] + list(row))
-    for group in groups:
-        for tensor in group:
-            note_shared(tracer, tensor, group)
+        groups.append(([t for made, _ in (*near, row) for t in made], [t for _, of in (*near, row) for t in of]))
+    for made, of in groups:
+        for tensor in made:
+            note_shared(tracer, tensor, [*made, *of])

@@ -54,7 +54,8 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
     items = [item for growth in found.growths for item in growth.added]
     if items:
-        note_groups(tracer, [*groups, *zip(items, added)])
+        carried_rows = [([stand_in, result], [left, output]) for left, stand_in, output, result in groups]
+        note_groups(tracer, [*carried_rows, *(([whole], [item]) for item, whole in zip(items, added))])
     else:
         note_results(tracer, groups, [value for _, value in body.captured], None)
     return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, own)], added
