@@ -54,7 +54,10 @@ _Way = tuple[tuple[_Pair, int], ...]
 
 
 class MayShare:
-    """Pairs of memory: a result of a branch or a loop, and what it is in eager. `reaches(keys)`: whether the program can still get at memory with these keys."""
+    """Pairs of memory: a result of a branch or a loop, and what it is in eager.
+
+    `reaches(keys)`: whether the program can still get at memory with these keys.
+    """
 
     def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
         self._recorder = recorder
