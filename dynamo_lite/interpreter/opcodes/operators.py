@@ -20,7 +20,7 @@ Stack = list[Any]
 
 ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
 """Types whose operators, between themselves, run no Python code."""
-_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, tuple, type(None), type(...)})
+_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, type(None), type(...)})
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
