@@ -120,6 +120,7 @@ DISABLES = "nothing: exports import TorchDynamo then"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),
     Symbol("torch#_lazy_modules", "TorchDynamo is imported when it is asked for"),
     Symbol("torch._compile#__dynamo_disable", "what torch calls in the place of a function that is not to be compiled"),
 )

@@ -26,7 +26,7 @@ from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.symbolic_shapes.torch_node.unnamed_source import constant_fake
+from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
 from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
 
@@ -82,12 +82,6 @@ class StandIns:
             self._kept.append(plain)  # the converter forgets what is gone
             fake._is_param = isinstance(tensor, nn.Parameter)
         return fake
-
-    def of_input(self, tensor: torch.Tensor, alias: torch.Tensor) -> torch.Tensor:
-        """The stand-in for an input that was announced, made from an alias of it that no other input has."""
-        if self._is_simple(tensor) and not tensor.is_inference() and _fills_its_memory(tensor):
-            return _fake_like(alias, self._mode)
-        return constant_fake(self._mode, alias)
 
     def like(self, tensor: FakeTensor) -> torch.Tensor:
         """A stand-in of this recording that looks like a FakeTensor of another one."""
@@ -198,12 +192,6 @@ def _hashable(value: Any) -> Any:
 
 
 _PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
-
-
-def _fills_its_memory(tensor: torch.Tensor) -> bool:
-    """Whether the tensor's storage ends where its last element does."""
-    reach = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride())) + 1 if tensor.numel() else 0
-    return int(tensor.untyped_storage().nbytes()) == reach * tensor.itemsize
 
 
 def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:

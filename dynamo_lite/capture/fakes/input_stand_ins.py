@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -12,9 +11,7 @@ from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import StandIns
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
-from dynamo_lite.symbolic_shapes.torch_node.unnamed_source import constant_fake
-
-Make = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 
 
 class InputStandIns:
@@ -31,10 +28,6 @@ class InputStandIns:
         self._converter = converter
         self._keep = keep
 
-    def expect(self, values: Iterable[Any]) -> None:
-        """Announces the inputs together: those that share memory get stand-ins that share memory."""
-        self._converter.expect(value for value in values if isinstance(value, torch.Tensor))
-
     def of(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
         """The stand-in for the input `name`. Raises InvalidArguments for a tensor that has none."""
         complaint = subclasses.complaint(type(tensor), is_input=True)
@@ -43,15 +36,13 @@ class InputStandIns:
         if wrapper_subclasses.is_wrapper(tensor):
             return self._wrapper(name, tensor, policy)
         try:
-            return self._fake(tensor, policy, self._converter.of_input)
+            return self._fake(tensor, policy)
         except RuntimeError as error:  # a quantized or a nested tensor
             reason = str(error).partition("\n")[0]
             what = f"the input {name} is a tensor that FakeTensors cannot stand for: {reason}"
             raise InvalidArguments(what) from error
 
-    def _fake(
-        self, tensor: torch.Tensor, policy: TensorPolicy | None = None, make: Make | None = None
-    ) -> torch.Tensor:
+    def _fake(self, tensor: torch.Tensor, policy: TensorPolicy | None = None) -> torch.Tensor:
         # An alias of its own: the converter answers the same fake for the same tensor, and an input that is also
         # a parameter, or given twice, has to stay distinguishable.
         plain = subclasses.as_plain(tensor)
@@ -63,7 +54,7 @@ class InputStandIns:
         self._keep.append(alias)
         if policy is not None:
             return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source)
-        return constant_fake(self._fake_mode, alias) if make is None else make(tensor, alias)
+        return constant_fake(self._fake_mode, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
         """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
