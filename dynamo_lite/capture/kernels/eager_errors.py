@@ -30,6 +30,7 @@ _KERNELS_RAISE = (RuntimeError, IndexError, TypeError, NotImplementedError)
 """What kernels raise themselves: where eager cannot be asked, stand-ins are taken to raise the same."""
 OURS = frozenset({"aten", "prims"})
 """The namespaces of torch's own operators. A kernel of the user's may do anything: it is not run to ask."""
+_INT = {int}
 _LIMIT = 1 << 24
 """Elements of the largest argument that is made: the kernel may run to its end."""
 
@@ -184,7 +185,9 @@ def _real(value: Any, storages: dict[int, torch.Tensor] | None = None, fill: int
             raise NotAsked
         return hint
     if type(value) in (list, tuple):
-        return type(value)(_real(v, storages, fill, limit) for v in value)
+        if set(map(type, value)) <= _INT:
+            return value
+        return type(value)([_real(v, storages, fill, limit) for v in value])
     return value
 
 

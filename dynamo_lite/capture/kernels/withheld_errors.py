@@ -27,6 +27,7 @@ _OPERATORS = 16
 """Operators in a size whose number is worked out for the question."""
 _PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format,
           OpOverload)  # fmt: skip
+_INT = {int}
 _SUCCEEDED: set[Any] = set()
 """Calls that eager does not fail in."""
 
@@ -39,7 +40,11 @@ def withheld(
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
     key = _key((func, args, tuple(kwargs.items())))
-    if key in _SUCCEEDED or not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))) or not catches():
+    if key in _SUCCEEDED:
+        return None
+    if key is None and not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))):
+        return None  # what has a key has no symbolic sizes
+    if not catches():
         return None
     try:
         error = _raised_whatever_the_data(func, args, kwargs)
@@ -90,9 +95,9 @@ def _key(value: Any) -> Any:
 def _described(value: Any) -> Any:
     if type(value) is FakeTensor and value.layout is torch.strided:
         sizes = (*value.shape, *value.stride(), value.storage_offset())
-        if not all(type(size) is int for size in sizes):
+        if set(map(type, sizes)) != _INT:
             raise TypeError
-        return FakeTensor, sizes, value.dtype, value.device.type
+        return FakeTensor, sizes, value.dtype, value.fake_device.type
     if isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
         raise TypeError
     if isinstance(value, list | tuple):

@@ -18,12 +18,13 @@ from dynamo_lite.tracing.tensors.hashing import refuse_order, shows_address
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _BEFORE: dict[Any, Any] = {sorted: operator.lt, min: operator.lt, max: operator.gt}
+_IDS = frozenset(map(id, _BEFORE))
 _OPTIONS = {"sorted": {"key", "reverse"}, "min": {"key"}, "max": {"key"}}
 
 
 def plan(tracer: Trace, fn: Any) -> Step | None:
     """The step of a call plan for what picks items of a set by a comparison."""
-    return _call if any(fn is known for known in _BEFORE) else None
+    return _call if id(fn) in _IDS else None
 
 
 def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

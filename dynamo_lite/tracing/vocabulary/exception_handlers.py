@@ -55,6 +55,14 @@ _QUIET = frozenset(
     )
 )
 """Instructions that raise nothing of their own on the way through a handler."""
+_PASSED = frozenset(
+    HANDLERS[name]
+    for name in (
+        *("POP_TOP", "PUSH_NULL", "PUSH_EXC_INFO", "COPY", "SWAP", "LOAD_CONST", "STORE_FAST", "DELETE_FAST"),
+        *("BUILD_LIST", "LIST_APPEND", "STOPITERATION_ERROR"),
+    )
+)
+"""Those of which nothing follows but the next instruction, whatever the exception."""
 _TAKEN_BY_C = (*PROTOCOL, TypeError)
 """What C code between two frames may end: `hasattr` an AttributeError, `list` a TypeError of `__len__`."""
 
@@ -79,8 +87,11 @@ def in_handler(frame: Any) -> bool:
     """Whether a handler covers the instruction at work of `frame` or of a frame further out. It may be none that
     catches: `leaves_as` tells."""
     while frame is not None:
-        if frame.code.co_exceptiontable and frame.info.handler_at(frame.code, frame.pc - 1) is not None:
-            return True
+        if frame.code.co_exceptiontable:
+            table = frame.info.handler_table
+            handler = table[frame.pc - 1] if table is not None else frame.info.handler_at(frame.code, frame.pc - 1)
+            if handler is not None:
+                return True
         frame = frame.back
     return False
 
@@ -119,9 +130,15 @@ class _Walk:
 
     def ends(self, start: int, kinds: Kinds, live: bool) -> bool:
         """Whether a `return` or `yield` can be reached from `start`, where an exception of `kinds` is handled."""
+        ops = self.frame.info.ops
         self._todo.append(Raised(start, kinds, live))
         while self._todo:
             here = self._todo.pop()
+            at = here.at
+            while ops[at][0] in _PASSED:
+                at += 1
+            if at != here.at:
+                here = Raised(at, here.kinds, here.live)
             if here in self._seen:
                 continue
             self._seen.add(here)
@@ -137,7 +154,7 @@ class _Walk:
             return True
         if handler in _LOADS and live and self._matched(here):
             return False
-        other = self._class_raised(here)
+        other = self._class_raised(here) if handler in _GLOBALS else None
         if other is not None:
             self.raised.append(Raised(at, frozenset({other}), live))
             if not self._message_is_constant(at):
@@ -163,7 +180,7 @@ class _Walk:
 
     def _class_raised(self, here: Raised) -> type[BaseException] | None:
         """The class of which the instructions from here on raise one, if they do nothing else."""
-        named = only_raises(self.frame, here.at) if self.frame.info.ops[here.at][0] in _GLOBALS else None
+        named = only_raises(self.frame, here.at)
         if named is None or (here.kinds != {named[0]} and issubclass(named[0], _TAKEN_BY_C)):
             return None
         return named[0]
