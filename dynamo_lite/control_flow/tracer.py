@@ -175,6 +175,9 @@ class ForkingTracer(Tracer):
         key = frame.stack[-1] = uses.with_tensors(container, key)
         return choices.subscript(self._parts, frame, container, key)
 
+    def on_store_key(self, container: Any, key: Any) -> Any:
+        return uses.with_tensors(container, key)
+
     def _on_bounded(self, frame: Any, iterator: Bounded, target: int) -> Any:
         """A loop over what the program knows: an operator, if data end it, else the next round."""
         if bounded.is_due(iterator):

@@ -64,7 +64,7 @@ def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[t
                 rows, flags = part.rows(tracer)
                 if flags is None:
                     flags = torch.ones(rows.shape[:1], dtype=torch.bool)
-                tensors += [rows, flags.to(torch.float32)]  # torch's scan has a gradient where all that it gives has
+                tensors += [rows, flags.to(torch.float32)]  # as in unlike.py
                 items.append(Item(True, part.numbers))
             elif type(part) in NUMBERS:
                 kind, dtype = NUMBERS[type(part)]

@@ -67,23 +67,22 @@ def _can_lack(item: Any) -> bool:
 
 def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side], which: int) -> Plan:
     """An item that is there on side `which` alone."""
-    levels, numbers = tracer.recorder.levels, None
+    levels, numbers, is_one = tracer.recorder.levels, None, type(item) is not Added
     with levels.resumed(sides[which].level):
-        flags: Any = True
-        if type(item) is Added:
+        flags = None
+        if not is_one:
             numbers = item.numbers
             item, flags = item.rows(tracer)
-            flags = torch.ones(item.shape[:1], dtype=torch.bool) if flags is None else flags
         elif not is_tensor(item):
             numbers, dtype = NUMBERS[type(item)]
             item = torch.full((), item, dtype=dtype)
+        count = () if is_one else item.shape[:1]
+        present = torch.ones(count, dtype=torch.float32) if flags is None else flags.to(torch.float32)
     with levels.resumed(sides[1 - which].level):
         filler = torch.zeros(item.shape, dtype=item.dtype, device=item.device)
-        absent = torch.zeros(item.shape[:1], dtype=torch.bool) if flags is not True else False
+        absent = torch.zeros(count, dtype=torch.float32)
+    # Floats, since torch's cond has a gradient where all that it gives has.
     order: Callable[[Any, Any], tuple[Any, Any]] = (lambda a, b: (a, b)) if which == 0 else (lambda a, b: (b, a))
-    value = merge.pair("tensor", *order(item, filler))
-    if flags is True:
-        mark = merge.pair("predicate", *order(True, absent))
-        return lambda: Added([value()[None, None]], [mark()[None, None]], numbers)
-    mark = merge.pair("tensor", *order(flags, absent))
-    return lambda: Added([value()[None]], [mark()[None]], numbers)
+    value, mark = merge.pair("tensor", *order(item, filler)), merge.pair("tensor", *order(present, absent))
+    outer = (None, None) if is_one else (None,)
+    return lambda: Added([value()[outer]], [(mark() > 0.5)[outer]], numbers)

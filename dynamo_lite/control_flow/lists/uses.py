@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
@@ -148,17 +147,6 @@ def with_tensors(container: Any, key: Any) -> Any:
     return key.stacked()
 
 
-def _set_item(otherwise: Any) -> Any:
-    """x[keep] = value"""
-
-    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) == 3 and _grown_in(args[1], 1) is not None:
-            return tracer.vm.call(fn, (args[0], with_tensors(args[0], args[1]), args[2]), kwargs)
-        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
-
-    return rule
-
-
 _HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, list.append, list.extend, list.reverse,
             dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
             object.__getattribute__)  # fmt: skip
@@ -194,7 +182,6 @@ def attach(rules: dict[int, Any]) -> None:
         rules[id(fn)] = _rule(make, rules.get(id(fn)))
     for fn in (torch.tensor, torch.as_tensor):
         rules[id(fn)] = _as_tensor(rules.get(id(fn)))
-    rules[id(operator.setitem)] = _set_item(rules.get(id(operator.setitem)))
     rules[id(list)] = _made(GrownList, rules.get(id(list)))
     rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
     rules[id(type)] = _type(rules[id(type)])

@@ -46,7 +46,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_ROUNDS = 6
+_ROUNDS = 8
 """How often a round is run until what it carries has settled."""
 _OPERATOR = "a loop on data"
 
@@ -63,6 +63,7 @@ class DataLoop:
 
     def __post_init__(self) -> None:
         self.is_recorded = False
+        self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = State.of(self.frame)
@@ -110,6 +111,9 @@ class DataLoop:
             if carried is None and self._has_to_grow(side):
                 continue
             found = self._found(side, carried)
+            if found is None:
+                carried, self.is_left_by_data = None, True
+                continue
             if carried is None or not found.is_covered:
                 carried = found.union()
             elif not side.level.changed or settled:
@@ -125,7 +129,8 @@ class DataLoop:
         pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
         return as_grown(self.tracer, self.base, pairs)
 
-    def _found(self, side: Side, carried: Carried | None) -> Carried:
+    def _found(self, side: Side, carried: Carried | None) -> Carried | None:
+        """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
         growths = (
             growths_of(tracer, self.frame, side) if carried is None else left(tracer, side.level, carried.inside)
@@ -141,7 +146,7 @@ class DataLoop:
             names = [self.frame.info.names[index] for index in made.unmergeable]
             raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
         if carried is None and (growths or self.has_gradient(made)):
-            is_scan = self.counter is not None and made.test is self.next_test
+            is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
             if growths and self.counter is None:
                 self.tracer.unrolled = "each round of a loop that data end adds to a list: the loop is unrolled"
                 raise LeftFromWithin
@@ -152,8 +157,10 @@ class DataLoop:
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
         if is_scan and made.test is not self.next_test:
-            why = "a loop that adds to a list, or has a gradient, is left by data from some round on"
-            raise CannotMerge("branch-unsupported", why=why)
+            if self.has_gradient(made):
+                why = "a loop that has a gradient is left by data from some round on"
+                raise CannotMerge("branch-unsupported", why=why)
+            return None
         if carried is not None and [g.items for g in growths] != [g.items for g in carried.growths]:
             raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike items to a list")
         return made

@@ -66,6 +66,8 @@ def _check_gradient(tracer: Forking, values: list[Any], is_numbered: bool) -> No
 
 def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
     """What a round adds is a copy: no later round may change the tensor itself."""
+    if not found.items:
+        return
     note_groups(tracer, carried.rows_of(found))
     may_share, changed = tracer.recorder.may_share, found.side.level.changed
     assert may_share is not None
