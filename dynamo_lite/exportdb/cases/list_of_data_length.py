@@ -1,7 +1,8 @@
 """A list whose length depends on the data
 
-A branch that adds to a list, in a comprehension or a loop: which items are there is known at run time only. torch.stack,
-torch.cat, len, the truth of the list, loops over it and, of numbers, an index work.
+A branch that adds to a list, in a comprehension or a loop: which items are there is known at run time only.
+torch.stack, torch.cat, len, the truth of the list, loops over it
+and, of numbers, an index work.
 """
 
 from __future__ import annotations
