@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops import scan
 from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
@@ -243,3 +244,43 @@ def test_a_node_without_lines_of_its_own_has_those_of_the_generated_code() -> No
     torch.testing.assert_close(again.module()(X), run(X))
     (line,) = (text for operator, text, _ in _operators(again.graph_module) if operator == "aten.neg.default")
     assert "torch.ops.aten.neg" in line
+
+
+class ByKey(nn.Module):
+    def forward(self, given: dict[str, torch.Tensor], **named: torch.Tensor) -> torch.Tensor:
+        return given["p"] - given["q"] + named["a"] - 2 * named["b"]
+
+
+class InOrder(nn.Module):
+    def forward(self, given: dict[str, torch.Tensor], **named: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros_like(X)
+        for value in given.values():
+            total = total * 2 + value
+        return total + named["a"] - named["b"]
+
+
+@pytest.mark.parametrize("module, any_order", [(ByKey(), True), (InOrder(), False)])
+def test_the_order_of_keys_matters_where_the_model_has_looked_at_it(module: nn.Module, any_order: bool) -> None:
+    call, named = ({"p": X, "q": X * 2},), {"a": X * 3, "b": X * 4}
+    program = dynamo_lite.export(module, call, named)
+    for run in (program.module(), dynamo_lite.export(program.module(), call, named).module()):
+        torch.testing.assert_close(run(*call, **named), module(*call, **named))
+        given = {"q": X * 5, "p": X * 6}
+        if any_order:
+            torch.testing.assert_close(run(given, b=X, a=X * 3), module(given, b=X, a=X * 3))
+        else:
+            with pytest.raises(ValueError, match="order"):
+                run(given, b=X, a=X * 3)
+
+
+class Scanned(nn.Module):
+    def forward(self, first: torch.Tensor, rows: dict[str, torch.Tensor]) -> Any:
+        return scan(lambda carry, row: (carry + row["a"], (row["a"] * 2, row["b"] + carry)), first, rows)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_scan_of_several_results(strict: bool) -> None:
+    call = (torch.zeros(4), {"a": X, "b": X + 1})
+    program = dynamo_lite.export(Scanned(), call, strict=strict)
+    again = dynamo_lite.export(program.module(), call, strict=strict)
+    torch.testing.assert_close(again.module()(*call), program.module()(*call))

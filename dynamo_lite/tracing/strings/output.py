@@ -93,7 +93,7 @@ def call_catch_warnings(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
     catcher = args[0]
     if not getattr(catcher, "_record", False) or tracer.in_library():
         return NOT_HANDLED
-    frame = tracer.vm.frame
+    frame: Any = tracer.vm.frame
     if not tracer.sees_python or frame.pc >= len(frame.info.ops) or frame.info.ops[frame.pc][0] is not _DROPS:
         tracer.refuse("outside-object", what="warnings that it catches itself")
     catcher._record = False
