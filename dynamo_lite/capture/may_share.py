@@ -54,7 +54,10 @@ _Way = tuple[tuple[_Pair, int], ...]
 
 
 class MayShare:
-    """Pairs of memory, transitive. `reaches(keys)`: whether the program can still get at memory with these keys."""
+    """Pairs of memory: a result of a branch or a loop, and what it is in eager.
+
+    `reaches(keys)`: whether the program can still get at memory with these keys.
+    """
 
     def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
         self._recorder = recorder
@@ -85,14 +88,30 @@ class MayShare:
         if not self._pairs:
             return set()
         key = storage_key(tensor)
-        found, todo = {key}, [key]
+        return {other for other, _ in self._closure({(key, False)})} - {key}
+
+    def _steps(self, key: int, rises: bool) -> Iterator[tuple[_Pair, int, bool]]:
+        """(pair, the memory that it leads to, whether that is a result of this one).
+
+        Two results are one tensor where both are the same other one; two others are never one for being, each at its
+        time, the same result. So a way goes from results to what they are, and only then to further results of that.
+        """
+        for pair in self._pairs.get(key, ()):
+            result, other = storage_key(pair.result), storage_key(pair.other)
+            if other == key:
+                yield pair, result, True
+            elif not rises:
+                yield pair, other, False
+
+    def _closure(self, states: set[tuple[int, bool]], without: int | None = None) -> set[tuple[int, bool]]:
+        """All (memory, whether the way there rises) that can be reached from some, these among them."""
+        found, todo = set(states), [*states]
         while todo:
-            for pair in self._pairs.get(todo.pop(), ()):
-                for other in (storage_key(pair.result), storage_key(pair.other)):
-                    if other not in found:
-                        found.add(other)
-                        todo.append(other)
-        return found - {key}
+            for _, there, rises in self._steps(*todo.pop()):
+                if there != without and (there, rises) not in found:
+                    found.add((there, rises))
+                    todo.append((there, rises))
+        return found
 
     def may_be(self, one: torch.Tensor, other: torch.Tensor) -> bool:
         """Whether two tensors of different memory may be one in eager."""
@@ -115,26 +134,31 @@ class MayShare:
         others = set() if self._is_off else self.others(tensor)
         if not others or not self._reaches(others):
             return None
+        unsure = others if reshapes else self._unsure(storage_key(tensor))
         ways = [] if reshapes else [*self._ways(storage_key(tensor))]
-        left = others - {storage_key(step.from_(key)[1]) for way in ways for step, key in way}
-        if len(ways) > _WAYS or (left and self._reaches(left)):
+        if len(ways) > _WAYS or (unsure and self._reaches(unsure)):
             raise _refusal()
         is_tree = len({storage_key(way[-1][0].from_(way[-1][1])[1]) for way in ways}) == len(ways)
         return lambda: self._carry(tensor, ways, is_tree)
 
+    def _unsure(self, key: int) -> set[int]:
+        """The memory that may be the same by a pair of which nothing says when it is, or by further ones behind it."""
+        steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
+        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._is_known(pair)}
+        return {there for there, _ in self._closure(unknown, without=key)}
+
     def _ways(self, key: int) -> Iterator[_Way]:
         """The ways from `key` to other memory that pass no memory twice, the shortest first."""
-        todo: list[tuple[_Way, int, frozenset[int]]] = [((), key, frozenset({key}))]
+        todo: list[tuple[_Way, int, bool, frozenset[int]]] = [((), key, False, frozenset({key}))]
         count = 0
         while todo and count <= _WAYS:
-            way, at, passed = todo.pop(0)
-            for pair in self._pairs.get(at, ()):
-                there = storage_key(pair.from_(at)[1])
+            way, at, rose, passed = todo.pop(0)
+            for pair, there, rises in self._steps(at, rose):
                 if there not in passed and self._is_known(pair):
                     count += 1
                     further = (*way, (pair, at))
                     yield further
-                    todo.append((further, there, passed | {there}))
+                    todo.append((further, there, rises, passed | {there}))
 
     def _is_known(self, pair: _Pair) -> bool:
         """Whether the program can give one of a pair the value of the other, where they are one tensor."""

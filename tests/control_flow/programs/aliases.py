@@ -321,3 +321,20 @@ class written_behind_a_scan(nn.Module):
         y.mul_(2)
         a.add_(1)
         return a, y
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class two_ways_to_one_tensor(nn.Module):
+    """`x` is the input on one side, and on the other, too, if the loop there has no round."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        if x.sum() < 3:
+            while x.sum() < 1 and self.count < 3:
+                x = x + 1
+                self.count.add_(1)
+        x.add_(3)
+        return x
