@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
+from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, OpOverload
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
@@ -135,6 +135,8 @@ def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> A
         name = next((name for name, module in recorder.modules.items() if module is leaf), None)
         if name is not None:
             return _attribute(recorder, name)
+    if isinstance(leaf, OpOverload):
+        return leaf  # out_dtype(aten.mm.default, torch.int32, x, y): which operator is part of the call
     if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *SYMBOLIC_TYPES)):
         raise CaptureError(
             "higher-order-operator",

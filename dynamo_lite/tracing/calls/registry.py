@@ -179,7 +179,7 @@ def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     whole = hidden_frames.are_interpreted(tracer)
     with tracer.modules.entered(module), tracer.own(hidden_frames.ModuleCalls):
         signatures = tracer.modules.signatures
-        return run() if signatures is None else signatures.call(module, args[1:], kwargs, run)
+        return run() if signatures is None else signatures.call(tracer.modules.called, args[1:], kwargs, run)
 
 
 def _has_hooks(module: nn.Module) -> bool:
