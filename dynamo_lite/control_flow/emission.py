@@ -17,6 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow import layouts as layouts_of_sides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -111,17 +112,20 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
             layouts_of_sides.compare(tracer, a, b)
     given, pairs = pairs, [*_flattened(tracer, pairs)]
     layouts += [False] * (len(pairs) - len(given))
-    outputs = []
-    for which, side in enumerate((left, right)):
-        values = [(pair[0], pair[1 + which]) for pair in pairs]
-        outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
-    changed_tensors(tracer, [left.level, right.level], "a branch on data")  # results may have taken views
-    for side in (left, right):
-        side.level.may_mutate = False
-    results = _call(tracer, predicate, [left.level, right.level], outputs)
+    levels = [left.level, right.level]
+    with gradients.as_results_have(tracer, given[: len(merge.pairs)], levels):
+        outputs = []
+        for which, side in enumerate((left, right)):
+            values = [(pair[0], pair[1 + which]) for pair in pairs]
+            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
+        changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
+        for level in levels:
+            level.may_mutate = False
+        results = _call(tracer, predicate, levels, outputs, targets)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
+    decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
     for target, result in zip(targets, decoded[len(merge.pairs) : len(given)]):
         write_back(target, result)
@@ -212,9 +216,11 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+def _call(
+    tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], targets: Sequence[torch.Tensor]
+) -> list[Any]:
     recorder = tracer.recorder
-    operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
+    operands = gradients.unshared(recorder.guarded(subgraphs.operands_of, recorder, levels), targets)
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
     with _facts_of_its_own(tracer, levels[0]):

@@ -293,3 +293,15 @@ def itertools_of_sizes():
         )
 
     return auto(f, t(4, 3), also=[t(6, 3), t(7, 3)])
+
+
+@equal
+def floor_division_of_floats():
+    """6.0 // 0.1 is 59.0, and 6.0 / 0.1 is 60.0."""
+
+    def f(x):
+        n, v = x.shape[0], x.sum().item()
+        of_sizes = n // 0.1, n * 0.1 // 0.1, n // (n * 0.1), divmod(n, 0.1), -n // 0.3, 1.5 // n, n // 2.5, n // 2.0
+        return of_sizes, v // 0.1, divmod(v, 0.1), v // -0.3, 1 // v, 1.5 // v, (n / 2) // 1
+
+    return auto(f, torch.ones(6, 4), also=[torch.ones(n, 4) for n in (3, 4, 5, 7, 10)])
