@@ -24,6 +24,7 @@ from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _VIEW = "a tensor changed in place, of which it also uses a view"
@@ -121,14 +122,17 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
-        results = _call(tracer, predicate, levels, outputs, targets)
+        results = _call(tracer, predicate, levels, outputs)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
     for target, result in zip(targets, decoded[len(merge.pairs) : len(given)]):
+        required = target.requires_grad
         write_back(target, result)
+        if target.requires_grad != required:
+            tracer.own(UnlikeSides).differ = True
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             note_shared(tracer, result, (a, b))
@@ -216,11 +220,9 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(
-    tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], targets: Sequence[torch.Tensor]
-) -> list[Any]:
+def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
     recorder = tracer.recorder
-    operands = gradients.unshared(recorder.guarded(subgraphs.operands_of, recorder, levels), targets)
+    operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
     with _facts_of_its_own(tracer, levels[0]):

@@ -60,12 +60,6 @@ def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[A
     return results
 
 
-def unshared(operands: Sequence[Any], targets: Sequence[torch.Tensor]) -> list[Any]:
-    """The operands, with a copy of each that is changed in place behind the operator: autograd keeps operands."""
-    kept = {id(target) for target in targets if torch.is_grad_enabled() and target.requires_grad}
-    return [operand.clone() if id(operand) in kept else operand for operand in operands]
-
-
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
     """Under no_grad a loop's operator gives no gradient: nothing that it carries may require one."""
     requires = any(is_tensor(value) and value.requires_grad for value in carried)

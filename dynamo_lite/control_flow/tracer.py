@@ -83,10 +83,10 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(result)
         return answer
 
-    def on_hidden_change(self, owner: Any) -> None:
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
         if self.watches and not self.watches[-1].may_change(owner):
-            kind = type(owner).__qualname__
-            self.refuse("branch-unsupported", why=f"it changes a {kind} that is older than the branch")
+            does = does or f"changes a {type(owner).__qualname__}"
+            self.refuse("branch-unsupported", why=f"it {does} that is older than the branch")
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if self.watches and is_c_iterator(type(owner)):

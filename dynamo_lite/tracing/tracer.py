@@ -114,7 +114,7 @@ class Tracer(Refusing):
             found = self._own[kind] = kind(self)
         return found
 
-    def on_hidden_change(self, owner: Any) -> None:
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
         """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
 
     def makes_discarded_text(self) -> bool:

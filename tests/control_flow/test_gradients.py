@@ -66,6 +66,28 @@ def generator_without_gradients(x: torch.Tensor) -> torch.Tensor:
     return sum(row * x for row in rows())
 
 
+def detached_in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        y.detach_()
+    return y * x
+
+
+def rows_written_on_one_side(x: torch.Tensor) -> torch.Tensor:
+    rows = torch.zeros(3, 2)
+    for i in range(3):
+        if x[i].sum() > 0:
+            rows[i] = x[i] * 2
+    return rows + x * 0
+
+
+def operand_changed_behind_the_branch(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    z = y + 1 if x.sum() > 0 else y - 1
+    y.mul_(3)
+    return z + y
+
+
 class Parameters(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -83,6 +105,9 @@ PROGRAMS = (
     modes_in_one_another,
     detached_on_both_sides,
     changed_in_place,
+    detached_in_place,
+    rows_written_on_one_side,
+    operand_changed_behind_the_branch,
     generator_without_gradients,
 )
 
@@ -113,6 +138,13 @@ def asks_what_a_side_decides(x: torch.Tensor) -> torch.Tensor:
     return y * 2 if y.requires_grad else y
 
 
+def asks_what_a_side_writes(x: torch.Tensor) -> torch.Tensor:
+    y = torch.zeros(3, 2)
+    if x.sum() > 0:
+        y.add_(x)
+    return y * 2 if y.requires_grad else y
+
+
 def loop_within_no_grad(x: torch.Tensor) -> torch.Tensor:
     y = x
     with torch.no_grad():
@@ -122,7 +154,12 @@ def loop_within_no_grad(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("program", "id"), [(asks_what_a_side_decides, "branch-unsupported"), (loop_within_no_grad, "loop-gradient")]
+    ("program", "id"),
+    [
+        (asks_what_a_side_decides, "branch-unsupported"),
+        (asks_what_a_side_writes, "branch-unsupported"),
+        (loop_within_no_grad, "loop-gradient"),
+    ],
 )
 def test_refused(program: Callable[..., torch.Tensor], id: str) -> None:
     with pytest.raises(GraphBreak) as refusal:
