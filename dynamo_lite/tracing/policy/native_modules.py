@@ -152,6 +152,7 @@ INTERPRETED = frozenset(
         torch.nn.functional.affine_grid,
         *(inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.getclosurevars),
         *(inspect._has_code_flag, asyncio.iscoroutinefunction),  # type: ignore[attr-defined]
+        *(inspect.getgeneratorlocals, inspect.getcoroutinelocals),
     )
 )
 """Functions that are interpreted though they are trusted. affine_grid takes min() of sizes to reject those that are not

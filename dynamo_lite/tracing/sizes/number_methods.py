@@ -86,25 +86,32 @@ def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _float_quotient(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
-    """`a // b` of floats. torch has floor(a / b), which is 60 for 6.0 // 0.1, where Python has 59."""
+    """`a // b` of floats. torch has floor(a / b), which is 60 for 6.0 // 0.1, where Python has 59.
+
+    Of data it is computed by torch.div, which rounds as Python does; of sizes the number is taken, unless floor(a / b) is
+    right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
+    """
 
     def method(self: Any, other: Any) -> Any:
         dividend, divisor = (other, self) if reflected else (self, other)
         is_int = all(isinstance(operand, (int, torch.SymInt)) for operand in (self, other))
         if is_int or not isinstance(other, NUMBERS) or _divides_exactly(dividend, divisor):
             return plain(self, other)
-        one, two = (sym_node.to_node(self.node, torch.sym_float(operand)) for operand in (dividend, divisor))
-        quotient: Any = one.floordiv(two)
-        return self.node.shape_env.wrap(quotient.core)
+        quotient: Any = dividend / divisor  # asks for a divisor that is not zero
+        if quotient.node.has_hint():
+            return float(concrete(dividend)) // float(concrete(divisor))
+        tensors = [torch.full((), operand, dtype=torch.float64) for operand in (dividend, divisor)]
+        return torch.div(*tensors, rounding_mode="floor").item()
 
     return method
 
 
 def _divides_exactly(dividend: Any, divisor: Any) -> bool:
-    """Whether floor(a / b) is right: no quotient below a whole number is rounded to it."""
+    """Whether floor(a / b) is right: no quotient below a whole number is rounded to it. A quotient of whole numbers is
+    as far from one as its denominator says; a power of two leaves all digits as they are."""
     if type(divisor) not in (int, float) or not 0 < divisor < 2**31:
         return False
-    is_whole = isinstance(dividend, (int, torch.SymInt)) and float(divisor).is_integer()
+    is_whole = isinstance(dividend, (int, torch.SymInt)) and divisor.as_integer_ratio()[0] < 2**20
     return is_whole or math.frexp(divisor)[0] == 0.5
 
 
