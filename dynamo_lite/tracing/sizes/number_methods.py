@@ -88,8 +88,8 @@ def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
 def _float_quotient(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
     """`a // b` of floats. torch has floor(a / b), which is 60 for 6.0 // 0.1, where Python has 59.
 
-    Of data it is computed by torch.div, which rounds as Python does; of sizes the number is taken, unless floor(a / b) is
-    right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
+    Of data it is computed by torch.div, which rounds as Python does; of sizes the number is taken, unless floor(a / b)
+    is right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
     """
 
     def method(self: Any, other: Any) -> Any:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import nn
 
@@ -297,3 +299,16 @@ class strides_that_agree(nn.Module):
     def forward(self, x):
         y = x + 1 if x.sum() > 0 else x * 2
         return y, y.stride(), y.is_contiguous()
+
+
+@program(
+    *((torch.tensor(value),) for value in (2.5, float("inf"), -float("inf"), float("nan"), 0.0)),
+)
+class nan_or_infinite(nn.Module):
+    def forward(self, x):
+        v = x.item()
+        if math.isnan(v):
+            return x * 0 + 1, math.isfinite(v)
+        if math.isinf(v) and v > 0:
+            return x * 0 + 2, math.isfinite(v)
+        return x + v, math.isfinite(v)
