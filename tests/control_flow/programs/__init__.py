@@ -1,6 +1,7 @@
 """Programs with Python control flow on data, as people write it, by topic."""
 
 from tests.control_flow.programs import (  # noqa: F401  (fill the table)
+    aliases,
     branches,
     choices,
     counted,
@@ -8,6 +9,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     frames,
     iterators,
     kinds_in_c,
+    lists,
     loops,
     models,
     objects,
