@@ -312,3 +312,11 @@ class nan_or_infinite(nn.Module):
         if math.isinf(v) and v > 0:
             return x * 0 + 2, math.isfinite(v)
         return x + v, math.isfinite(v)
+
+
+@program(*((torch.tensor(value),) for value in (2.5, -3.0, float("nan"), 0.5)))
+class clipped_numbers(nn.Module):
+    def forward(self, x):
+        v = x.item()
+        clipped = max(-1.0, min(1.0, v)), min(1.0, max(-1.0, v)), min(max(v, -1.0), 1.0), max(0.0, v, 0.25)
+        return (x * clipped[0] if v < 2 else x), [torch.ones(()) * number for number in clipped]
