@@ -30,6 +30,7 @@ from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -267,5 +268,6 @@ def _check_stand_ins(tracer: Forking, level: Level) -> None:
             if tuple(now.shape) != tuple(value.shape) or tuple(now.stride()) != tuple(value.stride()):
                 tracer.refuse("branch-unsupported", why="a side changes the shape of a tensor in place")
             if value.requires_grad and not now.requires_grad:
+                tracer.own(UnlikeSides).differ = True
                 with torch.no_grad(), _DisableTorchDispatch():
                     value.detach_()

@@ -25,7 +25,7 @@ from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, loop_at
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.opaque import branch
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
@@ -85,10 +85,10 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(result)
         return answer
 
-    def on_hidden_change(self, owner: Any) -> None:
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
         if self.watches and not self.watches[-1].may_change(owner):
-            kind = type(owner).__qualname__
-            self.refuse("branch-unsupported", why=f"it changes a {kind} that is older than the branch")
+            does = does or f"changes a {type(owner).__qualname__}"
+            self.refuse("branch-unsupported", why=f"it {does} that is older than the branch")
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if self.watches and is_c_iterator(type(owner)):
@@ -99,8 +99,11 @@ class ForkingTracer(Tracer):
         """Refuses to use iterators that are older than the side at work: it cannot be undone."""
         for value in values:
             held = items_of(value) if type(value) in (list, tuple, dict) else (value,)
-            if not all(map(self.watches[-1].may_use, held or ())):
-                self.refuse("branch-unsupported", why="it uses an iterator that is older than the branch")
+            older = next((item for item in held or () if not self.watches[-1].may_use(item)), None)
+            if older is not None:
+                kind = type(older)
+                what = "an iterator" if kind in ITERATORS else f"a {kind.__qualname__}"
+                self.refuse("branch-unsupported", why=f"it uses {what} that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         kept, value = value, uses.truth_of(value)

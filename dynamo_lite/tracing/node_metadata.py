@@ -86,7 +86,8 @@ class TraceContext:
         name = getattr(fn, "__name__", None)
         if name is None:
             return []
-        source = name if type(fn) in _METHODS else fn  # TorchDynamo names a tensor's method by its name
+        has_module = isinstance(getattr(fn, "__module__", None), str)  # torch saves it; exec() makes functions without
+        source = fn if has_module and type(fn) not in _METHODS else name  # TorchDynamo has methods of tensors by name
         return [(self._name(name, -self._tracer.native_call.serial), source)]
 
     def _name(self, base: str, serial: int) -> str:
@@ -142,9 +143,9 @@ class TraceContext:
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         return self._tracer.leaves_as(kinds) != kinds
 
-    def check_deferred(self, operator: str) -> None:
-        """The same for what an operator asserts of sizes that only run time knows."""
-        self.may_raise(operator, _OF_SIZES)
+    def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
+        """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""
+        self.may_raise(what, errors or _OF_SIZES)
 
 
 def _is_shown(frame: Any) -> bool:

@@ -125,6 +125,11 @@ class Levels:
             level.changed.add(key)
         return True
 
+    def is_from_around(self, tensor: torch.Tensor) -> bool:
+        """Whether a sub-graph is written to that has not made `tensor`."""
+        node = self._recorder.nodes.get(tensor) if self._inner else None
+        return bool(self._inner) and (node is None or node.op == "placeholder")
+
     @contextmanager
     def _around(self, depth: int = 1) -> Iterator[None]:
         """For a while, the level `depth` further out is the one that is written to."""

@@ -17,7 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import layouts
+from dynamo_lite.control_flow import gradients, layouts
 from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import (
     assert_facts,
@@ -250,6 +250,7 @@ class DataLoop:
         initial += [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
         initial += buffers.initial() if buffers is not None else []
         self._check_gradient([*initial, *(value for _, value in body.captured)])
+        gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
         separate(tracer, initial, operands)

@@ -19,6 +19,7 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
@@ -38,6 +39,7 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     initial = [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
     if loop.has_gradient(carried, found):
         _check_gradient(tracer, [*initial, *found.items], bool(slices))
+    gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [body])
     separate(tracer, initial, operands)

@@ -56,7 +56,7 @@ from dynamo_lite.tracing.tensors import (
     shared_memory,
     type_queries,
 )
-from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter
+from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter, check_around
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -288,6 +288,7 @@ def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any
     if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
+        check_around(tracer, tensor, "sets requires_grad of a tensor")
         writes = tracer.own(TensorWrites)
         writes.made_leaf = writes.made_leaf or tracer.mark()
     return NOT_HANDLED
