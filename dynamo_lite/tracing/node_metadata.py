@@ -74,7 +74,8 @@ class TraceContext:
         name = getattr(fn, "__name__", None)
         if name is None:
             return []
-        source = name if type(fn) in _METHODS else fn  # TorchDynamo names a tensor's method by its name
+        # TorchDynamo names a tensor's method by its name; torch saves no function without a module (a class's __new__).
+        source = name if type(fn) in _METHODS or getattr(fn, "__module__", None) is None else fn
         return [(self._name(name, -self._tracer.native_call.serial), source)]
 
     def _name(self, base: str, serial: int) -> str:
