@@ -25,9 +25,15 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _UNKNOWN = 3
 """The number that stands for one that only run time knows."""
 
+_SAVE_NOTHING = frozenset({torch.ops.aten.lstm.input, torch.ops.aten.lstm.data})
+"""Operators whose kernel gives autograd an undefined tensor to keep (oneDNN's workspace), which no stand-in shows."""
+
 
 def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Sequence[Any], operands: Any) -> str | None:
     """What torch says of the gradient of `scan(combine, initial, slices, operands)`; None if it can make it."""
+    used = [node.target for node in combine.graph.nodes if node.target in _SAVE_NOTHING]
+    if used:
+        return f"{used[0]} saves an undefined tensor"
     with modes_off(), FakeTensorMode(shape_env=ShapeEnv()), torch.enable_grad(), _silent():
         parts = [[_example(tracer, value) for value in values] for values in (initial, slices, operands)]
         try:
