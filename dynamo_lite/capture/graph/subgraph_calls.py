@@ -23,6 +23,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.capture.kernels.cond_outputs import known_layouts
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -85,7 +86,7 @@ def record(
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
-        with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+        with DisableTorchFunction(), known_layouts():  # autocast inside of a sub-graph is no border of this graph
             given = fakes[0] if run_on is None else run_on
             if known is not None:
                 out = _joined(known, fakes)

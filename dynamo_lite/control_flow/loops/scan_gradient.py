@@ -1,13 +1,15 @@
 """Whether torch can make the gradient of a scan.
 
-torch makes it when the program is called: it traces the round and its gradient together, and raises an error for much of
-what the round itself may do (torch 2.13: numbers of the data, sizes that only run time knows, branches whose gradients
-lie differently, an LSTM). So it is asked while the program is made, on tensors without data of the example's sizes.
+torch makes it when the program is called: it traces the round and its gradient together, and raises an error for much
+of what the round itself may do (torch 2.13: numbers of the data, sizes that only run time knows, branches whose
+gradients lie differently, an LSTM). So it is asked while the program is made, on tensors without data of the example's
+sizes.
 """
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -41,7 +43,7 @@ def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Seque
             wanted = [t for part in parts for t in part if is_tensor(t) and t.requires_grad]
             reached = [t for t in results if is_tensor(t) and t.requires_grad]
             if wanted and reached:
-                torch.autograd.grad(sum(t.sum() for t in reached), wanted, allow_unused=True)
+                torch.autograd.grad([t.sum() for t in reached], wanted, allow_unused=True)
         except Exception as error:
             return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
     return None
@@ -73,10 +75,12 @@ def _likely(symbol: Symbol) -> int:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """torch logs what it raises."""
+    """torch logs what it raises, and warns."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logging.disable(before)
