@@ -18,7 +18,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from dynamo_lite.capture.kernels.cond_outputs import known_layouts
+from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.symbolic_shapes import environment as core

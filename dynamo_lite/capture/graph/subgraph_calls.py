@@ -20,10 +20,10 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
-from dynamo_lite.capture.kernels.cond_outputs import known_layouts
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_pytree import pytree
