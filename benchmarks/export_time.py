@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do not outlive a fork
+
 import torch
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -97,8 +97,9 @@ def capture(
     with process_as_before():
         program, run = _attempts(request, call, options)
     orders = run.tracer.reads.key_orders
-    if orders is not None and isinstance(program, Program):
-        program.key_orders = orders.asked()
+    if isinstance(program, Program):
+        program.key_orders = orders.asked() if orders is not None else ()
+        program.state_reads = run.state_reads
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)

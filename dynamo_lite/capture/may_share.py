@@ -4,60 +4,242 @@
     y.add_(1)                           # changes `a` in eager, if the left side was taken
 
 Nothing can tell the two apart until one of them is changed in place, or `is` compares them. So the pairs are
-remembered, and such a write is refused while the program, or its caller, can still get at the other one.
+remembered. Behind such a write the others get the new value, if they are the same tensor in eager:
+
+    a.copy_(torch.where(x.sum() > 0, y, a))
+
+Where that cannot be said (a loop has no one predicate; the sides have unlike shapes), the write is refused while the
+program, or its caller, can still get at the other one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.graph.subgraphs import Levels
+from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
+
+_WAYS = 12
+"""So many `where`s are made for one write; more is refused."""
+_aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """`result` is `other` in eager where `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; where it is
+    None, nothing says when. `version`: the predicate's at the branch."""
+
+    result: torch.Tensor
+    other: torch.Tensor
+    predicate: Any = None
+    truth: bool = True
+    version: int = 0
+
+    def from_(self, key: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """(the tensor in the memory `key`, the one that it may be)"""
+        is_first = storage_key(self.result) == key
+        return (self.result, self.other) if is_first else (self.other, self.result)
+
+
+_Way = tuple[tuple[_Pair, int], ...]
+"""Steps from memory that was changed to what may be the same: (pair, the memory that it is left from)."""
 
 
 class MayShare:
-    """Pairs of memory, transitive. `reaches(keys)`: whether the program can still get at memory with these keys."""
+    """Pairs of memory: a result of a branch or a loop, and what it is in eager.
 
-    def __init__(self, reaches: Callable[[set[int]], bool]) -> None:
+    `reaches(keys)`: whether the program can still get at memory with these keys.
+    """
+
+    def __init__(self, recorder: OperatorRecording, levels: Levels, reaches: Callable[[set[int]], bool]) -> None:
+        self._recorder = recorder
+        self._levels = levels
         self._reaches = reaches
-        self._pairs: dict[int, set[int]] = {}
-        self._kept: list[torch.Tensor] = []  # keys are those of living tensors
+        self._pairs: dict[int, list[_Pair]] = {}  # their tensors are kept: keys are those of living tensors
+        self._is_off = False
 
     def note(self, result: torch.Tensor, others: Iterable[torch.Tensor]) -> None:
         """`result` has memory of its own, and would be one of these (stand-ins) in eager."""
-        key = storage_key(result)
         for other in others:
-            if (of := storage_key(other)) != key:
-                self._kept += (result, other)
-                self._pairs.setdefault(key, set()).add(of)
-                self._pairs.setdefault(of, set()).add(key)
+            self._add(_Pair(result, other))
+
+    def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
+        """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
+        version = predicate._version if isinstance(predicate, torch.Tensor) else 0
+        for truth, other in zip((True, False), sides):
+            self._add(_Pair(result, other, predicate, truth, version))
+
+    def _add(self, pair: _Pair) -> None:
+        one, other = storage_key(pair.result), storage_key(pair.other)
+        if one != other:
+            self._pairs.setdefault(one, []).append(pair)
+            self._pairs.setdefault(other, []).append(pair)
 
     def others(self, tensor: torch.Tensor) -> set[int]:
         """The keys of what may be `tensor`, beside its own."""
         if not self._pairs:
             return set()
         key = storage_key(tensor)
-        found, todo = {key}, [key]
+        return {other for other, _ in self._closure({(key, False)})} - {key}
+
+    def _steps(self, key: int, rises: bool) -> Iterator[tuple[_Pair, int, bool]]:
+        """(pair, the memory that it leads to, whether that is a result of this one).
+
+        Two results are one tensor where both are the same other one; two others are never one for being, each at its
+        time, the same result. So a way goes from results to what they are, and only then to further results of that.
+        """
+        for pair in self._pairs.get(key, ()):
+            result, other = storage_key(pair.result), storage_key(pair.other)
+            if other == key:
+                yield pair, result, True
+            elif not rises:
+                yield pair, other, False
+
+    def _closure(self, states: set[tuple[int, bool]], without: int | None = None) -> set[tuple[int, bool]]:
+        """All (memory, whether the way there rises) that can be reached from some, these among them."""
+        found, todo = set(states), [*states]
         while todo:
-            for other in self._pairs.get(todo.pop(), ()):
-                if other not in found:
-                    found.add(other)
-                    todo.append(other)
-        return found - {key}
+            for _, there, rises in self._steps(*todo.pop()):
+                if there != without and (there, rises) not in found:
+                    found.add((there, rises))
+                    todo.append((there, rises))
+        return found
 
     def may_be(self, one: torch.Tensor, other: torch.Tensor) -> bool:
         """Whether two tensors of different memory may be one in eager."""
         return storage_key(one) != storage_key(other) and storage_key(other) in self.others(one)
 
-    def check_write(self, tensor: torch.Tensor) -> None:
-        """Refuses to change `tensor` in place if what it may be can still be seen."""
-        others = self.others(tensor)
-        if others and self._reaches(others):
-            raise CaptureError(
-                "branch-unsupported",
-                "a tensor is changed in place that is another one, or not, as a branch went",
-                "clone() it before",
-                {"why": "a tensor is changed in place that is another tensor too, or not, as the branch went"},
-            )
+    # -- writes
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """While results of sub-graphs are written back: in there, each tensor got what it has in eager."""
+        was, self._is_off = self._is_off, True
+        try:
+            yield
+        finally:
+            self._is_off = was
+
+    def before_write(self, tensor: torch.Tensor, reshapes: bool) -> Callable[[], None] | None:
+        """What has to be done once `tensor` has been changed in place, so that what may be the same tensor is changed
+        too. Raises CaptureError where that cannot be said, and the other one can still be seen."""
+        others = set() if self._is_off else self.others(tensor)
+        if not others or not self._reaches(others):
+            return None
+        unsure = others if reshapes else self._unsure(storage_key(tensor))
+        ways = [] if reshapes else [*self._ways(storage_key(tensor))]
+        if len(ways) > _WAYS or (unsure and self._reaches(unsure)):
+            raise _refusal()
+        is_tree = len({storage_key(way[-1][0].from_(way[-1][1])[1]) for way in ways}) == len(ways)
+        return lambda: self._carry(tensor, ways, is_tree)
+
+    def _unsure(self, key: int) -> set[int]:
+        """The memory that may be the same by a pair of which nothing says when it is, or by further ones behind it."""
+        steps = [step for state in self._closure({(key, False)}) for step in self._steps(*state)]
+        unknown = {(there, rises) for pair, there, rises in steps if there != key and not self._is_known(pair)}
+        return {there for there, _ in self._closure(unknown, without=key)}
+
+    def _ways(self, key: int) -> Iterator[_Way]:
+        """The ways from `key` to other memory that pass no memory twice, the shortest first."""
+        todo: list[tuple[_Way, int, bool, frozenset[int]]] = [((), key, False, frozenset({key}))]
+        count = 0
+        while todo and count <= _WAYS:
+            way, at, rose, passed = todo.pop(0)
+            for pair, there, rises in self._steps(at, rose):
+                if there not in passed and self._is_known(pair):
+                    count += 1
+                    further = (*way, (pair, at))
+                    yield further
+                    todo.append((further, there, rises, passed | {there}))
+
+    def _is_known(self, pair: _Pair) -> bool:
+        """Whether the program can give one of a pair the value of the other, where they are one tensor."""
+        if pair.predicate is None or not _is_same_kind(pair.result, pair.other):
+            return False
+        needed = [pair.result, pair.other]
+        if isinstance(pair.predicate, torch.Tensor):
+            needed.append(pair.predicate)
+            if pair.predicate._version != pair.version:
+                return False  # it was changed behind the branch
+        return all(map(self._levels.sees, needed))
+
+    def _carry(self, written: torch.Tensor, ways: list[_Way], is_tree: bool) -> None:
+        """The others get what `written` and its base hold now. Where two ways lead to one memory, what is on a way may
+        be older than what it is copied to, unless all steps before are true."""
+        for way in ways:
+            steps = way[-1:] if is_tree else way
+            holds, truth = self._predicate(way[-1][0]), way[-1][0].truth
+            if len(steps) > 1:
+                holds, truth = self._all([step for step, _ in steps]), True
+            source, target = way[-1][0].from_(way[-1][1])
+            if target.requires_grad and not written.requires_grad:  # autograd has not seen the write
+                source, target = (self._run(_aten.detach.default, tensor) for tensor in (source, target))
+            elif torch.is_grad_enabled() and (target.requires_grad is not source.requires_grad or _is_leaf(target)):
+                raise _refusal()
+            pair = (source, target) if truth else (target, source)
+            self._run(_aten.copy_.default, target, self._run(_aten.where.self, holds, *pair))
+
+    def _all(self, pairs: list[_Pair]) -> torch.Tensor:
+        parts = []
+        for pair in pairs:
+            holds = self._predicate(pair)
+            parts.append(holds if pair.truth else self._run(_aten.logical_not.default, holds))
+        whole, *rest = parts
+        for part in rest:
+            whole = self._run(_aten.logical_and.default, whole, part)
+        return whole
+
+    def _predicate(self, pair: _Pair) -> torch.Tensor:
+        if isinstance(pair.predicate, torch.Tensor):
+            return pair.predicate
+        number = torch.sym_ite(pair.predicate, 1, 0)
+        options = {"dtype": torch.int64, "device": torch.device("cpu"), "pin_memory": False}
+        full = self._recorder.operator(_aten.full.default, ([], number), options)
+        return self._run(_aten.ne.Scalar, full, 0)
+
+    def _run(self, func: Any, *args: Any) -> Any:
+        with self.off():
+            return self._recorder.operator(func, args, {})
+
+
+def _is_same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors can be one: a branch may give tensors of other shapes, or expanded ones."""
+    if not (type(one) is type(other) is FakeTensor) or one.dtype is not other.dtype or one.device != other.device:
+        return False
+    if one.layout is not torch.strided or other.layout is not torch.strided or one.dim() != other.dim():
+        return False
+    if not all(map(_is_same_size, one.shape, other.shape)):
+        return False
+    return not any(map(_is_expanded, (one, other)))
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    return any(type(stride) is int and stride == 0 for stride in tensor.stride())
+
+
+def _is_leaf(tensor: torch.Tensor) -> bool:
+    """Whether eager raises where a tensor is changed in place: a leaf that requires a gradient."""
+    return tensor.is_leaf and tensor.requires_grad
+
+
+def _is_same_size(one: Any, other: Any) -> bool:
+    if type(one) is int or type(other) is int:
+        return type(one) is type(other) and one == other
+    return bool(one.node.core is other.node.core)
+
+
+def _refusal() -> CaptureError:
+    return CaptureError(
+        "branch-unsupported",
+        "a tensor is changed in place that is another one, or not, as a branch went",
+        "clone() it before",
+        {"why": "a tensor is changed in place that is another tensor too, or not, as the branch went"},
+    )

@@ -178,6 +178,7 @@ class Recorder(Outside):
             return known
         if facts.reads_data and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
             return True
+        to_carry: list[Callable[[], None]] = []
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()} if kwargs else {}
@@ -189,7 +190,8 @@ class Recorder(Outside):
             for tensor in written(func, fake_args, fake_kwargs):
                 self.layout.matters(tensor)
                 if self.may_share is not None:
-                    self.may_share.check_write(tensor)
+                    carry = self.may_share.before_write(tensor, in_place_checks.may_reshape(func))
+                    to_carry += [carry] if carry is not None else []
         elif facts.keeps_statistics:
             in_place_checks.check_statistics(self.levels, fake_args)
         remembers = (self.memory is _ALL or self.memory is _GRADIENT_VIEWS) and not self.lowering and not has_wrappers
@@ -229,7 +231,10 @@ class Recorder(Outside):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
             self._raise_withheld(func, fake_args, fake_kwargs)
-        return self.record(func, node_args, node_kwargs, out)
+        self.record(func, node_args, node_kwargs, out)
+        for carry in to_carry:
+            carry()
+        return out
 
     def _recall(
         self, facts: OperatorFacts, args: Sequence[Any], kwargs: dict[str, Any]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ import torch
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.growth import as_grown
+from dynamo_lite.control_flow.lists.unlike import HasToGrow, plan_list
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
@@ -92,7 +95,10 @@ class Branch:
             raised = [truth for truth in sides if sides[truth].error is not None]
             if raised:
                 return self.assert_not(raised, sides)
-            merged = joins.merged(sides[True], sides[False])
+            try:
+                merged = joins.merged(sides[True], sides[False])
+            except HasToGrow:
+                continue
             if merged is not None:
                 break
         left, right = sides[True], sides[False]
@@ -277,9 +283,14 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
     for switch, one, other in zip(SWITCHES, left.switches, right.switches):
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
+    assert left.state is not None and right.state is not None
+    places = [*zip(left.state.locals, right.state.locals), *zip(left.state.stack, right.state.stack)]
+    if as_grown(branch.tracer, branch.base, [*places, (left.result, right.result)]):
+        raise HasToGrow
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     end, unmergeable = _plan_end(branch, merge, left, right)
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right), end, unmergeable)
+    of_list = partial(plan_list, branch.tracer, branch.frame, branch.base, merge, (left, right))
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list), end, unmergeable)
 
 
 def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:

@@ -123,20 +123,22 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     merge.give(decoded[: len(merge.pairs)])
-    for target, result in zip(targets, decoded[len(merge.pairs) : len(given)]):
-        write_back(target, result)
+    write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
-            note_shared(tracer, result, (a, b))
+            _note_branch(tracer, result, (a, b), predicate)
     return f"torch.cond with {len(given)} results"
 
 
-def write_back(target: torch.Tensor, result: torch.Tensor) -> None:
-    """Give a tensor the value that it has behind a branch or a loop which changes it in place.
+def write_back(tracer: Forking, targets: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> None:
+    """Give tensors the values that they have behind a branch or a loop which changes them in place.
 
     A leaf that requires a gradient was changed without autograd seeing it (no_grad, detach): that holds here, too.
     """
-    (target.detach() if target.is_leaf and target.requires_grad else target).copy_(result)
+    assert tracer.recorder.may_share is not None
+    with tracer.recorder.may_share.off():
+        for target, result in zip(targets, results):
+            (target.detach() if target.is_leaf and target.requires_grad else target).copy_(result)
 
 
 _Values = tuple[str, Any, Any]
@@ -260,6 +262,16 @@ def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Te
     may_share = tracer.recorder.may_share
     assert may_share is not None
     may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
+
+
+def _note_branch(tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
+    recorder = tracer.recorder
+    assert recorder.may_share is not None
+    if is_tensor(predicate):
+        predicate = recorder.known_stand_in(predicate)
+    recorder.may_share.note_branch(
+        recorder.known_stand_in(result), [recorder.known_stand_in(side) for side in sides], predicate
+    )
 
 
 def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -92,13 +92,17 @@ class HeapPlan(NamedTuple):
     parts: dict[Any, Plan] | Plan
 
 
-def plan_heap(tracer: Forking, merge: Merge, left: Side, right: Side) -> list[HeapPlan]:
-    """The merge of what the two sides wrote into objects that are older than they."""
+def plan_heap(
+    tracer: Forking, merge: Merge, left: Side, right: Side, of_list: Callable[[Snapshot], HeapPlan | None]
+) -> list[HeapPlan]:
+    """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
+    have added unlike items; None for everything else."""
     rows = []
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
-        rows.append(plan_place(tracer, merge, snapshot, a, b))
+        plan = of_list(snapshot)
+        rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
     return rows
 
 

@@ -11,7 +11,8 @@ from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import choices, rules
 from dynamo_lite.control_flow.branches import Branch
-from dynamo_lite.control_flow.loops import bounded, growing, heads
+from dynamo_lite.control_flow.lists import uses
+from dynamo_lite.control_flow.loops import bounded, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
@@ -51,7 +52,7 @@ class ForkingTracer(Tracer):
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = Notes(self)
-        self.recorder.may_share = MayShare(reaches(self._parts))
+        self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
             rules.attach(self.rules)
@@ -72,7 +73,7 @@ class ForkingTracer(Tracer):
             self._check_iterators((*args, *kwargs.values()))
         answer = super().before_call(fn, args, kwargs)
         if answer is NOT_HANDLED and (type(fn) is not FunctionType or self.runs_natively(fn)):
-            growing.check_call(self._parts, fn, args, kwargs)
+            uses.check_call(self._parts, fn, args, kwargs)
         return answer
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
@@ -101,6 +102,7 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why="it uses an iterator that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        kept, value = value, uses.truth_of(value)
         if self.only_marked and not self._is_marked(value):
             return NOT_HANDLED
         if functorch.active() or not self.predicates.depends_on_data(value) or self._is_known(value):
@@ -127,7 +129,7 @@ class ForkingTracer(Tracer):
                 held.rest.is_due = True  # a branch of this round may have ended it
                 break
         starts = {jumps_if: target, not jumps_if: at + 1}
-        return Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None).capture()
+        return Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None).capture()
 
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:
@@ -170,7 +172,11 @@ class ForkingTracer(Tracer):
     def on_subscript(self, frame: Any, container: Any, key: Any) -> Any:
         if self.only_marked or functorch.active():
             return NOT_HANDLED
+        key = frame.stack[-1] = uses.with_tensors(container, key)
         return choices.subscript(self._parts, frame, container, key)
+
+    def on_store_key(self, container: Any, key: Any) -> Any:
+        return uses.with_tensors(container, key)
 
     def _on_bounded(self, frame: Any, iterator: Bounded, target: int) -> Any:
         """A loop over what the program knows: an operator, if data end it, else the next round."""
@@ -203,6 +209,7 @@ class ForkingTracer(Tracer):
         frame.stack[-1] = iter(rounds.items(count))
 
     def on_not(self, value: Any) -> Any:
+        value = uses.truth_of(value)
         if (self.only_marked and not self._is_marked(value)) or not self.predicates.depends_on_data(value):
             return NOT_HANDLED
         answer = self.predicates.truth(self.predicates.negated(value))

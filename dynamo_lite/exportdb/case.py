@@ -14,7 +14,7 @@ The docstring's first line is the title, the rest the description. The file then
 `dynamic_shapes()`                         as for `export`; `rewrite_dynamic_shapes()` if the rewrite needs others
 `export(module)`, `rewrite_export(module)` the call of export, where that is what the case is about
 `eager(module, ...)`                       what the module gives in eager, where a plain call is not enough
-`SAME_VALUES = False`                      the rewrite gives other numbers on purpose (random ones): shapes count
+`SAME_VALUES = False`                      the rewrite gives other values on purpose (random numbers): shapes count
 `RETURNED = True`                          containers that the program changes are returned; the caller's own stay
 `# stops here`                             at the end of the line that the error points at
 =========================================  =========================================================================
@@ -95,7 +95,8 @@ class Case:
 
     @property
     def same_values(self) -> bool:
-        """Whether the rewrite returns what the module returns (it does, but for random numbers)."""
+        """Whether the rewrite returns what the module returns; it does, but for random numbers and what the caller is
+        to keep."""
         return bool(self._optional("SAME_VALUES", True))
 
     @property

@@ -19,7 +19,7 @@ from dynamo_lite.methods._torch_archive import load_pt2, write_programs
 from dynamo_lite.methods.compiled import compile_programs
 from dynamo_lite.program._torch_serde import shared_expressions
 from dynamo_lite.program.exported_program import loaded
-from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.saved_facts import facts_of
 from dynamo_lite.torch_errors import catchable_as_torch
 
 
@@ -69,11 +69,10 @@ class Methods(Mapping[str, ExportedProgram]):
 
     def save(self, f: FileLike) -> None:
         """One archive, each tensor once. torch's own `load_pt2` reads it too. Raises what torch.export.save raises."""
-        asked = {name: getattr(program, "asked", None) for name, program in self.items()}
-        table = {name: questions.to_json() for name, questions in asked.items() if questions is not None}
+        facts = {name: facts_of(program) for name, program in self.items()}
         same = {name: _shared_with(self.programs, name) for name in self}
         with shared_expressions():
-            write_programs(f, self.programs, {_TABLE: json.dumps({"asked": table, "shared": same})})
+            write_programs(f, self.programs, {_TABLE: json.dumps({"facts": facts, "shared": same})})
 
     def compile(self, f: FileLike, *, options: Mapping[str, Any] | None = None) -> None:
         """Compile each entry point with AOTInductor, into one archive (.pt2) that holds each tensor once.
@@ -123,12 +122,11 @@ def load_methods(f: FileLike) -> Methods:
     with shared_expressions():
         contents = load_pt2(f)
     table = json.loads(contents.extra_files.get(_TABLE, "{}"))
-    asked, shared = table.get("asked", {}), table.get("shared", {})
+    facts, shared = table.get("facts", {}), table.get("shared", {})
     order = [name for name in shared if name in contents.exported_programs] or [*contents.exported_programs]
     programs: dict[str, ExportedProgram] = {}
     for name in order:
-        questions = Questions.from_json(asked[name]) if name in asked else None
-        programs[name] = loaded(contents.exported_programs[name], questions)
+        programs[name] = loaded(contents.exported_programs[name], facts.get(name, {}))
         for kind, rows in shared.get(name, {}).items():
             tensors = _tensors(programs[name])[kind]
             tensors.update((fqn, _tensors(programs[owner])[kind][other]) for fqn, (owner, other) in rows.items())

@@ -24,6 +24,8 @@ from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.program_module import made_one, without_dtypes
 from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
+from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.containers import register_container, registered_classes
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
@@ -42,11 +44,13 @@ class Program(ExportedProgram):
 
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
     `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
-    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at.
+    `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
+    `state_reads` what it has read of containers beside their leaves.
     """
 
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
+    state_reads: tuple[StateRead, ...] = ()
 
     asked: Questions | None = None
 
@@ -107,7 +111,7 @@ class Program(ExportedProgram):
         program.input_paths = self.input_paths
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
-        program.key_orders = self.key_orders
+        program.key_orders, program.state_reads = self.key_orders, self.state_reads
         program.asked = self.asked
         return program
 
@@ -136,19 +140,19 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
     polynomial in their depth.
     """
     given = options.pop("extra_files", None)
-    extra = {**(given or {}), _ASKED: ""}
+    extra = {**(given or {}), ENTRY: "{}"}
     with shared_expressions():
         program = torch.export.load(f, extra_files=extra, **options)
-    asked = extra.pop(_ASKED)
+    facts = extra.pop(ENTRY)
     if given is not None:
         given.update(extra)
-    return loaded(program, Questions.from_json(json.loads(asked)) if asked else None)
+    return loaded(program, json.loads(facts or "{}"))
 
 
-def loaded(program: ExportedProgram, asked: Questions | None) -> Program:
-    """What torch's functions have loaded, as a program of ours."""
+def loaded(program: ExportedProgram, facts: dict[str, Any]) -> Program:
+    """What torch's functions have loaded, as a program of ours. facts: `saved_facts.facts_of` of the saved one."""
     own = Program._of(program)
-    own.asked = asked
+    give_facts(own, facts)
     own.input_paths = _input_paths(own)
     return own
 
@@ -167,17 +171,11 @@ def _guards_of(program: ExportedProgram) -> nn.Module | None:
     return ExportedProgram.module(program)._modules.get("_guards_fn")
 
 
-_ASKED = "dynamo_lite_asked.json"
-"""What is in a program's file beside what torch writes: `Program.asked`. torch.export.load does not read it."""
-
-
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
-    """`torch.export.save(program, f, **options)`, the same file but for one entry (`_ASKED`). Sizes that are divided
-    and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack than
-    Python has."""
-    asked = getattr(program, "asked", None)
-    if asked is not None:
-        options["extra_files"] = {**(options.get("extra_files") or {}), _ASKED: json.dumps(asked.to_json())}
+    """`torch.export.save(program, f, **options)`, the same file but for one entry (saved_facts.py). Sizes that are
+    divided and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack
+    than Python has."""
+    options["extra_files"] = with_facts(program, options.get("extra_files"))
     with shared_expressions():
         torch.export.save(program, f, **options)
 

@@ -19,6 +19,7 @@ from dynamo_lite.program._torch import never_compiled, reorder_kwargs
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
+from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.paths import is_foreign, parts
 from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -30,7 +31,8 @@ class InputCheck:
 
     `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
     names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
-    it was exported with, once the module was converted; None: any.
+    it was exported with, once the module was converted; None: any. `state`: what the program has read of containers
+    beside their leaves.
     """
 
     in_spec: pytree.TreeSpec
@@ -40,6 +42,7 @@ class InputCheck:
     is_checked_by_torch: bool = True
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     dtypes: Mapping[torch.dtype, torch.dtype] | None = field(default_factory=dict)
+    state: tuple[StateRead, ...] = ()
 
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
@@ -59,7 +62,8 @@ class InputCheck:
         if program.range_constraints or guards or not is_checked_by_torch:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         orders = getattr(program, "key_orders", ())
-        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders)
+        state = getattr(program, "state_reads", ())
+        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
         """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
@@ -83,8 +87,11 @@ class InputCheck:
             self._check_order(path, keys, (args, kwargs))
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
         self._compare("", given_tree, self.in_spec, iter(self.expected))
+        leaves = pytree.tree_leaves(given_tree) if self.sizes is not None or self.state else []
         if self.sizes is not None:
-            self.sizes.check(pytree.tree_leaves(given_tree))
+            self.sizes.check(leaves)
+        for read in self.state:
+            read.check(given_tree, leaves)
 
     @cached_property
     def _quick(self) -> QuickFit:

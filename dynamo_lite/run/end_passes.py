@@ -30,6 +30,7 @@ from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, escaping_tensors, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
+from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
@@ -116,6 +117,9 @@ def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     calls = ContainerFunctions(run.tracer, of_results=True)
     register_containers({"output": call.result}, calls)
     call.flat = flatten(call.result, calls)
+    for what, old, new in lost_in_result(run.recorder, call.result, call.flat, calls):
+        text = f"{what} is {old} in eager, and {new} in what the program returns"
+        _lose(run, "result", what, old, new, "result-state", text)
 
 
 def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
@@ -232,10 +236,10 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
-def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str) -> None:
-    """An effect that the program cannot carry: refused, or let go if the caller said so."""
+def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
+    """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
     refusal = run.tracer.refusal(id, target=target, old=old, new=new)
-    text = f"{target} is changed; the program does not change it"
+    text = text or f"{target} is changed; the program does not change it"
     if not run.request.drops and not run.tracer.lets_pass(text):
         raise refusal
     run.refused_effects.append(refusal)

@@ -15,6 +15,7 @@ from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.shapes.layout_guards import layout_guards
+from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.run import end_passes
 from dynamo_lite.run.request import RunRequest
@@ -25,7 +26,7 @@ from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import persisted_sizes
 from dynamo_lite.tracing.effects.classify import Effects
-from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip
+from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip, state_kept, state_reads
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
@@ -66,6 +67,7 @@ class Run:
         logs.attach(self)
         self.declared = self._declare()
         self.settled: Settled | None = None
+        self.state_reads: tuple[StateRead, ...] = ()
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, request.known or ())
             if request.known and self.declared is not None:
@@ -122,11 +124,12 @@ class Run:
             numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
             with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
                 call.hashed, call.state = hashed, TorchState()
+                given, kept = call.leaves, []
                 if self.inputs.is_foreign:
-                    (call.args, call.kwargs), call.leaves = rebuild(
-                        self.inputs, tracer, call.leaves, self.inputs.restored
-                    )
+                    (call.args, call.kwargs), call.leaves = rebuild(self.inputs, tracer, given, self.inputs.restored)
+                    kept = state_kept((call.args, call.kwargs))
                 call.result = self._called(call.args, call.kwargs)
+                self.state_reads = state_reads(tracer, self.inputs, kept, given)
                 for judge in end_passes.WHILE_RECORDING:
                     judge(self, call)
         except Abort as abort:

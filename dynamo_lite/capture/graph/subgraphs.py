@@ -108,6 +108,10 @@ class Levels:
         """Whether the innermost level makes results of what it changes in place."""
         return bool(self._inner) and self._inner[-1].functional
 
+    def sees(self, tensor: torch.Tensor) -> bool:
+        """Whether the innermost level has `tensor`, or can take it from one around."""
+        return tensor in self._recorder.nodes or any(tensor in saved["nodes"] for saved in self._saved)
+
     def absorbs_change(self, tensor: torch.Tensor) -> bool:
         """Whether the innermost sub-graph makes a result of the change of `tensor`; notes it if it is from around."""
         if not self.is_functional:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -12,14 +12,16 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.buffers import Buffers
+from dynamo_lite.control_flow.lists.growth import Growth, entered, replace
 from dynamo_lite.control_flow.loops.counted import Counter
-from dynamo_lite.control_flow.loops.growing import Growth, entered, replace
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 class Carried:
@@ -96,10 +98,15 @@ class Carried:
         made.inplace = self.inplace
         return made
 
-    def rows_of(self, found: Carried) -> list[tuple[Any, ...]]:
-        """(before the loop, stand-in, after a round) of each tensor that is carried."""
+    @property
+    def items(self) -> list[torch.Tensor]:
+        """The tensors of what the round added to lists."""
+        return [tensor for growth in self.growths for tensor in growth.added]
+
+    def rows_of(self, found: Carried) -> list[Row]:
+        """Of each tensor that is carried: its stand-in may be what it was before the loop, or is after a round."""
         rows = zip(self.merge.pairs, self.stand_ins, found.outputs)
-        return [(pair.left, stand_in, value) for pair, stand_in, value in rows if pair.kind == "tensor"]
+        return [([stand_in], [pair.left, value]) for pair, stand_in, value in rows if pair.kind == "tensor"]
 
     # -- one round on stand-ins
 
@@ -109,6 +116,10 @@ class Carried:
         with unrecorded(), recorder.fake_mode:
             self.predicate_example = torch.empty((), dtype=torch.bool)
         self.examples = [_example(self.tracer, pair.kind, pair.left) for pair in self.merge.pairs]
+        self.buffers = None
+        if self.growths and not self.is_scan:
+            assert self.counter is not None
+            self.buffers = Buffers(self.tracer, self.growths, self.counter)
 
     def enter(self, level: Level) -> Any:
         """Put stand-ins where the values are that change, in the sub-graph of the body. Returns the counter's."""
@@ -122,8 +133,10 @@ class Carried:
             recorder.levels.argument(tensor, f"changed{index}_1")
             self.arguments.append((level.arguments[-1], tensor))
             level.own_storages.discard(storage_key(tensor))
+        if self.buffers is not None:
+            self.buffers.enter()
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
-        rows = [(p.left, p.right, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
+        rows = [([s], [p.left, p.right]) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         note_groups(tracer, rows)
         counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
@@ -181,18 +194,60 @@ def _example(tracer: Forking, kind: str, left: Any) -> Any:
     return made
 
 
-def note_groups(tracer: Forking, rows: Sequence[tuple[Any, ...]]) -> None:
+def note_results(
+    tracer: Forking,
+    rows: Sequence[tuple[Any, ...]],
+    others: Sequence[Any],
+    predicate: Any,
+    added: Iterable[tuple[Any, Any]],
+) -> None:
+    """What the results of a loop may be in eager. A row: the value at first, the stand-in for a later one, what a round
+    makes of it, the result. others: what the rounds use from around. predicate: whether there is a first round; None if
+    there always is. added: (what a round added to a list, what all did).
+
+    Where each round makes a new tensor, the result is what it was at first only where there is no round; where it makes
+    one for several places, their results are one where there is a round.
+    """
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+
+    def fake(tensor: Any) -> Any:
+        return tracer.recorder.known_stand_in(tensor)
+
+    known = {storage_key(fake(t)) for t in (*others, *(t for row in rows for t in row[:2])) if is_tensor(t)}
+    predicate = fake(predicate) if is_tensor(predicate) else predicate
+    made = [fake(row[2]) for row in rows]
+    grouped: list[Row] = [([whole], [item]) for item, whole in added]
+    if grouped:  # an item is what any carried value was in its round
+        note_groups(tracer, [*grouped, *(([row[1], row[3]], [row[0], row[2]]) for row in rows)])
+        return
+    first = dict[int, Any]()
+    for row, output in zip(rows, made):
+        key, left, result = storage_key(output), fake(row[0]), fake(row[3])
+        is_shared = any(storage_key(other) == key for other in made if other is not output)
+        is_twice = predicate is None and sum(other is output for other in made) > 1
+        if is_shared or is_twice or known & {key, *may_share.others(output)}:
+            grouped.append(([row[1], row[3]], [row[0], row[2]]))
+        elif predicate is not None:
+            may_share.note_branch(result, (first.setdefault(id(output), result), left), predicate)
+    note_groups(tracer, grouped)
+
+
+Row = tuple[list[Any], list[Any]]
+"""(tensors that a loop carries or gives, what they may be in eager)"""
+
+
+def note_groups(tracer: Forking, rows: Sequence[Row]) -> None:
     """What is carried may be, after some rounds, what any other carried value was that it is taken from."""
 
-    def key(tensor: Any) -> int:
-        return storage_key(tracer.recorder.known_stand_in(tensor))
+    def keys(row: Row) -> set[int]:
+        return {storage_key(tracer.recorder.known_stand_in(tensor)) for part in row for tensor in part}
 
-    groups: list[list[Any]] = []
+    groups: list[Row] = []
     for row in rows:
-        keys = set(map(key, row))
-        near = [group for group in groups if keys & set(map(key, group))]
+        near = [group for group in groups if keys(row) & keys(group)]
         groups = [group for group in groups if all(group is not other for other in near)]
-        groups.append([tensor for group in near for tensor in group] + list(row))
-    for group in groups:
-        for tensor in group:
-            note_shared(tracer, tensor, group)
+        groups.append(([t for made, _ in (*near, row) for t in made], [t for _, of in (*near, row) for t in of]))
+    for made, of in groups:
+        for tensor in made:
+            note_shared(tracer, tensor, [*made, *of])

@@ -30,12 +30,12 @@ from dynamo_lite.control_flow.emission import (
     write_back,
 )
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.growth import as_grown, grown, growths_of, left
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
-from dynamo_lite.control_flow.loops.growing import grown, growths_of, left
-from dynamo_lite.control_flow.loops.scan import emit_scan, separate
+from dynamo_lite.control_flow.loops.scan import check_added, emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
 from dynamo_lite.control_flow.sides import keep_facts, run_side
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
@@ -46,7 +46,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_ROUNDS = 6
+_ROUNDS = 8
 """How often a round is run until what it carries has settled."""
 _OPERATOR = "a loop on data"
 
@@ -63,6 +63,7 @@ class DataLoop:
 
     def __post_init__(self) -> None:
         self.is_recorded = False
+        self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = State.of(self.frame)
@@ -92,7 +93,7 @@ class DataLoop:
         if carried.is_scan:
             results, added = emit_scan(self, carried, found)
         else:
-            results, added = self._emit(predicate, carried, found), []
+            results, added = self._emit(predicate, carried, found)
         carried.put(results, leave=True)
         grown(tracer, self.frame, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
@@ -107,7 +108,12 @@ class DataLoop:
             if carried is not None:
                 carried.prepare()
             side = self._round(carried)
+            if carried is None and self._has_to_grow(side):
+                continue
             found = self._found(side, carried)
+            if found is None:
+                carried, self.is_left_by_data = None, True
+                continue
             if carried is None or not found.is_covered:
                 carried = found.union()
             elif not side.level.changed or settled:
@@ -117,12 +123,22 @@ class DataLoop:
                 settled = True
         self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
 
-    def _found(self, side: Side, carried: Carried | None) -> Carried:
-        growths = growths_of(self.tracer, self.frame, side) if carried is None else left(carried.inside)
+    def _has_to_grow(self, side: Side) -> bool:
+        """Whether the round had to make a GrownList of a list; then it is one before the loop from now on."""
+        assert side.state is not None
+        pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
+        return as_grown(self.tracer, self.base, pairs)
+
+    def _found(self, side: Side, carried: Carried | None) -> Carried | None:
+        """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
+        tracer = self.tracer
+        growths = (
+            growths_of(tracer, self.frame, side) if carried is None else left(tracer, side.level, carried.inside)
+        )
         is_scan = carried.is_scan if carried is not None else False
 
         def found() -> Carried:
-            return Carried(self.tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried,
+            return Carried(tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried,
                            growths, is_scan)  # fmt: skip
 
         made = found()
@@ -130,10 +146,10 @@ class DataLoop:
             names = [self.frame.info.names[index] for index in made.unmergeable]
             raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
         if carried is None and (growths or self.has_gradient(made)):
-            is_scan = self.counter is not None and made.test is self.next_test
-            if growths and not is_scan:
-                why = "each round of a loop that data ends adds to a list, whose length no operator of torch can give"
-                raise CannotMerge("branch-unsupported", why=why)
+            is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
+            if growths and self.counter is None:
+                self.tracer.unrolled = "each round of a loop that data end adds to a list: the loop is unrolled"
+                raise LeftFromWithin
             if is_scan:
                 assert side.state is not None
                 side.state.stack.append(made.goes)
@@ -141,10 +157,12 @@ class DataLoop:
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
         if is_scan and made.test is not self.next_test:
-            why = "a loop that adds to a list, or has a gradient, is left by data from some round on"
-            raise CannotMerge("branch-unsupported", why=why)
-        if carried is not None and [len(g.added) for g in growths] != [len(g.added) for g in carried.growths]:
-            raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike numbers of items to a list")
+            if self.has_gradient(made):
+                why = "a loop that has a gradient is left by data from some round on"
+                raise CannotMerge("branch-unsupported", why=why)
+            return None
+        if carried is not None and [g.items for g in growths] != [g.items for g in carried.growths]:
+            raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike items to a list")
         return made
 
     def _check_bounded(self, found: Carried, counter: Bounded) -> None:
@@ -211,14 +229,18 @@ class DataLoop:
 
     # -- the operator
 
-    def _emit(self, predicate: Any, carried: Carried, found: Carried) -> list[Any]:
+    def _emit(self, predicate: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
+        """Record the while_loop. Returns what the carried values are behind it, and what rounds added to lists."""
         tracer, recorder = self.tracer, self.tracer.recorder
-        body, pairs = found.side.level, carried.merge.pairs
+        body, pairs, buffers = found.side.level, carried.merge.pairs, carried.buffers
         nodes = self.outputs(carried, found)
+        check_added(tracer, carried, found)
         examples = [carried.predicate_example, *carried.examples, *carried.inplace]
+        examples += buffers.examples if buffers is not None else []
         condition, answer = _condition(tracer, examples)
         initial = [tracer.predicates.tensor(predicate)]
         initial += [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
+        initial += buffers.initial() if buffers is not None else []
         self._check_gradient([*initial, *(value for _, value in body.captured)])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
@@ -229,11 +251,13 @@ class DataLoop:
         op = torch.ops.higher_order.while_loop
         _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
         self.is_recorded = True
-        for tensor, result in zip(carried.inplace, results[len(pairs) :]):
-            write_back(tensor, result)
+        write_back(tracer, carried.inplace, results[len(pairs) :])
         rows = zip(pairs, carried.stand_ins, found.outputs, results)
-        note_groups(tracer, [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"])
-        return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
+        tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
+        values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
+        added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
+        note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
+        return values, added
 
     def outputs(self, carried: Carried, found: Carried) -> list[Any]:
         tracer, body = self.tracer, found.side.level
@@ -248,7 +272,10 @@ class DataLoop:
                     what = "a tensor of another shape after each round of a loop"
                     tracer.refuse("branch-differs", what=what, why=error.why)
             nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
-            nodes += [output(tracer, body, "tensor", t, seen, dense=False) for g in found.growths for t in g.added]
+            added = found.items
+            if carried.buffers is not None:
+                added = carried.buffers.written(found.growths, carried.stand_ins[0])
+            nodes += [output(tracer, body, "tensor", t, seen, dense=False) for t in added]
             assert_facts(tracer, found.side)
         changed_tensors(tracer, [body], _OPERATOR)
         for _, tensor in carried.arguments:

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.loops.counted import EnumeratedRounds, RangeRounds, Rounds, RowRounds, ZippedRounds
-from dynamo_lite.control_flow.loops.growing import GrownList
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor

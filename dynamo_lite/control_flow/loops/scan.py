@@ -22,7 +22,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops import scan_gradient
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -32,15 +32,14 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     count = carried.counter.of.count  # type: ignore[union-attr]
     recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first round
     nodes = loop.outputs(carried, found)
-    _check_added(tracer, carried, found)
+    check_added(tracer, carried, found)
     numbered = carried.number_node
     rows = _rows(tracer, body, numbered, count)
     slices = [torch.arange(count)] if numbered in body.arguments else []
     initial = [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
     has_gradient = loop.has_gradient(carried, found)
     if has_gradient:
-        added = [item for growth in found.growths for item in growth.added]
-        _check_gradient(tracer, [*initial, *added], bool(slices))
+        _check_gradient(tracer, [*initial, *found.items], bool(slices))
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [body])
     separate(tracer, initial, operands)
@@ -54,12 +53,10 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
         examples = (*modules, [*carried.examples, *carried.inplace], [recorder.stand_in(s) for s in slices])
     results = record_loop(tracer, body, torch.ops.higher_order.scan, args, examples)
     own, added = results[: len(initial)], results[len(initial) :]
-    for tensor, result in zip(carried.inplace, own[len(pairs) :]):
-        write_back(tensor, result)
+    write_back(tracer, carried.inplace, own[len(pairs) :])
     states = zip(pairs, carried.stand_ins, found.outputs, own)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
-    items = [item for growth in found.growths for item in growth.added]
-    note_groups(tracer, [*groups, *zip(items, added)])
+    note_results(tracer, groups, [value for _, value in body.captured], None, zip(found.items, added))
     return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, own)], added
 
 
@@ -72,17 +69,18 @@ def _check_gradient(tracer: Forking, values: list[Any], is_numbered: bool) -> No
         tracer.refuse("loop-gradient", why=why + "it carries, or adds to a list, what is no floating-point tensor")
 
 
-def _check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
+def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
     """What a round adds is a copy: no later round may change the tensor itself."""
+    if not found.items:
+        return
     note_groups(tracer, carried.rows_of(found))
     may_share, changed = tracer.recorder.may_share, found.side.level.changed
     assert may_share is not None
-    for growth in found.growths:
-        for item in growth.added:
-            fake = tracer.recorder.known_stand_in(item)
-            if changed & {storage_key(fake), *may_share.others(fake)}:
-                why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
-                tracer.refuse("branch-unsupported", why=why)
+    for item in found.items:
+        fake = tracer.recorder.known_stand_in(item)
+        if changed & {storage_key(fake), *may_share.others(fake)}:
+            why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
+            tracer.refuse("branch-unsupported", why=why)
 
 
 def _rows(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> list[torch.Tensor]:

@@ -1,7 +1,8 @@
-"""A tensor that is another one, or not, as a branch went
+"""A view of one tensor or of another, as a branch went, changed in place
 
-With `control_flow="capture"` the result of a branch is a tensor of its own. In eager `y` is `a` itself on one side, and
-changing it in place changes `a`. The program cannot do both: clone before the change.
+The result of a branch on data is a tensor of its own. In eager `row` is a view that a side has made of `a`, and
+changing it in place changes `a`. A change of `a` itself, by whole tensors, is captured: `y = a if p else b`, then
+`y.add_(1)`.
 """
 
 from __future__ import annotations
@@ -19,22 +20,19 @@ ERROR = "branch-unsupported"
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         a = x * 2
-        if x.sum() > 0:
-            y = a
-        else:
-            y = a + 1
-        y.add_(1)  # stops here
-        return a + y
+        row = a[0] if x.sum() > 0 else a[1]
+        row.add_(1)  # stops here
+        return a
 
 
 class Rewrite(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         a = x * 2
         if x.sum() > 0:
-            a = y = a + 1
+            a[0].add_(1)
         else:
-            y = a + 2
-        return a + y
+            a[1].add_(1)
+        return a
 
 
 def export(module: nn.Module) -> ExportedProgram:

@@ -20,7 +20,7 @@ Stack = list[Any]
 
 ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
 """Types whose operators, between themselves, run no Python code."""
-_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, tuple, type(None), type(...)})
+_KNOWN_KEYS: Final = frozenset({*ATOMS, slice, type(None), type(...)})
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
@@ -141,6 +141,8 @@ def BINARY_SUBSCR(frame: Frame, stack: Stack, _: int) -> Any:
 def STORE_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
     """value, container, key -> ; container[key] = value"""
     key, container, value = stack.pop(), stack.pop(), stack.pop()
+    if frame.vm.on_store_key is not None and type(key) not in _KNOWN_KEYS:
+        key = frame.vm.on_store_key(container, key)
     datamodel.setitem(frame.vm, container, key, value)
 
 

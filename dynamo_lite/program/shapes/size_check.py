@@ -130,7 +130,7 @@ class SizeCheck:
             if len(unknown) == 1 and len(size.symbols) == 1:
                 self._solve(size, unknown.pop(), given, values, found)
             elif not unknown:
-                wanted = eval(size.code, _NAMESPACE, values)
+                wanted = eval(size.code, NAMESPACE, values)
                 if wanted != given:
                     names = sorted(s.name for s in size.symbols)
                     known = ", ".join(f"{name} = {values[name]}, {found[name]}" for name in names)
@@ -152,7 +152,7 @@ class SizeCheck:
             raise size.place.expected(f"{size.text} for {symbol} from {lo} to {hi}", given)
 
     def _hold(self, guard: _Guard, leaves: Sequence[Any]) -> None:
-        scope = {**_NAMESPACE, "args": leaves}
+        scope = {**NAMESPACE, "args": leaves}
         try:
             holds = eval(guard.code, scope)
         except ArithmeticError:
@@ -228,5 +228,5 @@ def _is_symbolic(value: Any) -> bool:
     return isinstance(value, SYMBOLIC_TYPES)
 
 
-_NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}
+NAMESPACE = {**SYMPY_INTERP, "math": math, "inf": math.inf}
 """What torch evaluates guards in (torch/export/_unlift.py, `_convert_guards_code_to_fn`)."""

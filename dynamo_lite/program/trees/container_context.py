@@ -111,13 +111,13 @@ class ObjectContext:
 
     def to_json(self) -> Any:
         """JSON-able. Raises TypeError for a constant that has no such form (a lock, an open file)."""
-        keys, order = ([_encode_key(key) for key in part] for part in (self.keys, self.order))
-        return {"keys": keys, "order": order, "rest": [[_encode_key(k), encode(v)] for k, v in self.rest.items()]}
+        keys, order = ([encode_key(key) for key in part] for part in (self.keys, self.order))
+        return {"keys": keys, "order": order, "rest": [[encode_key(k), encode(v)] for k, v in self.rest.items()]}
 
     @classmethod
     def from_json(cls, data: Any) -> ObjectContext:
-        keys, order = (tuple(_decode_key(key) for key in data[name]) for name in ("keys", "order"))
-        return cls(keys, order, {_decode_key(key): decode(value) for key, value in data["rest"]}, _always)
+        keys, order = (tuple(decode_key(key) for key in data[name]) for name in ("keys", "order"))
+        return cls(keys, order, {decode_key(key): decode(value) for key, value in data["rest"]}, _always)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -168,11 +168,11 @@ def _is_plain_object(value: Any) -> bool:
     return all(base is object or "__slots__" not in base.__dict__ for base in cls.__mro__)
 
 
-def _encode_key(key: Key) -> Any:
+def encode_key(key: Key) -> Any:
     return [key.kind, encode(key.name)]
 
 
-def _decode_key(data: Any) -> Key:
+def decode_key(data: Any) -> Key:
     return Key(data[0], decode(data[1]))
 
 

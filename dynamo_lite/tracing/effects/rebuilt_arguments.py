@@ -24,8 +24,9 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key
+from dynamo_lite.program.trees.container_state import CONSTANTS, StateRead, state_read
 from dynamo_lite.program.trees.containers import state_of
-from dynamo_lite.program.trees.paths import flatten
+from dynamo_lite.program.trees.paths import flatten, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.effects import classify
@@ -117,13 +118,14 @@ def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int,
         one, other = before.get(key, MISSING), after.get(key, MISSING)
         if one is other or (isinstance(one, torch.Tensor) and _same_leaf(one, other)):
             continue
-        if type(one) is type(other) and _has_parts(one):
+        if type(one) is type(other) and has_parts(one):
             yield from _differences(one, other, (*path, key), seen)
         elif not _same_constant(one, other):
             yield Lost(path, key, _text(one), _text(other))
 
 
-def _has_parts(value: Any) -> bool:
+def has_parts(value: Any) -> bool:
+    """Whether a value is looked into: a container, or an object with attributes."""
     if isinstance(value, (torch.Tensor, *_ATOMS, *_OPAQUE)):
         return False
     return isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__") or hasattr(type(value), "__slots__")
@@ -192,9 +194,56 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
         value = todo.pop()
         if isinstance(value, torch.Tensor):
             yield value
-        elif id(value) not in seen and _has_parts(value):
+        elif id(value) not in seen and has_parts(value):
             seen.add(id(value))
             todo += [part for _, part in state_of(value)]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A constant or a size that an object of the run's holds, as it was made: `key` of `owner`, at `path`."""
+
+    owner: Any
+    path: tuple[Key, ...]
+    key: Key
+    value: Any
+
+
+def state_kept(call: Any) -> list[Kept]:
+    """What the containers of registered functions in `call` hold beside tensors, before the program runs."""
+    found: list[Kept] = []
+    todo: list[tuple[Any, tuple[Key, ...], bool]] = [(call, (), False)]
+    seen: set[int] = set()
+    while todo:
+        owner, path, is_inside = todo.pop()
+        if id(owner) in seen:
+            continue
+        seen.add(id(owner))
+        is_inside = is_inside or is_foreign(type(owner))
+        for key, value in state_of(owner):
+            if is_inside and isinstance(value, (*CONSTANTS, torch.SymInt)):
+                found.append(Kept(owner, path, key, value))
+            elif has_parts(value):
+                todo.append((value, (*path, key), is_inside))
+    return found
+
+
+def state_reads(tracer: Tracer, inputs: FlatInputs, kept: list[Kept], leaves: list[Any]) -> tuple[StateRead, ...]:
+    """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run."""
+    places, found = tracer.reads.places, []
+    numbers = {id(leaf) for leaf in leaves if isinstance(leaf, torch.SymInt)}
+    for part in kept:
+        hows = [part.key.kind, *_WHOLE]
+        if id(part.value) not in numbers and any(_row(how, part.owner, part.key) in places for how in hows):
+            words = _words(inputs, (*part.path, part.key))
+            found.append(state_read((*part.path, part.key), words, part.value, leaves))
+    return tuple(read for read in found if read is not None)
+
+
+def _words(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
+    which, first, *rest = path
+    name = inputs.arg_names[first.name] if which.name == 0 else first.name
+    return name + "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in rest)
 
 
 def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:

@@ -190,6 +190,13 @@ REFUSALS: dict[str, Refusal] = {
         "argument, and {new} in what the program gets.",
         "register functions that keep it (in the context, if it is a constant), or pass it as an argument.",
     ),
+    "result-state": Refusal(
+        errors.UnsupportedEffect,
+        "{target} is {old} in eager, and {new} in what the program would return: its registered unflatten function "
+        "makes the object of the tensors alone.",
+        'register functions that keep it (in the context, if it is a constant), or return the tensors; effects="drop" '
+        "says that losing it is fine.",
+    ),
     "container-mutated": Refusal(
         errors.UnsupportedEffect,
         "{function} changes in place what the registered functions of a container have computed from an input; the "

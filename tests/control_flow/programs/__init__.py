@@ -1,12 +1,14 @@
 """Programs with Python control flow on data, as people write it, by topic."""
 
 from tests.control_flow.programs import (  # noqa: F401  (fill the table)
+    aliases,
     branches,
     choices,
     counted,
     effects,
     frames,
     iterators,
+    lists,
     loops,
     models,
     objects,

@@ -122,7 +122,7 @@ class alias_of_input(nn.Module):
         return y * 2
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class alias_then_inplace(nn.Module):
     def forward(self, x):
         a = x.clone()

@@ -1,0 +1,9 @@
+"""Lists whose length only run time knows: rounds of a loop add to them, or one side of a branch does.
+
+| what | file |
+|---|---|
+| such a list, and what it is made of | grown.py |
+| what a program does with it: torch.stack, len(), x[keep] | uses.py |
+| rounds that add to lists | growth.py |
+| sides of a branch that add unlike numbers of items | unlike.py |
+"""

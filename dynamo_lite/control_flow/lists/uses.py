@@ -1,0 +1,191 @@
+"""What a program does with a list whose length only run time knows."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists import grown
+from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_GROWN: dict[type, type] = {GrownList: list, GrownTuple: tuple}
+"""The types, and what a program takes them for."""
+
+
+def stack(items: GrownList, dim: Any = 0) -> torch.Tensor:
+    """torch.stack(items, dim)"""
+    if items.numbers is not None:
+        items.refuse()
+    whole = items.stacked()
+    if not items.has_item():
+        items.check_filled(whole.shape[0])
+    return whole.movedim(0, dim).clone(memory_format=torch.contiguous_format)
+
+
+def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
+    """torch.cat(items, dim)"""
+    if items.numbers is not None:
+        items.refuse()
+    wide, marks = [], []
+    for part in items.known():
+        flags = None
+        if type(part) is Added:
+            rows, flags = part.rows(items.tracer)
+            at = dim % (rows.dim() - 1)
+            if flags is not None:
+                flags = flags.unsqueeze(1).expand(-1, rows.shape[at + 1]).flatten()
+            part = rows.movedim(0, at).flatten(at, at + 1)
+        wide.append(part)
+        marks.append(torch.ones((part.shape[dim],), dtype=torch.bool) if flags is None else flags)
+    whole = torch.cat(wide, dim)
+    if items.is_certain():
+        return whole
+    if not items.has_item():
+        items.check_filled(items.how_many())
+    return whole.index_select(dim, torch.cat(marks).nonzero().squeeze(1))
+
+
+def length(items: GrownList) -> Any:
+    """len(items)"""
+    return items.how_many()
+
+
+_TENSORS: dict[Any, Callable[..., Any]] = {
+    torch.stack: stack, torch.cat: cat, torch.concat: cat, torch.concatenate: cat, len: length
+}  # fmt: skip
+
+
+def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first: Any = args[0] if args else kwargs.get("tensors")
+        if type(first) not in _GROWN:
+            return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+        dim = args[1] if len(args) == 2 else kwargs.get("dim", 0)
+        if len(args) > 2 or not kwargs.keys() <= {"dim", "tensors"} or type(dim) is not int:
+            first.refuse()
+        return make(first) if fn is len else make(first, dim)
+
+    return rule
+
+
+def _as_tensor(otherwise: Any) -> Any:
+    """torch.tensor(keep) of numbers"""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not args or type(args[0]) not in _GROWN:
+            return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+        items, numbers = args[0], args[0].numbers
+        if numbers is None or len(args) > 1 or not kwargs.keys() <= {"dtype", "device"}:
+            items.refuse()
+        if kwargs.get("dtype") is None and not items.has_item():
+            items.check_filled(items.how_many(), kind=Exception)
+            tracer.note("torch.tensor() of a list of numbers that may be empty: the program asserts that it is not")
+        dtype = kwargs.get("dtype") or (torch.int64 if numbers is int else torch.get_default_dtype())
+        made = items.stacked().to(dtype=dtype, device=kwargs.get("device"))
+        return made.clone() if items.is_certain() else made
+
+    return rule
+
+
+def _type(otherwise: Any) -> Any:
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kind = _GROWN.get(type(args[0])) if len(args) == 1 else None
+        return kind if kind is not None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def _bool(otherwise: Any) -> Any:
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return otherwise(tracer, fn, tuple(map(truth_of, args)), kwargs)
+
+    return rule
+
+
+def _made(kind: type[GrownList], otherwise: Any) -> Any:
+    """list(outs), tuple(outs)"""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) in _GROWN:
+            return kind(tracer, args[0].known())
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def _refusing(otherwise: Any) -> Any:
+    """The rule of a method of list that would see what a GrownList is made of."""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if args and type(args[0]) in _GROWN:
+            args[0].refuse()
+        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+
+    return rule
+
+
+def truth_of(value: Any) -> Any:
+    """A list as what its truth depends on: a bool tensor, if only run time knows whether it has an item."""
+    return value.truth() if type(value) in _GROWN and value.known() else value
+
+
+def with_tensors(container: Any, key: Any) -> Any:
+    """The key of a subscript, `x[keep]` or `x[:, keep]`, with tensors in the place of lists of numbers."""
+    if type(key) is tuple:
+        return tuple(with_tensors(container, part) for part in key)
+    if type(key) not in _GROWN:
+        return key
+    if not is_tensor(container) or key.numbers is not int:
+        key.refuse()
+    return key.stacked()
+
+
+_HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, list.append, list.extend, list.reverse,
+            dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
+            object.__getattribute__)  # fmt: skip
+"""C functions that do not look at the items of a list."""
+_IN_PYTHON = (FunctionType, MethodType)
+_DEPTH = 3
+
+
+def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuses to give such a list to a function that runs natively, which would see what it is made of."""
+    held = _grown_in((*args, *kwargs.values()), _DEPTH + 1)
+    if held is None or isinstance(fn, type) or any(fn is holding for holding in _HOLDING):
+        return
+    frame = tracer.vm.frame
+    is_own = type(fn) in _IN_PYTHON and fn.__module__ == grown.__name__
+    if not is_own and (frame is None or frame.code.co_filename != grown.__file__):  # nor called by one of its own
+        held.refuse()
+
+
+def _grown_in(value: Any, depth: int) -> GrownList | None:
+    kind = type(value)
+    if kind in _GROWN:
+        return value
+    if kind not in (list, tuple, dict) or not depth:
+        return None
+    items = value.values() if kind is dict else value
+    return next((found for item in items if (found := _grown_in(item, depth - 1)) is not None), None)
+
+
+def attach(rules: dict[int, Any]) -> None:
+    """Put the rules into a tracer's table, before those that are there."""
+    for fn, make in _TENSORS.items():
+        rules[id(fn)] = _rule(make, rules.get(id(fn)))
+    for fn in (torch.tensor, torch.as_tensor):
+        rules[id(fn)] = _as_tensor(rules.get(id(fn)))
+    rules[id(list)] = _made(GrownList, rules.get(id(list)))
+    rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
+    rules[id(type)] = _type(rules[id(type)])
+    rules[id(builtins.bool)] = _bool(rules[id(builtins.bool)])
+    for name in ("__len__", "copy", "count", "index"):
+        fn = getattr(list, name)
+        rules[id(fn)] = _refusing(rules.get(id(fn)))

@@ -1,0 +1,117 @@
+"""What a program has read of an object that is an argument, beside its leaves.
+
+A registered flatten function gives the leaves of a container; what else the object holds, the program gets from what
+the registered unflatten function makes of them. An object of a later call may hold something else there: a cache whose
+window was full, a counter. The program cannot see that, so the call checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from dynamo_lite.errors import StructureMismatch
+from dynamo_lite.program._torch import PythonPrinter
+from dynamo_lite.program.shapes.size_check import NAMESPACE
+from dynamo_lite.program.trees.container_context import Key, decode, decode_key, encode, encode_key
+from dynamo_lite.program.trees.containers import state_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
+from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
+
+CONSTANTS = (type(None), bool, int, float, str, torch.dtype, torch.device)
+_MISSING = object()
+
+
+@dataclass(frozen=True)
+class StateRead:
+    """A part of an argument that the program has read.
+
+    Attributes:
+        path: from (args, kwargs) to it.
+        words: the same for people: `cache.layers[0].length`.
+        expected: the constant that it is in the program; None beside a `text`.
+        text: Python of the sizes in `symbols` that computes it, where it depends on them.
+        symbols: name → (flat input, dimension).
+    """
+
+    path: tuple[Key, ...]
+    words: str
+    expected: Any = None
+    text: str = ""
+    symbols: Mapping[str, tuple[int, int]] | None = None
+
+    @cached_property
+    def _compute(self) -> Callable[[Sequence[Any]], Any]:
+        if not self.text:
+            return lambda leaves: self.expected
+        code, symbols = compile(self.text, "<size>", "eval"), (self.symbols or {}).items()
+        return lambda leaves: eval(code, NAMESPACE, {name: leaves[leaf].shape[dim] for name, (leaf, dim) in symbols})
+
+    def check(self, call: Any, leaves: Sequence[Any]) -> None:
+        """`call` is (args, kwargs), `leaves` what flatten gives of it. Raises StructureMismatch."""
+        given = _at(call, self.path)
+        expected = self._compute(leaves)
+        if isinstance(given, torch.SymInt) or isinstance(expected, torch.SymInt):
+            return  # another trace looks at the program
+        if type(given) is type(expected) and (given == expected or given != given):
+            return
+        shown = "nothing" if given is _MISSING else repr(given)
+        raise StructureMismatch(
+            f"Input {self.words}: expected {expected!r}, given {shown}. The program reads it, and has only what the "
+            "registered functions of the container keep: they lose what this object holds."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-able."""
+        symbols = {name: [*place] for name, place in (self.symbols or {}).items()}
+        path = [encode_key(key) for key in self.path]
+        return {"path": path, "words": self.words, "expected": encode(self.expected), "text": self.text,
+                "symbols": symbols}  # fmt: skip
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> StateRead:
+        """The inverse of `to_json`."""
+        symbols = {name: (leaf, dim) for name, (leaf, dim) in values["symbols"].items()}
+        path = tuple(map(decode_key, values["path"]))
+        return cls(path, values["words"], decode(values["expected"]), values["text"], symbols)
+
+
+def state_read(path: tuple[Key, ...], words: str, value: Any, leaves: Sequence[Any]) -> StateRead | None:
+    """The check for what the program has read as `value`, a constant or a size; None where there is none.
+
+    leaves: the flat inputs of the run, with its own symbols.
+    """
+    if type(value) is not torch.SymInt:
+        return StateRead(path, words, value)
+    node = value.node.core
+    places = _places(leaves)
+    found = {symbol: places.get(symbol) for symbol in symbols_of(node)} if isinstance(node, Int) else {}
+    if not found or any(place is None for place in found.values()):
+        return None
+    try:
+        text = PythonPrinter().doprint(ToSympy(heads=TORCH)(node))
+    except NotConvertible:
+        return None
+    return StateRead(path, words, None, text, {s.name: place for s, place in found.items() if place is not None})
+
+
+def _places(leaves: Sequence[Any]) -> dict[Symbol, tuple[int, int]]:
+    """Where each symbol is a size of an input."""
+    found: dict[Symbol, tuple[int, int]] = {}
+    for index, leaf in enumerate(leaves):
+        for dim, size in enumerate(leaf.shape) if isinstance(leaf, torch.Tensor) else ():
+            atom = size.node.core.as_atom() if type(size) is torch.SymInt else None
+            if isinstance(atom, Symbol):
+                found.setdefault(atom, (index, dim))
+    return found
+
+
+def _at(value: Any, path: Iterable[Key]) -> Any:
+    for key in path:
+        value = dict(state_of(value)).get(key, _MISSING)
+    return value
