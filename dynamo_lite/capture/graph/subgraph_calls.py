@@ -20,6 +20,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
@@ -85,7 +86,7 @@ def record(
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
-        with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+        with DisableTorchFunction(), known_layouts():  # autocast inside of a sub-graph is no border of this graph
             given = fakes[0] if run_on is None else run_on
             if known is not None:
                 out = _joined(known, fakes)

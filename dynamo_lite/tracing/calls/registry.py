@@ -491,3 +491,12 @@ def table() -> dict[int, Step]:
         rows |= part.table()
     rows |= constructors.table(rows)
     return rows | numpy_rules.table(rows)
+
+
+def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
+    """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
+    return rows | _from_table(skipped_calls.TRUE_WHILE_TRACING, _false)
+
+
+def _false(name: str) -> Step:
+    return lambda tracer, fn, args, kwargs: False
