@@ -86,7 +86,8 @@ class TraceContext:
         name = getattr(fn, "__name__", None)
         if name is None:
             return []
-        has_module = isinstance(getattr(fn, "__module__", None), str)  # torch saves it; functions of exec() and __new__ have none
+        # torch saves no function without a module: functions of exec(), and __new__.
+        has_module = isinstance(getattr(fn, "__module__", None), str)
         source = fn if has_module and type(fn) not in _METHODS else name  # TorchDynamo has methods of tensors by name
         return [(self._name(name, -self._tracer.native_call.serial), source)]
 
