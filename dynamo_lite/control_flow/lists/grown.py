@@ -188,7 +188,7 @@ class GrownList(list[Any]):
             return known[1:]
         rows, flags = self.rows()
         assert flags is not None
-        at = flags.nonzero().squeeze(1)
+        at = where(flags, rows)
         recorder.guarded(torch._check, at.shape[0] <= flags.shape[0])
         self._chosen = parts, rows, at
         return rows, at
@@ -274,6 +274,12 @@ class NumberRounds(Rounds):
 
     def item(self, at: Any) -> Any:
         return self.tracer.predicates.item(self.of.item(at))
+
+
+def where(flags: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers of the true ones, on the device of a tensor that they pick from."""
+    at = flags.nonzero().squeeze(1)
+    return at if at.device == tensor.device else at.to(tensor.device)
 
 
 def _kind(part: Any) -> Any:

@@ -11,7 +11,7 @@ import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import grown
-from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple
+from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple, where
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -49,7 +49,7 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
         return whole
     if not items.has_item():
         items.check_filled(items.how_many())
-    return whole.index_select(dim, torch.cat(marks).nonzero().squeeze(1))
+    return whole.index_select(dim, where(torch.cat(marks), whole))
 
 
 def length(items: GrownList) -> Any:
