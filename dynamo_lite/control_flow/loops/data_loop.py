@@ -279,7 +279,7 @@ class DataLoop:
                     nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
                 except Differs as error:
                     what = "a tensor of another shape after each round of a loop"
-                    tracer.refuse("branch-differs", what=what, why=error.why)
+                    raise CannotMerge("branch-differs", what=what, why=error.why) from None
             nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
             added = found.items
             if carried.buffers is not None:
