@@ -113,6 +113,10 @@ class Recorder(Outside):
 
     def exit_autocast(self) -> None:
         """The program leaves the innermost autocast region."""
+        if not self.autocast_nodes:
+            why = "an autocast region ends in it that begins elsewhere"
+            text, hint = f"a sub-graph cannot be made: {why}", "enter and leave autocast with one `with` statement"
+            self.context.refuse(CaptureError("branch-unsupported", text, hint, {"why": why}))
         self.marker(_exit_autocast, (self.autocast_nodes.pop(),))
         self._autocast_depth -= 1
         if not self._autocast_depth:

@@ -17,6 +17,7 @@ way of one branch:
 | the two states as one | merge.py (values), places.py (variables, heap) |
 | joins further on, sides that raise | branches.py |
 | rounds of a loop, what it carries | loops/ |
+| lists whose length is data | lists/ |
 | which item of a list Python takes | choices.py |
 | the operator | emission.py, capture/graph/subgraphs.py |
 | memory that may be shared in eager | capture/may_share.py, reachable.py |

@@ -17,12 +17,14 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow import layouts as layouts_of_sides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _VIEW = "a tensor changed in place, of which it also uses a view"
@@ -111,19 +113,25 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
             layouts_of_sides.compare(tracer, a, b)
     given, pairs = pairs, [*_flattened(tracer, pairs)]
     layouts += [False] * (len(pairs) - len(given))
-    outputs = []
-    for which, side in enumerate((left, right)):
-        values = [(pair[0], pair[1 + which]) for pair in pairs]
-        outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
-    changed_tensors(tracer, [left.level, right.level], "a branch on data")  # results may have taken views
-    for side in (left, right):
-        side.level.may_mutate = False
-    results = _call(tracer, predicate, [left.level, right.level], outputs)
+    levels = [left.level, right.level]
+    with gradients.as_results_have(tracer, given[: len(merge.pairs)], levels):
+        outputs = []
+        for which, side in enumerate((left, right)):
+            values = [(pair[0], pair[1 + which]) for pair in pairs]
+            outputs.append(_outputs_of(tracer, side, values, layouts, range(len(merge.pairs), len(given))))
+        changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
+        for level in levels:
+            level.may_mutate = False
+        results = _call(tracer, predicate, levels, outputs)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
+    decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     merge.give(decoded[: len(merge.pairs)])
+    required = [target.requires_grad for target in targets]
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])
+    if required != [target.requires_grad for target in targets]:
+        tracer.own(UnlikeSides).differ = True
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             _note_branch(tracer, result, (a, b), predicate)
@@ -210,7 +218,7 @@ def assert_facts(tracer: Forking, side: Side) -> None:
         assert recorder.env is not None
         holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
         if not isinstance(holds, bool):
-            text = f"Expected {fact.relation}, from {fact.origin}".replace('"', "'")
+            text = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}".replace('"', "'")
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 

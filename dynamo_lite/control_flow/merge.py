@@ -286,8 +286,11 @@ def _is_open(left: Any, right: Any) -> bool:
     kind = type(left)
     if issubclass(kind, collections.defaultdict):
         return kind is collections.defaultdict and left.default_factory is right.default_factory
+    if issubclass(kind, collections.deque) and left.maxlen != right.maxlen:
+        return False
     base = next((base for base in kind.__mro__ if base in _CONTAINERS), object)
-    slots = sum(type(member) is types.MemberDescriptorType for cls in kind.__mro__ for member in vars(cls).values())
+    own = (vars(cls) for cls in kind.__mro__ if "__slots__" in vars(cls))  # a class in C has such descriptors, too
+    slots = sum(type(member) is types.MemberDescriptorType for names in own for member in names.values())
     words = slots + bool(kind.__dictoffset__) + bool(kind.__weakrefoffset__)
     return kind.__basicsize__ <= base.__basicsize__ + 8 * words and kind.__itemsize__ == base.__itemsize__
 

@@ -30,6 +30,7 @@ from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -248,12 +249,13 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
 
 def _younger_than(marker: list[Any]) -> Kept:
     """The collector lists objects as they were made, the youngest generation's first."""
-    found = Kept()
+    found: Kept | None = None
     for generation in range(3):
         objects = gc.get_objects(generation)
         at = len(objects) - 1
         while at >= 0 and objects[at] is not marker:  # no closure over the list: it would be in itself, and stay
             at -= 1
+        found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
         found += objects[at + 1 :]
         if at >= 0:
             return found
@@ -267,5 +269,6 @@ def _check_stand_ins(tracer: Forking, level: Level) -> None:
             if tuple(now.shape) != tuple(value.shape) or tuple(now.stride()) != tuple(value.stride()):
                 tracer.refuse("branch-unsupported", why="a side changes the shape of a tensor in place")
             if value.requires_grad and not now.requires_grad:
+                tracer.own(UnlikeSides).differ = True
                 with torch.no_grad(), _DisableTorchDispatch():
                     value.detach_()

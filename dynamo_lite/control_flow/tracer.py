@@ -22,10 +22,11 @@ from dynamo_lite.control_flow.reachable import reaches
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, State
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.interpreter.flow import flow_of
-from dynamo_lite.interpreter.flow.loops import Loop, loop_at
+from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.opaque import branch
-from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
+from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
@@ -46,7 +47,9 @@ class ForkingTracer(Tracer):
         self.forked = self.depth = 0
         self.unlike_layouts = False
         self.unrolled = ""
+        self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
         self.joins: list[tuple[Any, int]] = []
+        self.bases: list[tuple[Any, State]] = []
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
@@ -84,10 +87,10 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(result)
         return answer
 
-    def on_hidden_change(self, owner: Any) -> None:
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
         if self.watches and not self.watches[-1].may_change(owner):
-            kind = type(owner).__qualname__
-            self.refuse("branch-unsupported", why=f"it changes a {kind} that is older than the branch")
+            does = does or f"changes a {type(owner).__qualname__}"
+            self.refuse("branch-unsupported", why=f"it {does} that is older than the branch")
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if self.watches and is_c_iterator(type(owner)):
@@ -98,8 +101,11 @@ class ForkingTracer(Tracer):
         """Refuses to use iterators that are older than the side at work: it cannot be undone."""
         for value in values:
             held = items_of(value) if type(value) in (list, tuple, dict) else (value,)
-            if not all(map(self.watches[-1].may_use, held or ())):
-                self.refuse("branch-unsupported", why="it uses an iterator that is older than the branch")
+            older = next((item for item in held or () if not self.watches[-1].may_use(item)), None)
+            if older is not None:
+                kind = type(older)
+                what = "an iterator" if kind in ITERATORS else f"a {kind.__qualname__}"
+                self.refuse("branch-unsupported", why=f"it uses {what} that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         kept, value = value, uses.truth_of(value)
@@ -114,22 +120,28 @@ class ForkingTracer(Tracer):
         if loop is None and self.predicates.is_constant(value):
             return NOT_HANDLED
         predicate = self.predicates.of(value)
-        if loop is not None:
-            before = State.of(frame)
+        problem: CannotMerge | None = None
+        if loop is not None and (frame, loop.again) not in self.given_up:
+            before = bounded.Before(self._parts, frame)
             try:
                 return DataLoop(self._parts, frame, predicate, loop).capture()
-            except LeftFromWithin:
-                before.put(frame)  # unrolled, if it comes to an end
-                if self.predicates.is_constant(value):
-                    return NOT_HANDLED
+            except LeftFromWithin:  # unrolled, if it comes to an end
+                before.state.put(frame)
             except CannotMerge as error:
-                self.refuse(error.id, **error.names)
+                problem = error
+                flow = flow_of(frame.info)
+                if not has_further_test(flow, loop, open_fors(flow, at)):
+                    self.refuse(error.id, **error.names)
+                before.put()
+            if self.predicates.is_constant(value):
+                return NOT_HANDLED
         for held in reversed(frame.stack):
             if type(held) is Bounded:
                 held.rest.is_due = True  # a branch of this round may have ended it
                 break
         starts = {jumps_if: target, not jumps_if: at + 1}
-        return Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None).capture()
+        made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None)
+        return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
 
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:
@@ -174,6 +186,20 @@ class ForkingTracer(Tracer):
             return NOT_HANDLED
         key = frame.stack[-1] = uses.with_tensors(container, key)
         return choices.subscript(self._parts, frame, container, key)
+
+    def on_store_key(self, container: Any, key: Any) -> Any:
+        return uses.with_tensors(container, key)
+
+    def _unrolled(self, test: Branch, loop: Loop, problem: CannotMerge) -> Any:
+        """A loop that data end, or a test that the program may know, and that is no operator: round by round, if that
+        comes to an end; else its own refusal stands."""
+        self.given_up.append((test.frame, loop.again))
+        try:
+            return test.capture()
+        except Abort:
+            self.refuse(problem.id, **problem.names)
+        finally:
+            self.given_up.pop()
 
     def _on_bounded(self, frame: Any, iterator: Bounded, target: int) -> Any:
         """A loop over what the program knows: an operator, if data end it, else the next round."""

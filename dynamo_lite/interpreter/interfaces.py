@@ -28,6 +28,7 @@ class VM(Protocol):
     on_iter: Any
     on_for: Any
     on_subscript: Any
+    on_store_key: Any
     on_not: Any
     on_equal: Any
     on_unbound: Any

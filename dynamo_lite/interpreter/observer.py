@@ -121,6 +121,10 @@ class Observer:
         handler returns when the frame has gone on from there."""
         return NOT_HANDLED
 
+    def on_store_key(self, container: Any, key: Any) -> Any:
+        """The key of `container[key] = value`, which is no constant: it, or what stands for it."""
+        return key
+
     def on_not(self, value: Any) -> Any:
         """`not value`, of what is no bool: its value, or NOT_HANDLED."""
         return NOT_HANDLED

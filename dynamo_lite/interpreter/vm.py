@@ -77,6 +77,7 @@ class Interpreter:
         self.on_iter = _hook(observer, "on_iter")
         self.on_for = _hook(observer, "on_for")
         self.on_subscript = _hook(observer, "on_subscript")
+        self.on_store_key = _hook(observer, "on_store_key")
         self.on_not = _hook(observer, "on_not")
         self.on_equal = _hook(observer, "on_equal")
         self.on_unbound = _hook(observer, "on_unbound")

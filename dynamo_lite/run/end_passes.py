@@ -28,7 +28,7 @@ from dynamo_lite.run.request import RunRequest
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, escaping_tensors, requires_grad
+from dynamo_lite.tracing.effects import classify, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
@@ -114,7 +114,7 @@ def _context_variables(run: FinishedRun, call: CallRecord) -> None:
 
 def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     """The result is flattened while operators are recorded: those of registered functions are the program's."""
-    calls = ContainerFunctions(run.tracer)
+    calls = ContainerFunctions(run.tracer, of_results=True)
     register_containers({"output": call.result}, calls)
     call.flat = flatten(call.result, calls)
     for what, old, new in lost_in_result(run.recorder, call.result, call.flat, calls):
@@ -236,6 +236,11 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
+def _kept_operands(run: FinishedRun, call: CallRecord) -> None:
+    """The backward of a captured branch finds its operands as they were."""
+    kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
+
+
 def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str, text: str = "") -> None:
     """An effect that the program cannot carry: refused, or let go if the caller said so. text: the note then."""
     refusal = run.tracer.refusal(id, target=target, old=old, new=new)
@@ -278,4 +283,5 @@ RECORDED: tuple[Pass, ...] = (
     _results_of_branches,
     _writes,
     _gradients,
+    _kept_operands,
 )

@@ -85,8 +85,9 @@ class Memory(Protocol):
     writes: Any
     made_dicts: set[int]
 
-    def on_hidden_change(self, owner: Any) -> None:
-        """A call may change what no snapshot of `owner`, an object of the run's own, shows (the text of a StringIO)."""
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
+        """A call may change what no snapshot of `owner`, an object of the run's own, shows (the text of a StringIO).
+        does: what it does, in words, where "changes a StringIO" does not say it."""
 
 
 class Tables(Protocol):

@@ -40,7 +40,7 @@ from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
 from dynamo_lite.tracing.interfaces import AnyState, NativeCall, Reader, State
 from dynamo_lite.tracing.policy import native_modules, native_reads
 from dynamo_lite.tracing.policy.native_modules import (
-    SIZE_COMPARERS,
+    INTERPRETED,
     is_below,
     is_trusted,
     is_trusted_module,
@@ -80,7 +80,7 @@ class Tracer(Refusing):
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
     policy: Any = native_modules
-    interpreted: frozenset[CodeType] = SIZE_COMPARERS
+    interpreted: frozenset[CodeType] = INTERPRETED
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None, known_rules: dict[int, Any] | None = None) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class Tracer(Refusing):
             found = self._own[kind] = kind(self)
         return found
 
-    def on_hidden_change(self, owner: Any) -> None:
+    def on_hidden_change(self, owner: Any, does: str = "") -> None:
         """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
 
     def makes_discarded_text(self) -> bool:
@@ -170,7 +170,7 @@ class Tracer(Refusing):
 
     def interpret(self, codes: frozenset[CodeType]) -> None:
         """Interpret functions with this code although they are trusted. Before the run begins."""
-        self.interpreted = SIZE_COMPARERS | codes
+        self.interpreted = INTERPRETED | codes
         self.policy = (native_modules, codes)
         self.vm.trampolines.follow(self.policy)
 

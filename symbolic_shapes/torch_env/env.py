@@ -53,8 +53,8 @@ class TorchShapeEnv:
         refuses_size: called with the error of an operation whose result is too large to be written down; what it
             raises the program cannot catch.
         specialized: called with an expression and its value in the example, where the program takes the value.
-        deferring: called with the operator before a check of its arguments is left to run time. (Not called for what
-            the program itself asserts by torch._check.)
+        deferring: called with the operator before a check of its arguments is left to run time, and with what Python
+            raises if it is Python's own (a division by zero). (Not called for what the program itself asserts.)
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
         past: answers of environments with the same history (shared_history.py).
@@ -85,7 +85,7 @@ class TorchShapeEnv:
         self.unanswered: Callable[[DataDependentError], Any] | None = None
         self.refuses_size: Callable[[Exception], Any] | None = None
         self.specialized: Callable[[Any, Any], None] | None = None
-        self.deferring: Callable[[str], None] | None = None
+        self.deferring: Callable[[str, frozenset[type[Exception]]], None] | None = None
         self.refuted: ContradictoryFacts | None = None
         self.frozen = False
         self.values_taken = 0
@@ -136,6 +136,7 @@ class TorchShapeEnv:
         self._recorder = recorder = FactRecorder(self, expressions, memo, context)
         self.expect_true, self.asked_at = recorder.expect_true, recorder.asked_at
         self.require, self.require_divisor = recorder.require, recorder.require_divisor
+        self.require_finite = recorder.require_finite
         self.suppress_guards: Callable[[], AbstractContextManager[None]] = recorder.suppress_guards
         self.error_on_new_guards: Callable[[], AbstractContextManager[None]] = recorder.error_on_new_guards
         self.guard_or_defer_runtime_assert = recorder.guard_or_defer_runtime_assert

@@ -36,10 +36,11 @@ class FactRecorder:
         self.suppressing = 0
         self._fail_on_new = False
 
-    def expect_true(self, relation: Any, kind: str = "torch._check") -> bool:
+    def expect_true(self, relation: Any, kind: str = "torch._check", error: Exception | None = None) -> bool:
         """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
 
-        A guard if the example decides it, else something that run time asserts. `kind` is that of its origin.
+        A guard if the example decides it, else something that run time asserts. `kind` is that of its origin; `error`
+        what Python raises of its own accord where it does not hold.
         """
         verdict = self._memo.decide(relation)
         if verdict is True:
@@ -53,11 +54,19 @@ class FactRecorder:
             self.record(not_(relation), "guard")
             return False
         env, operator = self._env, self._context.operator
-        if value is None and env.deferring is not None and operator is not None and not self.suppressing:
-            env.deferring(str(operator))
+        if value is None and not self.suppressing:
+            if operator is not None:
+                self.defers(str(operator))
+            elif error is not None:
+                self.defers(f"Python ({error})", type(error))
         deferred = value is None or env.settings.prefer_deferred_runtime_asserts_over_guards
         self.record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
         return True
+
+    def defers(self, what: str, *errors: type[Exception]) -> None:
+        """A check that an operator, or Python's arithmetic, makes of its arguments is left to run time."""
+        if self._env.deferring is not None:
+            self._env.deferring(what, frozenset(errors))
 
     def _checked_at(self, kind: str) -> Origin:
         """Where the program checks something, or an operator its arguments."""
@@ -86,8 +95,13 @@ class FactRecorder:
         if self._context.inside != PROGRAM:
             if self._memo.decide(relation) is False or self.hint_of(relation) is False:
                 raise error
-        elif not self.expect_true(relation, kind):
+        elif not self.expect_true(relation, kind, error):
             raise error
+
+    def require_finite(self, number: Any, what: str) -> None:
+        """It is made an integer, which Python refuses for nan and infinities."""
+        if isinstance(number, Float) and self._context.inside == PROGRAM and self.hint_of(number) is None:
+            self.defers(what, ValueError, OverflowError)
 
     def require_divisor(self, divisor: Any) -> None:
         """A division by it is performed. ZeroDivisionError if it is zero in the traced run."""

@@ -104,6 +104,9 @@ BINARY: dict[str, Meaning] = {
 DIVISIONS = {"mod", "int_floordiv", "int_truediv", "float_truediv"}
 """Python raises ZeroDivisionError: that the divisor is not zero is recorded when the division is performed."""
 
+ROUNDINGS = {"floor", "ceil", "trunc", "sym_int"}
+"""Python raises ValueError for nan and OverflowError for infinities."""
+
 SHIFTS = {"lshift", "rshift"}
 """Python raises ValueError for a negative count."""
 

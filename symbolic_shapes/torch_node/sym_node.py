@@ -26,7 +26,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     sym_node,
 )
 from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
-from dynamo_lite.symbolic_shapes.torch_node.operators import BINARY, DIVISIONS, SHIFTS, UNARY, Meaning
+from dynamo_lite.symbolic_shapes.torch_node.operators import BINARY, DIVISIONS, ROUNDINGS, SHIFTS, UNARY, Meaning
 
 PYTYPES: dict[type, type] = {Int: int, Float: float}
 """Sort of ours -> Python type; every `Bool` is a bool."""
@@ -229,6 +229,8 @@ class SymNode(TorchSymNode):
         if make_fx_mode() is not None:
             return self.shape_env.node_of(handle_sym_dispatch(builtins.round, (wrap(self), ndigits), {}))
         core = self.core
+        if ndigits is None:
+            self.shape_env.require_finite(core, "round()")
         if isinstance(core, Float):
             result = round_float("round", core) if ndigits is None else \
                 apply_float("round_digits", core, as_int(ndigits))
@@ -300,10 +302,13 @@ def _binary(name: str, meaning: Meaning) -> Callable[[SymNode, SymNode], SymNode
 
 def _unary(name: str, meaning: Meaning) -> Callable[[SymNode], SymNode]:
     operator = METHOD_TO_OPERATOR.get(name)
+    rounds = name in ROUNDINGS
 
     def method(self: SymNode) -> SymNode:
         if make_fx_mode() is not None:
             return self._traced(operator, self)
+        if rounds:
+            self.shape_env.require_finite(self.core, f"{name.removeprefix('sym_')}()")
         found = self._memo.get(name)
         if found is None:
             found = self._memo[name] = self.shape_env.node(meaning(self.core), layout=self.layout)

@@ -3,8 +3,9 @@
     python -m tests.control_flow.random_programs FIRST LAST
 
 Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. Those
-with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. This
-runs the seeds of a range and prints what is wrong, with a count of outcomes.
+with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. From
+FILTERED on they have the second input and lists to which branches add. This runs the seeds of a range and prints what
+is wrong, with a count of outcomes.
 """
 
 from __future__ import annotations
@@ -70,6 +71,29 @@ _STATEMENTS = (
 )
 SIZES = 100_000
 COUNTED = 200_000
+FILTERED = 300_000
+_FILTERING = (
+    *("if {cond}:\n{pad}    kept.append({t})", "if {cond}:\n{pad}    kept.append(row)", "kept.append({value})"),
+    *("if {cond}:\n{pad}    kept.append({t})\n{pad}else:\n{pad}    marks.append(i)", "marks.append(i)"),
+    *("if {cond}:\n{pad}    marks.append(i)", "if {cond}:\n{pad}    kept.extend([{t}, row * {f}])", "k = k + 1"),
+    *("{w} = {value}", "{w} = {w} + row", "row = row * {f}", "{w}.add_(row)", "row.mul_({f})", "kept += [{t}]"),
+    *("if {cond}:\n{pad}    kept = kept + [{t}]", "if {cond}:\n{pad}    kept = [{t}]"),
+    *("alias = kept[-1] if kept else {t}", "if {cond}:\n{pad}    break", "if {cond}:\n{pad}    continue"),
+    "if {cond}:\n{pad}    more.append({t})",
+)
+_FILTER_HEADS = (
+    *("for i in range(2):", "for i in range(3):", "for i in range(12):", "for i, row in enumerate(s):"),
+    "for i in range(len(s)):",
+    "for i, row in enumerate([x, a, b]):",
+)
+_FILTERED = (
+    *("{w} = torch.stack(kept).sum(0) if kept else {t}", "if kept:\n{pad}    {w} = kept[-1] + {t}"),
+    "k = k + len(kept)",
+    *("{w} = torch.cat(kept, 1).sum(1, keepdim=True) + {t} if len(kept) > 0 else {t}", "k = k + len(marks)"),
+    *("for o in kept:\n{pad}    {w} = {w} * 0.5 + o", "{w} = {w} + {t}.flatten()[[m % 4 for m in (0, 1)]].sum()"),
+    *("{t}.add_(1)", "kept.append({t})", "kept = kept[::-1]", "if not marks:\n{pad}    {w} = {value}", "row.add_(1)"),
+    *("total = total + torch.arange(20)[marks].sum()", "kept = [{t}]", "{w} = {value}", "kept.append({t} + 1)"),
+)
 _CHOICES = (
     *("{w} = [{t}, {u}, {t} * {f}][k % 3]", "k = (3, 1, 4)[k % 3]", "{w} = {t} * (0.5, 1.5)[k % 2]"),
     *("{w} = (torch.sin, torch.tanh, torch.relu)[k % 3]({t})", "k = int({t}.argmax()) + 1", "box[k % 1] = {t}"),
@@ -123,11 +147,12 @@ def helper(t: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
 class _Writer:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.counted = seed >= COUNTED
+        self.counted = COUNTED <= seed < FILTERED
         self.sizes = SIZES <= seed < COUNTED
         self.growing = False
         self.lines: list[str] = []
         self.pad = ""
+        self.filtered = seed >= FILTERED
         self.left = self.rng.randint(0, 4) if seed >= COUNTED else self.rng.randint(3, 9)
         self.forks = 0
 
@@ -235,15 +260,36 @@ class _Writer:
             self.lines.append(pad + self.fill(rng.choice(_AFTER)))
 
 
+    def filtering_loop(self, indent: int) -> None:
+        """Branches of its rounds add to `kept` and `marks`, then something is made of them."""
+        pad, rng = "    " * indent, self.rng
+        first = "[], []" if rng.random() < 0.7 else f"[{rng.choice(_TENSORS)}], [1]"
+        self.lines.append(f"{pad}kept, marks = {first}")
+        self.lines.append(pad + rng.choice(_FILTER_HEADS))
+        self.pad = pad + "    "
+        for _ in range(rng.randint(1, 3)):
+            self.lines.append(self.pad + self.fill(rng.choice(_FILTERING)))
+        self.pad = pad
+        for _ in range(rng.randint(1, 3)):
+            self.lines.append(pad + self.fill(rng.choice(_FILTERED)))
+
+
+def has_rows(seed: int) -> bool:
+    """Whether there is a second input, of dynamic length."""
+    return SIZES <= seed < COUNTED or seed >= FILTERED
+
+
 def source(seed: int) -> str:
     writer = _Writer(seed)
+    for _ in range(writer.rng.randint(1, 2) if writer.filtered else 0):
+        writer.filtering_loop(1)
     if writer.sizes:
         writer.growing_loop(1)
     if writer.counted:
         writer.counted_loop(1)
     while writer.left > 0:
         writer.block(1, False)
-    head = _HEAD.replace("{more}", ", s" if writer.sizes else "")
+    head = _HEAD.replace("{more}", ", s" if has_rows(seed) else "")
     return head + "\n".join(writer.lines) + _TAIL
 
 
@@ -266,7 +312,7 @@ def inputs(seed: int) -> tuple[tuple[torch.Tensor, ...], ...]:
     generator = torch.Generator().manual_seed(seed)
     scales = (1.0, 3.0, 0.3, 2.0, 5.0)
     calls = [(torch.randn(2, 2, generator=generator) * s + i % 3 - 1).round(decimals=2) for i, s in enumerate(scales)]
-    if not SIZES <= seed < COUNTED:
+    if not has_rows(seed):
         return tuple((call,) for call in calls)
     lengths = (3, 1, 4, 2, 6)
     rows = [torch.randn(n, 2, 2, generator=generator).round(decimals=2) for n in lengths]
@@ -277,7 +323,7 @@ def outcome(seed: int) -> tuple[str, str]:
     """("equal" | "refused" | "raises" | "wrong" | "failed", why)."""
     mod, calls = module(seed), inputs(seed)
     try:
-        sizes = {"dynamic_shapes": (None, {0: torch.export.Dim.AUTO})} if SIZES <= seed < COUNTED else {}
+        sizes = {"dynamic_shapes": (None, {0: torch.export.Dim.AUTO})} if has_rows(seed) else {}
         ep = dynamo_lite.export(mod, copy.deepcopy(calls[0]), control_flow="capture", **sizes)
     except DynamoLiteError as error:
         return ("failed" if error.id == "internal" else "refused"), f"{error.id}: {str(error).splitlines()[0]}"

@@ -77,7 +77,7 @@ def test_one_side_adds_the_row_itself() -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_it_is_made_of_is_not_seen(name: str) -> None:
-    with pytest.raises(dynamo_lite.errors.DataDependent, match="each round of a loop adds"):
+    with pytest.raises(dynamo_lite.errors.DataDependent, match="whose length depends on the data"):
         _exported(REFUSED[name])
 
 
@@ -87,3 +87,75 @@ def test_what_the_process_holds_is_not_walked(monkeypatch: pytest.MonkeyPatch) -
     program, run = _exported(EQUAL["len"])
     x = torch.randn(7, 3)
     torch.testing.assert_close(run(x), program(x))
+
+
+class Filtered(torch.nn.Module):
+    """Its list has the rows with a positive sum, scaled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = [x[0] * self.scale]
+        for row in x:
+            if row.sum() > 0:
+                out.append(row * self.scale)
+        return torch.stack(out)
+
+
+@pytest.mark.parametrize("shapes", [None, ({0: torch.export.Dim("n", min=1, max=50)},)])
+def test_items_that_may_not_be_there_have_gradients(shapes: Any) -> None:
+    """As torch.cond and, where the length varies, within torch's scan."""
+    model = Filtered()
+    made = dynamo_lite.export(model, (torch.randn(4, 3),), dynamic_shapes=shapes).module()
+    for n in (4,) if shapes is None else (4, 1, 7):
+        x, grads = torch.randn(n, 3, generator=torch.Generator().manual_seed(n)), []
+        for run in (model, made):
+            run.zero_grad()
+            (run(x) ** 2).sum().backward()
+            grads.append(run.scale.grad)
+        torch.testing.assert_close(*grads)
+
+
+@pytest.mark.parametrize("use", ["torch.stack(keep)", "torch.cat(keep)"])
+def test_an_empty_list_raises_as_in_eager(use: str) -> None:
+    space: dict[str, Any] = {"torch": torch}
+    exec(f"def program(x):\n    keep = [r for r in x if r.sum() > 0]\n    return {use}", space)
+    x = torch.ones(2, 3)
+    run = dynamo_lite.export(space["program"], (x,)).module()
+    torch.testing.assert_close(run(x), space["program"](x))
+    for call in (space["program"], run):
+        with pytest.raises((RuntimeError, ValueError)):
+            call(-x)
+
+
+def test_numbers_that_may_be_none_are_no_float_tensor() -> None:
+    """torch.tensor([]) is one in eager; the program asserts that there is a number, and says so."""
+
+    def program(x: Tensor) -> Tensor:
+        keep = []
+        for i in range(3):
+            if x[i] > 0:
+                keep.append(i)
+        return torch.tensor(keep)
+
+    trace = dynamo_lite.trace(program, (torch.ones(3),))
+    assert any("may be empty" in str(note) for note in trace.notes)
+    run = trace.program.module()
+    x = torch.tensor([1.0, -1.0, 1.0])
+    torch.testing.assert_close(run(x), program(x))
+    with pytest.raises(RuntimeError, match="u0 >= 1"):
+        run(-torch.ones(3))
+
+
+def test_a_handler_of_what_an_empty_list_raises_is_refused() -> None:
+    def program(x: Tensor) -> Tensor:
+        keep = [r for r in x if r.sum() > 0]
+        try:
+            return torch.stack(keep)
+        except RuntimeError:
+            return x
+
+    with pytest.raises(dynamo_lite.errors.DataDependent, match="may catch"):
+        dynamo_lite.export(program, (torch.ones(2, 3),))

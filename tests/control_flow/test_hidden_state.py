@@ -108,9 +108,41 @@ def _rows_in_a_loop(x: torch.Tensor) -> torch.Tensor:
     return x * len(list(rows))
 
 
+def _attribute_of_a_tensor(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y.scale = 1  # type: ignore[attr-defined]
+    if x.sum() > 0:
+        y.scale = 2  # type: ignore[attr-defined]
+    return y * y.scale  # type: ignore[attr-defined]
+
+
+def _data_of_a_tensor(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    if x.sum() > 0:
+        y.data = x * 2
+    return y
+
+
+def _memory_of_a_tensor(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    for _ in range(20):
+        if y.abs().sum() < 1:
+            break
+        y.set_(y * 0.5)
+    return y
+
+
+def _requires_grad(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    if x.sum() > 0:
+        y.requires_grad_()
+    return x * y.requires_grad
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        *(_attribute_of_a_tensor, _data_of_a_tensor, _memory_of_a_tensor, _requires_grad),
         *(_text, _text_of_one_side, _text_in_a_loop, _printed, _bytes, _digest, _queue, _compressed),
         *(_generator_state, _rows, _rows_in_a_loop),
     ],
@@ -140,6 +172,38 @@ def test_what_one_side_leaves_otherwise_is_named(program: Callable[..., Any], wh
     with pytest.raises(dynamo_lite.DynamoLiteError) as caught:
         dynamo_lite.export(program, (X,), control_flow="capture")
     assert caught.value.id == "branch-differs" and what in str(caught.value)
+
+
+def _data_in_a_function(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+
+    def changed(z: torch.Tensor) -> torch.Tensor:
+        y.data = z * 2
+        return z + 1
+
+    return torch.cond(x.sum() > 0, changed, torch.neg, (x,)) + y
+
+
+def test_a_function_of_torch_cond_changes_no_tensor_from_around() -> None:
+    with pytest.raises(dynamo_lite.DynamoLiteError, match="sets data of a tensor") as caught:
+        dynamo_lite.export(_data_in_a_function, (X,))
+    assert caught.value.id == "subgraph-effect"
+
+
+def _autocast_from_one_side(x: torch.Tensor) -> torch.Tensor:
+    region = torch.autocast("cpu", dtype=torch.bfloat16)
+    if x.sum() > 0:
+        region.__enter__()
+    y = x[:, None] @ x[None]
+    if x.sum() > 0:
+        region.__exit__(None, None, None)
+    return y
+
+
+def test_an_autocast_region_that_begins_on_one_side_is_refused() -> None:
+    with pytest.raises(dynamo_lite.DynamoLiteError, match="autocast region ends") as caught:
+        dynamo_lite.export(_autocast_from_one_side, (X,))
+    assert caught.value.id == "branch-unsupported"
 
 
 def _text_of_a_side(x: torch.Tensor) -> torch.Tensor:

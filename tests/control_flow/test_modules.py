@@ -14,7 +14,6 @@ from benchmarks.control_flow_programs import MODULES
 from dynamo_lite.errors import GraphBreak
 
 REFUSED = {
-    "GreedyDecoderList": "branch-differs",
     "NMSWhile": "branch-unsupported",
     "CRFPartition": "loop-gradient",
     "DeepEquilibriumTrained": "loop-gradient",
@@ -23,9 +22,9 @@ REFUSED = {
 QUICK = [
     "AnomalyCheck", "AudioNormalise", "BeamSearch", "Bisection", "BranchyNet", "CTCAlpha", "CTCGreedy",
     "CacheWarmUp", "ConjugateGradient", "Curriculum", "ExitAtLayer", "ExpertByIndex", "ExponentialSmoothing",
-    "HostRoutedMoE", "Jacobi", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MaskedLoss", "MixtralRouting",
-    "NMS", "ObserverRange", "Sinkhorn", "SpeculativeDecoding", "SwitchOneExpert", "TokenMerging", "TokenPruning",
-    "TripletLoss", "Viterbi",
+    "GreedyDecoderList", "HostRoutedMoE", "Jacobi", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MaskedLoss",
+    "MixtralRouting", "NMS", "ObserverRange", "Sinkhorn", "SpeculativeDecoding", "SwitchOneExpert", "TokenMerging",
+    "TokenPruning", "TripletLoss", "Viterbi",
 ]  # fmt: skip
 
 

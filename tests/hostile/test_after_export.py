@@ -325,3 +325,26 @@ def test_a_number_that_the_program_fixes(form: str) -> None:
         torch.testing.assert_close(got, want)
     with pytest.raises((RuntimeError, AssertionError)):
         exported.module()(4, x)
+
+
+def test_a_program_that_calls_a_function_made_by_exec_can_be_saved() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        names: dict[str, Any] = {}
+        exec("def double(v): return v + v", names)
+        result: torch.Tensor = names["double"](x)
+        return result
+
+    file = io.BytesIO()
+    torch.export.save(dynamo_lite.export(f, (torch.ones(3),)), file)
+    file.seek(0)
+    assert torch.equal(torch.export.load(file).module()(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_floor_division_of_data_is_pythons_in_each_form() -> None:
+    def f(x: torch.Tensor) -> tuple[Any, ...]:
+        v = x.sum().item()
+        return v // 0.1, divmod(v, -0.3), x * (v // 0.7)
+
+    program = dynamo_lite.export(f, (torch.ones(6),))
+    for form in (program, program.run_decompositions(), saved(program)):
+        assert str(form.module()(torch.ones(6))) == str(f(torch.ones(6)))

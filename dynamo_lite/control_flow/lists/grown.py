@@ -18,7 +18,7 @@ from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _WHY = (
-    "a list to which each round of a loop adds is used otherwise than by append, torch.stack, torch.cat, len(), a loop"
+    "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
 )
 NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     int: (int, torch.int64), torch.SymInt: (int, torch.int64), float: (float, torch.float64)
@@ -188,14 +188,15 @@ class GrownList(list[Any]):
             return known[1:]
         rows, flags = self.rows()
         assert flags is not None
-        at = flags.nonzero().squeeze(1)
+        at = where(flags, rows)
         recorder.guarded(torch._check, at.shape[0] <= flags.shape[0])
         self._chosen = parts, rows, at
         return rows, at
 
-    def check_filled(self, count: Any, least: int = 1, kind: type[Exception] = RuntimeError) -> None:
-        """The program asserts that there are so many items, where eager raises an error otherwise."""
-        if may_be_caught(self.tracer.vm.frame, frozenset({kind})):
+    def check_filled(self, count: Any, least: int = 1, kind: type[Exception] = ValueError) -> None:
+        """The program asserts that there are so many items, where eager raises an error otherwise: `kind`, or a
+        RuntimeError (of an empty list torch.stack raises this, and torch.cat that)."""
+        if may_be_caught(self.tracer.vm.frame, frozenset({kind, RuntimeError})):
             self.tracer.refuse("branch-unsupported", why="the program may catch what an empty list raises")
         self.tracer.recorder.guarded(torch._check, count >= least)
 
@@ -236,7 +237,13 @@ class GrownList(list[Any]):
         item = whole.select(0, key)
         return item if self.numbers is None else self.tracer.predicates.item(item)
 
-    __iter__ = __contains__ = __add__ = __radd__ = __mul__ = __rmul__ = __imul__ = __setitem__ = __delitem__ = refuse
+    def __add__(self, other: Any) -> Any:
+        return GrownList(self.tracer, [*self.parts(), *_items(other)]) if _is_list(other) else self.refuse()
+
+    def __radd__(self, other: Any) -> Any:
+        return GrownList(self.tracer, [*_items(other), *self.parts()]) if _is_list(other) else self.refuse()
+
+    __iter__ = __contains__ = __mul__ = __rmul__ = __imul__ = __setitem__ = __delitem__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reversed__ = __repr__ = __reduce_ex__ = refuse
     pop = insert = sort = remove = index = count = copy = clear = refuse
     __hash__ = None
@@ -254,7 +261,7 @@ class GrownList(list[Any]):
 class GrownTuple(GrownList):
     """`tuple(outs)`"""
 
-    append = extend = reverse = GrownList.refuse
+    append = extend = reverse = __add__ = __radd__ = GrownList.refuse
     __class__ = property(lambda self: tuple)
 
 
@@ -269,6 +276,12 @@ class NumberRounds(Rounds):
         return self.tracer.predicates.item(self.of.item(at))
 
 
+def where(flags: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers of the true ones, on the device of a tensor that they pick from."""
+    at = flags.nonzero().squeeze(1)
+    return at if at.device == tensor.device else at.to(tensor.device)
+
+
 def _kind(part: Any) -> Any:
     """What an item is: int, float, None for a tensor; another object for anything else."""
     if type(part) is Added:
@@ -276,6 +289,14 @@ def _kind(part: Any) -> Any:
     if is_tensor(part):
         return None
     return NUMBERS[type(part)][0] if type(part) in NUMBERS else "other"
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) in (list, GrownList)
+
+
+def _items(value: Any) -> list[Any]:
+    return value.parts() if type(value) is GrownList else list(value)
 
 
 def _is_certain(part: Any) -> bool:

@@ -14,25 +14,19 @@ import torch
 from dynamo_lite.control_flow.emission import is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, GrownList
-from dynamo_lite.control_flow.lists.growth import make_grown
+from dynamo_lite.control_flow.lists.growth import HasToGrow, holds
 from dynamo_lite.control_flow.merge import Merge, Plan
 from dynamo_lite.control_flow.places import HeapPlan
 from dynamo_lite.control_flow.reachable import is_held
-from dynamo_lite.control_flow.states import Side, State
+from dynamo_lite.control_flow.states import Side
 from dynamo_lite.tracing.heap.snapshots import Snapshot
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-class HasToGrow(BaseException):
-    """The sides are to be run again: a list has become a GrownList in the state before the branch."""
-
-
 def plan_list(
-    tracer: Forking, frame: Any, base: State, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot
+    tracer: Forking, frame: Any, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot
 ) -> HeapPlan | None:
     """The merge of a list to which two sides have added unlike items; None if it is for places.py. Raises HasToGrow.
-
-    frame, base: the branch's, and its state before.
     """
     owner, before = snapshot.owner, snapshot.contents
     if snapshot.part != "items" or type(owner) not in (list, GrownList):
@@ -47,9 +41,10 @@ def plan_list(
     if not all(map(_can_lack, (*one, *other))):
         return None
     if type(owner) is list:
-        if tracer.writes.is_old(owner) or is_held(tracer, frame, owner) or not make_grown(tracer, base, owner):
+        base = next((base for of, base in tracer.bases if of is frame and holds(base, owner)), None)
+        if base is None or tracer.writes.is_old(owner) or is_held(tracer, frame, owner):
             return None
-        raise HasToGrow
+        raise HasToGrow(owner, base)
     merge.place = "in a list"
     parts = [_lacking(tracer, merge, item, sides, 0) for item in one]
     parts += [_lacking(tracer, merge, item, sides, 1) for item in other]
@@ -67,23 +62,22 @@ def _can_lack(item: Any) -> bool:
 
 def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side], which: int) -> Plan:
     """An item that is there on side `which` alone."""
-    levels, numbers = tracer.recorder.levels, None
+    levels, numbers, is_one = tracer.recorder.levels, None, type(item) is not Added
     with levels.resumed(sides[which].level):
-        flags: Any = True
-        if type(item) is Added:
+        flags = None
+        if not is_one:
             numbers = item.numbers
             item, flags = item.rows(tracer)
-            flags = torch.ones(item.shape[:1], dtype=torch.bool) if flags is None else flags
         elif not is_tensor(item):
             numbers, dtype = NUMBERS[type(item)]
             item = torch.full((), item, dtype=dtype)
+        count = () if is_one else item.shape[:1]
+        present = torch.ones(count, dtype=torch.float32) if flags is None else flags.to(torch.float32)
     with levels.resumed(sides[1 - which].level):
         filler = torch.zeros(item.shape, dtype=item.dtype, device=item.device)
-        absent = torch.zeros(item.shape[:1], dtype=torch.bool) if flags is not True else False
+        absent = torch.zeros(count, dtype=torch.float32)
+    # Floats, since torch's cond has a gradient where all that it gives has.
     order: Callable[[Any, Any], tuple[Any, Any]] = (lambda a, b: (a, b)) if which == 0 else (lambda a, b: (b, a))
-    value = merge.pair("tensor", *order(item, filler))
-    if flags is True:
-        mark = merge.pair("predicate", *order(True, absent))
-        return lambda: Added([value()[None, None]], [mark()[None, None]], numbers)
-    mark = merge.pair("tensor", *order(flags, absent))
-    return lambda: Added([value()[None]], [mark()[None]], numbers)
+    value, mark = merge.pair("tensor", *order(item, filler)), merge.pair("tensor", *order(present, absent))
+    outer = (None, None) if is_one else (None,)
+    return lambda: Added([value()[outer]], [(mark() > 0.5)[outer]], numbers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import grown
-from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple
+from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple, where
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -50,7 +49,7 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
         return whole
     if not items.has_item():
         items.check_filled(items.how_many())
-    return whole.index_select(dim, torch.cat(marks).nonzero().squeeze(1))
+    return whole.index_select(dim, where(torch.cat(marks), whole))
 
 
 def length(items: GrownList) -> Any:
@@ -91,6 +90,31 @@ def _as_tensor(otherwise: Any) -> Any:
         dtype = kwargs.get("dtype") or (torch.int64 if numbers is int else torch.get_default_dtype())
         made = items.stacked().to(dtype=dtype, device=kwargs.get("device"))
         return made.clone() if items.is_certain() else made
+
+    return rule
+
+
+def _sum(otherwise: Any) -> Any:
+    """sum(losses), sum(keep): what is not there counts as zero"""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) not in _GROWN:
+            return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+        items, numbers = args[0], args[0].numbers
+        if numbers is float:
+            items.refuse()
+        rows = items.rows().tensor
+        if numbers is int:
+            return tracer.predicates.item(rows.sum())
+        if not items.has_item():
+            items.check_filled(items.how_many(), kind=Exception)
+            tracer.note("sum() of a list that may be empty: the program asserts that it is not")
+        if type(rows.shape[0]) is not int:
+            return rows.sum(0) if rows.dtype is torch.bool else rows.sum(0, dtype=rows.dtype)
+        total: Any = 0
+        for row in rows.unbind(0):  # one after the other, as Python adds them
+            total = total + row
+        return total
 
     return rule
 
@@ -148,17 +172,6 @@ def with_tensors(container: Any, key: Any) -> Any:
     return key.stacked()
 
 
-def _set_item(otherwise: Any) -> Any:
-    """x[keep] = value"""
-
-    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if len(args) == 3 and _grown_in(args[1], 1) is not None:
-            return tracer.vm.call(fn, (args[0], with_tensors(args[0], args[1]), args[2]), kwargs)
-        return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
-
-    return rule
-
-
 _HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, list.append, list.extend, list.reverse,
             dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
             object.__getattribute__)  # fmt: skip
@@ -194,7 +207,7 @@ def attach(rules: dict[int, Any]) -> None:
         rules[id(fn)] = _rule(make, rules.get(id(fn)))
     for fn in (torch.tensor, torch.as_tensor):
         rules[id(fn)] = _as_tensor(rules.get(id(fn)))
-    rules[id(operator.setitem)] = _set_item(rules.get(id(operator.setitem)))
+    rules[id(builtins.sum)] = _sum(rules.get(id(builtins.sum)))
     rules[id(list)] = _made(GrownList, rules.get(id(list)))
     rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
     rules[id(type)] = _type(rules[id(type)])

@@ -128,7 +128,7 @@ def _may_be_left(frame: Any) -> bool:
     return bool(out & flow.returning)
 
 
-class _Before:
+class Before:
     """What a failed try is undone to. (Rounds are undone in any case; nothing behind the loop has run.)"""
 
     def __init__(self, tracer: Forking, frame: Any) -> None:
@@ -159,7 +159,7 @@ def captured(tracer: Forking, loop: Any, iterator: Bounded) -> tuple[bool, Any]:
     rest = iterator.rest
     rest.tries += 1
     rest.is_due = False
-    before = _Before(tracer, loop.frame)
+    before = Before(tracer, loop.frame)
     try:
         return True, loop.capture()
     except (FirstRoundDiffers, NotByData) as error:

@@ -17,7 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import layouts
+from dynamo_lite.control_flow import gradients, layouts
 from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import (
     assert_facts,
@@ -30,7 +30,7 @@ from dynamo_lite.control_flow.emission import (
     write_back,
 )
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import as_grown, grown, growths_of, left
+from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, grown_on_one, growths_of, left, make_grown
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
@@ -46,7 +46,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import ge
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_ROUNDS = 6
+_ROUNDS = 8
 """How often a round is run until what it carries has settled."""
 _OPERATOR = "a loop on data"
 
@@ -63,6 +63,7 @@ class DataLoop:
 
     def __post_init__(self) -> None:
         self.is_recorded = False
+        self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
         self.base = State.of(self.frame)
@@ -106,10 +107,18 @@ class DataLoop:
         for _ in range(_ROUNDS):
             if carried is not None:
                 carried.prepare()
-            side = self._round(carried)
-            if carried is None and self._has_to_grow(side):
+            try:
+                side = self._round(carried)
+                found = self._found(side, carried)
+            except HasToGrow as grows:
+                if grows.base is not self.base:
+                    raise
+                make_grown(self.tracer, self.base, grows.owner)
+                carried = None
                 continue
-            found = self._found(side, carried)
+            if found is None:
+                carried, self.is_left_by_data = None, True
+                continue
             if carried is None or not found.is_covered:
                 carried = found.union()
             elif not side.level.changed or settled:
@@ -119,14 +128,14 @@ class DataLoop:
                 settled = True
         self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
 
-    def _has_to_grow(self, side: Side) -> bool:
-        """Whether the round had to make a GrownList of a list; then it is one before the loop from now on."""
+    def _found(self, side: Side, carried: Carried | None) -> Carried | None:
+        """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
+        tracer = self.tracer
         assert side.state is not None
         pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
-        return as_grown(self.tracer, self.base, pairs)
-
-    def _found(self, side: Side, carried: Carried | None) -> Carried:
-        tracer = self.tracer
+        origin = grown_on_one(self.base, pairs) if carried is None else None
+        if origin is not None:
+            raise HasToGrow(origin, self.base)
         growths = (
             growths_of(tracer, self.frame, side) if carried is None else left(tracer, side.level, carried.inside)
         )
@@ -141,7 +150,7 @@ class DataLoop:
             names = [self.frame.info.names[index] for index in made.unmergeable]
             raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
         if carried is None and (growths or self.has_gradient(made)):
-            is_scan = self.counter is not None and made.test is self.next_test
+            is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
             if growths and self.counter is None:
                 self.tracer.unrolled = "each round of a loop that data end adds to a list: the loop is unrolled"
                 raise LeftFromWithin
@@ -152,8 +161,10 @@ class DataLoop:
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
         if is_scan and made.test is not self.next_test:
-            why = "a loop that adds to a list, or has a gradient, is left by data from some round on"
-            raise CannotMerge("branch-unsupported", why=why)
+            if self.has_gradient(made):
+                why = "a loop that has a gradient is left by data from some round on"
+                raise CannotMerge("branch-unsupported", why=why)
+            return None
         if carried is not None and [g.items for g in growths] != [g.items for g in carried.growths]:
             raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike items to a list")
         return made
@@ -201,7 +212,11 @@ class DataLoop:
 
         around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
-        side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        tracer.bases.append((frame, self.base))
+        try:
+            side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        finally:
+            tracer.bases.pop()
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
@@ -235,6 +250,7 @@ class DataLoop:
         initial += [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
         initial += buffers.initial() if buffers is not None else []
         self._check_gradient([*initial, *(value for _, value in body.captured)])
+        gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
         separate(tracer, initial, operands)
@@ -263,7 +279,7 @@ class DataLoop:
                     nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
                 except Differs as error:
                     what = "a tensor of another shape after each round of a loop"
-                    tracer.refuse("branch-differs", what=what, why=error.why)
+                    raise CannotMerge("branch-differs", what=what, why=error.why) from None
             nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
             added = found.items
             if carried.buffers is not None:

@@ -49,6 +49,18 @@ def exits_of(flow: FlowGraph, again: int, tests: Iterable[int], leave: int, avoi
     body are the instructions between `again` and a test that lead to a test; avoiding: where loops around are tested.)
     """
     heads = {*tests}
+    body = _body(flow, again, heads, leave, avoiding)
+    out = {other for index in body - heads for other in flow.successors[index]} - body - {leave, END}
+    return tuple(sorted(e for e in out if e in flow.returning and not _comes_to(flow, e, leave)))
+
+
+def has_further_test(flow: FlowGraph, loop: Loop, avoiding: set[int]) -> bool:
+    """Whether another jump than its tests may end a loop: the program may know how that one goes."""
+    body = _body(flow, loop.again, {*loop.tests}, loop.leave, avoiding)
+    return any(other not in body for index in body - loop.tests for other in flow.successors[index])
+
+
+def _body(flow: FlowGraph, again: int, heads: set[int], leave: int, avoiding: set[int]) -> set[int]:
     within = flow.reach(again, (avoiding | {leave}) - heads)
     body, todo = set(heads), [*heads]
     while todo:
@@ -56,8 +68,7 @@ def exits_of(flow: FlowGraph, again: int, tests: Iterable[int], leave: int, avoi
             if index in within and index not in body:
                 body.add(index)
                 todo.append(index)
-    out = {other for index in body - heads for other in flow.successors[index]} - body - {leave, END}
-    return tuple(sorted(e for e in out if e in flow.returning and not _comes_to(flow, e, leave)))
+    return body
 
 
 def _comes_to(flow: FlowGraph, at: int, place: int) -> bool:
@@ -75,4 +86,4 @@ def open_fors(flow: FlowGraph, at: int) -> set[int]:
     return found
 
 
-__all__ = ["END", "Loop", "exits_of", "loop_at", "open_fors"]
+__all__ = ["END", "Loop", "exits_of", "has_further_test", "loop_at", "open_fors"]

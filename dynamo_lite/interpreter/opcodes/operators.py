@@ -141,6 +141,8 @@ def BINARY_SUBSCR(frame: Frame, stack: Stack, _: int) -> Any:
 def STORE_SUBSCR(frame: Frame, stack: Stack, _: int) -> None:
     """value, container, key -> ; container[key] = value"""
     key, container, value = stack.pop(), stack.pop(), stack.pop()
+    if frame.vm.on_store_key is not None and type(key) not in _KNOWN_KEYS:
+        key = frame.vm.on_store_key(container, key)
     datamodel.setitem(frame.vm, container, key, value)
 
 

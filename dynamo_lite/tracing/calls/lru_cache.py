@@ -30,6 +30,7 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
 def call_cached(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function cached by functools.lru_cache; one that the program itself has cached fills its own cache."""
     if id(fn) in tracer.own(LruCaches).made:
+        tracer.on_hidden_change(fn)
         return NOT_HANDLED
     return tracer.own(LruCaches).call(fn, args, kwargs, tracer.vm.call)
 

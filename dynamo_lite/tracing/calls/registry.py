@@ -56,7 +56,7 @@ from dynamo_lite.tracing.tensors import (
     shared_memory,
     type_queries,
 )
-from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter
+from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter, check_around
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -179,7 +179,7 @@ def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     whole = hidden_frames.are_interpreted(tracer)
     with tracer.modules.entered(module), tracer.own(hidden_frames.ModuleCalls):
         signatures = tracer.modules.signatures
-        return run() if signatures is None else signatures.call(module, args[1:], kwargs, run)
+        return run() if signatures is None else signatures.call(tracer.modules.called, args[1:], kwargs, run)
 
 
 def _has_hooks(module: nn.Module) -> bool:
@@ -288,6 +288,7 @@ def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any
     if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
             tracer.refuse("tensor-attribute", name="requires_grad")
+        check_around(tracer, tensor, "sets requires_grad of a tensor")
         writes = tracer.own(TensorWrites)
         writes.made_leaf = writes.made_leaf or tracer.mark()
     return NOT_HANDLED
@@ -490,3 +491,12 @@ def table() -> dict[int, Step]:
         rows |= part.table()
     rows |= constructors.table(rows)
     return rows | numpy_rules.table(rows)
+
+
+def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
+    """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
+    return rows | _from_table(skipped_calls.TRUE_WHILE_TRACING, _false)
+
+
+def _false(name: str) -> Step:
+    return lambda tracer, fn, args, kwargs: False

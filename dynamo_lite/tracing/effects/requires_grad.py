@@ -41,13 +41,13 @@ def lost(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs) -> list[in
     ]
     if not outputs_requiring:
         return []
-    requiring = _nodes_requiring_grad(recorder, leaves)
+    requiring = nodes_requiring_grad(recorder, leaves)
     return [index for index, node in outputs_requiring if node not in requiring]
 
 
 def requires_grad_without_inputs(recorder: Recorder, tensor: torch.Tensor) -> bool:
     """Whether a result requires grad because of parameters, whatever the inputs are."""
-    return recorder.node_of(tensor) in _nodes_requiring_grad(recorder, [])
+    return recorder.node_of(tensor) in nodes_requiring_grad(recorder, [])
 
 
 def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
@@ -66,7 +66,7 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 
 def saved_in(recorder: Recorder, leaves: list[Any], regions: Iterable[SavedHooks]) -> SavedHooks | None:
     """The first region of saved_tensors_hooks in which autograd has something to save."""
-    reached = _nodes_requiring_grad(recorder, leaves)
+    reached = nodes_requiring_grad(recorder, leaves)
     for region in regions:
         inside = region.first is None
         for node in recorder.graph.nodes:
@@ -93,7 +93,7 @@ def made_parameter(recorder: Recorder, outputs: FlatOutputs) -> int | None:
     return None
 
 
-def _nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
+def nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
     """The nodes whose value has `requires_grad` when the program runs, by autograd's rule."""
     requiring = {node for node, leaf in zip(recorder.input_nodes, leaves) if getattr(leaf, "requires_grad", False)}
     requiring |= {lifted.node for lifted in recorder.lifted if lifted.tensor.requires_grad}

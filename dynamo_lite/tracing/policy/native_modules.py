@@ -9,6 +9,7 @@ decorator's wrapper is judged by where the decorator is defined, not by the name
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import opcode
 import sys
@@ -145,9 +146,18 @@ def reads_frames(fn: FunctionType) -> bool:
     return fn.__code__ in _FRAME_READERS
 
 
-SIZE_COMPARERS = frozenset(fn.__code__ for fn in (torch.nn.functional.affine_grid,))
-"""Functions that are interpreted though they are trusted: they take min() of sizes to reject those that are not
-positive, which in C decides which size is the smallest."""
+INTERPRETED = frozenset(
+    fn.__code__
+    for fn in (
+        torch.nn.functional.affine_grid,
+        *(inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.getclosurevars),
+        *(inspect._has_code_flag, asyncio.iscoroutinefunction),  # type: ignore[attr-defined]
+        *(inspect.getgeneratorlocals, inspect.getcoroutinelocals),
+    )
+)
+"""Functions that are interpreted though they are trusted. affine_grid takes min() of sizes to reject those that are not
+positive, which in C decides which size is the smallest. Those of inspect look at flags and names in the code object of
+a function that they are given: natively they would find its trampoline's."""
 
 
 def report() -> str:

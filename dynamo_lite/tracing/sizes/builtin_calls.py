@@ -204,9 +204,22 @@ def _extreme(fold: Callable[[Any, Any], Any]) -> Step:
             return NOT_HANDLED
         if {real_type(v) for v in values} not in ({int}, {float}):
             return NOT_HANDLED
+        if any(type(v) is torch.SymFloat and not v.node.has_hint() for v in values):
+            return functools.reduce(_of_data(operator.lt if fn is min else operator.gt), values)
         return functools.reduce(fold, values)
 
     return rule
+
+
+def _of_data(is_before: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """min or max of two floats of the data. One may be nan: the result is the first then, as no comparison holds.
+    (torch.sym_min puts the symbol first.)"""
+
+    def fold(one: Any, other: Any) -> Any:
+        first, second = (torch.full((), number, dtype=torch.float64) for number in (one, other))
+        return torch.where(is_before(second, first), second, first).item()
+
+    return fold
 
 
 def call_len(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:

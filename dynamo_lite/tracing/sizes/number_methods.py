@@ -85,6 +85,36 @@ def _negative_to_size(plain: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _float_quotient(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
+    """`a // b` of floats. torch has floor(a / b), which is 60 for 6.0 // 0.1, where Python has 59.
+
+    Of data it is computed by torch.div, which rounds as Python does; of sizes the number is taken, unless floor(a / b)
+    is right. (`//` itself would become torch's again where torch traces the program a second time: run_decompositions.)
+    """
+
+    def method(self: Any, other: Any) -> Any:
+        dividend, divisor = (other, self) if reflected else (self, other)
+        is_int = all(isinstance(operand, (int, torch.SymInt)) for operand in (self, other))
+        if is_int or not isinstance(other, NUMBERS) or _divides_exactly(dividend, divisor):
+            return plain(self, other)
+        quotient: Any = dividend / divisor  # asks for a divisor that is not zero
+        if quotient.node.has_hint():
+            return float(concrete(dividend)) // float(concrete(divisor))
+        tensors = [torch.full((), operand, dtype=torch.float64) for operand in (dividend, divisor)]
+        return torch.div(*tensors, rounding_mode="floor").item()
+
+    return method
+
+
+def _divides_exactly(dividend: Any, divisor: Any) -> bool:
+    """Whether floor(a / b) is right: no quotient below a whole number is rounded to it. A quotient of whole numbers is
+    as far from one as its denominator says; a power of two leaves all digits as they are."""
+    if type(divisor) not in (int, float) or not 0 < divisor < 2**31:
+        return False
+    is_whole = isinstance(dividend, (int, torch.SymInt)) and divisor.as_integer_ratio()[0] < 2**20
+    return is_whole or math.frexp(divisor)[0] == 0.5
+
+
 def _float_power(plain: Callable[..., Any], reflected: bool) -> Callable[..., Any]:
     """A power of floats. Of a base that may be negative: the numbers', unless the exponent is a whole number."""
 
@@ -269,6 +299,9 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
         put(torch.SymInt, "__rpow__", _negative_to_size(torch.SymInt.__rpow__))
         put(torch.SymInt, "__round__", _round)
+        for kind in (torch.SymInt, torch.SymFloat):
+            put(kind, "__floordiv__", _float_quotient(kind.__floordiv__, reflected=False))
+            put(kind, "__rfloordiv__", _float_quotient(kind.__rfloordiv__, reflected=True))
         put(torch.SymFloat, "__pow__", _float_power(torch.SymFloat.__pow__, reflected=False))
         put(torch.SymFloat, "__rpow__", _float_power(torch.SymFloat.__rpow__, reflected=True))
         yield

@@ -1,7 +1,8 @@
-"""Rules for values that only run time knows: tensor.tolist(), and what an `assert` asks of data."""
+"""Rules for values that only run time knows: tensor.tolist(), math.isnan(), and what an `assert` asks of data."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,17 @@ def _values(tensor: torch.Tensor) -> Any:
     if tensor.dim() == 0:
         return tensor.item()
     return [_values(row) for row in tensor.unbind(0)]
+
+
+def _of_numbers(meaning: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of math that asks whether a number is nan or infinite, as a comparison: it stays symbolic."""
+
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) is not torch.SymFloat or args[0].node.has_hint():
+            return NOT_HANDLED
+        return meaning(args[0])
+
+    return rule
 
 
 # -- assert ----------------------------------------------------------------------------------------------------------
@@ -69,6 +81,12 @@ def is_assertion(frame: Any) -> bool:
     """Whether the jump at work is that of an `assert`, or of a branch that only raises what nothing catches."""
     asserted = _asserted(frame) or _raised(frame)
     return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
+
+
+def wanted_by_assertion(frame: Any) -> bool | None:
+    """The truth that goes on, if the instruction at work decides an `assert`, or a branch that only raises."""
+    asserted = _asserted(frame) or _raised(frame)
+    return None if asserted is None else asserted[0]
 
 
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
@@ -136,4 +154,9 @@ def _assert_tensor(value: torch.Tensor, wanted: bool, message: str) -> Any:
 
 def table() -> dict[int, Callable[..., Any]]:
     """id(callable) → rule."""
-    return {id(TensorBase.tolist): call_tolist}
+    return {
+        id(TensorBase.tolist): call_tolist,
+        id(math.isnan): _of_numbers(lambda number: number != number),
+        id(math.isinf): _of_numbers(lambda number: abs(number) == math.inf),
+        id(math.isfinite): _of_numbers(lambda number: abs(number) < math.inf),
+    }

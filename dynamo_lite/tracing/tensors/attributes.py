@@ -127,10 +127,20 @@ def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
     taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
     if key == "grad" or (outside and key != "data") or taken:
         tracer.refuse("tensor-attribute", name=key)
+    check_around(tracer, owner, f"sets {key} of a tensor")
     if key == "requires_grad":
         writes.made_leaf = writes.made_leaf or tracer.mark()
     elif key == "data" and outside and not (is_tensor(value) and _shows_same(tracer, owner, value)):
         tracer.refuse("tensor-data-assigned", name="data")
+
+
+def check_around(tracer: Trace, tensor: torch.Tensor, does: str) -> None:
+    """Refuses what no snapshot shows of a tensor, where a sub-graph is made and the tensor is from around it.
+
+    does: what is done to the tensor, in words."""
+    if tracer.recorder.levels.is_from_around(tensor):
+        tracer.on_hidden_change(tensor, does)  # a side of a branch says so in its own words
+        tracer.refuse("subgraph-effect", operator="a control-flow operator", what=f"a tensor from around: it {does}")
 
 
 def _shows_same(tracer: Trace, owner: torch.Tensor, value: torch.Tensor) -> bool:

@@ -103,6 +103,13 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
+class UnlikeSides(State):
+    """Whether a result of a captured branch requires grad on one of its sides only (dynamo_lite/control_flow)."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.differ = False
+
+
 def plan(tracer: Trace, fn: Any) -> Step | None:
     """The step of a call plan for what may look at a node that it is given."""
     if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
@@ -143,6 +150,9 @@ def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
             value = getattr(leaf, key)
             _guard(tracer, number, f"{key} is {value}")
     elif key in ("requires_grad", "grad_fn", "is_leaf") and not tracer.recorder.is_input(owner):
+        if tracer.own(UnlikeSides).differ and not tracer.in_library():
+            why = "whether a tensor requires grad is asked for behind a branch that gives one on one side only"
+            tracer.refuse("branch-unsupported", why=why)
         _guard_all(tracer, owner)
     return value
 

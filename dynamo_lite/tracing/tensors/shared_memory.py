@@ -17,6 +17,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.tensors.attributes import check_around
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
@@ -64,6 +65,8 @@ def call_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     is_outside = is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor))
     if is_outside and not is_tensor(source):  # a storage: it runs on the tensor itself
         tracer.refuse("tensor-data-assigned", name="set_()")
+    if is_tensor(tensor):
+        check_around(tracer, tensor, "gives other memory to a tensor")
     return NOT_HANDLED
 
 

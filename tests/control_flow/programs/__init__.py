@@ -8,6 +8,8 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     effects,
     frames,
     iterators,
+    kinds_in_c,
+    lists,
     loops,
     models,
     objects,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import nn
 
@@ -297,3 +299,24 @@ class strides_that_agree(nn.Module):
     def forward(self, x):
         y = x + 1 if x.sum() > 0 else x * 2
         return y, y.stride(), y.is_contiguous()
+
+
+@program(
+    *((torch.tensor(value),) for value in (2.5, float("inf"), -float("inf"), float("nan"), 0.0)),
+)
+class nan_or_infinite(nn.Module):
+    def forward(self, x):
+        v = x.item()
+        if math.isnan(v):
+            return x * 0 + 1, math.isfinite(v)
+        if math.isinf(v) and v > 0:
+            return x * 0 + 2, math.isfinite(v)
+        return x + v, math.isfinite(v)
+
+
+@program(*((torch.tensor(value),) for value in (2.5, -3.0, float("nan"), 0.5)))
+class clipped_numbers(nn.Module):
+    def forward(self, x):
+        v = x.item()
+        clipped = max(-1.0, min(1.0, v)), min(1.0, max(-1.0, v)), min(max(v, -1.0), 1.0), max(0.0, v, 0.25)
+        return (x * clipped[0] if v < 2 else x), [torch.ones(()) * number for number in clipped]

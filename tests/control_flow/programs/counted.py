@@ -283,7 +283,6 @@ class rate_of_a_round(nn.Module):
 @program(
     *[call(torch.randn(n, 3, generator=torch.Generator().manual_seed(n))) for n in (5, 2, 9, 20)],
     kw={"dynamic_shapes": ({0: torch.export.Dim("n", min=1, max=50)},)},
-    refused="branch-differs",
 )
 class list_left_from_some_round_on(nn.Module):
     """It was a scan of all rounds: the first round, at which it was decided, does not ask."""

@@ -363,3 +363,30 @@ class while_and_raise(nn.Module):
                 x = x + 1
             raise ValueError("reached")
         return x
+
+
+@program(*[call(torch.tensor([[n, 2, 5], [4, n + 1, 1]])) for n in (1, 3, 5, 0)])
+class tokens_joined_to_a_tensor(nn.Module):
+    """No while_loop, since the tensor grows; the program knows where the loop ends: it is unrolled."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.linspace(-1, 1, 88).view(11, 8).sin(), requires_grad=False)
+
+    def forward(self, ids):
+        n = ids.shape[1]
+        while n < 8:
+            following = (self.table[ids].cumsum(1)[:, -1] @ self.table.T).argmax(-1)
+            ids = torch.cat([ids, following[:, None]], 1)
+            n += 1
+            if (following == 7).any():
+                break
+        return ids
+
+
+@program(*SIGNS, refused="branch-differs")
+class grows_for_as_long_as_data_say(nn.Module):
+    def forward(self, x):
+        while x.sum().abs() < 100:
+            x = torch.cat([x, x + 1])
+        return x

@@ -118,7 +118,7 @@ class comprehension_if(nn.Module):
         return torch.stack([r * 2 if r.sum() > 0 else r - 1 for r in x])
 
 
-@program(*SIGNS, refused="branch-differs")
+@program(*SIGNS)
 class comprehension_filter(nn.Module):
     def forward(self, x):
         return torch.stack([r for r in x if r.sum() > -100] + [x[0]])

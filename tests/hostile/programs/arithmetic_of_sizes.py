@@ -18,7 +18,7 @@ import struct
 import torch
 from torch.export import Dim
 
-from tests.export.probe import Case, auto, equal, t
+from tests.export.probe import Case, auto, equal, promised, t
 
 
 @equal
@@ -293,3 +293,32 @@ def itertools_of_sizes():
         )
 
     return auto(f, t(4, 3), also=[t(6, 3), t(7, 3)])
+
+
+@equal
+def floor_division_of_sizes_by_floats():
+    """6.0 // 0.1 is 59.0, and 6.0 / 0.1 is 60.0: the number is taken."""
+
+    def f(x):
+        n = x.shape[0]
+        return n // 0.1, n * 0.1 // 0.1, n // (n * 0.1), divmod(n, 0.1), -n // 0.3, 1.5 // n, n // 2.5, n // 2.0
+
+    return auto(f, torch.ones(6, 4), also=[torch.ones(n, 4) for n in (3, 4, 5, 7, 10)])
+
+
+@equal
+def floor_division_of_sizes_by_short_floats():
+    def f(x):
+        n = x.shape[0]
+        return n // 2.5, -n // 0.75, divmod(n, 2.0), (n / 2) // 1, x.new_zeros(int(n // 2.5))
+
+    return promised(f, torch.ones(6, 4), also=[torch.ones(n, 4) for n in (3, 4, 5, 7, 10)])
+
+
+@equal
+def floor_division_of_data():
+    def f(x):
+        v = x.sum().item()
+        return v // 0.1, divmod(v, 0.1), v // -0.3, 1 // v, 1.5 // v, (v / 2) // 1, int(v // 0.1)
+
+    return auto(f, torch.ones(6, 4), also=[torch.ones(n, 4) * s for n in (3, 4, 7, 10) for s in (1, -1)])

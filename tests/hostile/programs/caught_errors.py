@@ -484,3 +484,67 @@ def broadcast_of_its_first_elements():
 
     also = [((-torch.ones(3),), {}), ((torch.tensor([1.0, -1.0, -1.0]),), {})]
     return Case(f, (torch.tensor([1.0, -1.0, 2.0]),), also=also)
+
+
+# -- errors of Python's own arithmetic, with numbers that only run time knows
+
+
+def number(program: Any, *values: float) -> Case:
+    first, *others = (torch.tensor(value) for value in values)
+    return Case(program, (first,), also=[((other,), {}) for other in others])
+
+
+@refused(CAUGHT)
+def quotient_or_minus_one():
+    def f(n):
+        try:
+            return 10 // n.item()
+        except ZeroDivisionError:
+            return -1
+
+    return number(f, 4, 0)
+
+
+@refused(CAUGHT)
+def remainder_or_minus_one():
+    def f(n):
+        try:
+            rest = 10.0 % n.item()
+        except (ArithmeticError, ValueError):
+            rest = -1
+        return n * rest
+
+    return number(f, 4.0, 0.0)
+
+
+@refused(CAUGHT)
+def shift_or_minus_one():
+    def f(n):
+        try:
+            return 1 << n.item()
+        except ValueError:
+            return -1
+
+    return number(f, 4, -1)
+
+
+@refused(CAUGHT)
+def whole_number_or_nothing():
+    def f(n):
+        try:
+            return int(n.item())
+        except (ValueError, OverflowError):
+            return 0
+
+    return number(f, 4.5, float("nan"))
+
+
+@equal
+def quotient_under_another_handler():
+    def f(n):
+        try:
+            return 10 // n.item()
+        except KeyError:
+            return -1
+
+    return number(f, 4, 3)

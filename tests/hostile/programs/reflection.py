@@ -355,3 +355,29 @@ def nan_arg():
         return x + 1 if z == z else x - 1
 
     return Case(f, (t(3), float("nan")), also=[((t(3), 1.0), {})])
+
+
+@equal
+def kinds_of_functions():
+    """inspect looks at the flags of a code object, which is a trampoline's while C code may call the function."""
+    import asyncio
+    import functools
+    import inspect
+
+    def f(x):
+        def generator():
+            yield x
+
+        async def coroutine():
+            return x
+
+        async def items():
+            yield x
+
+        list(map(callable, (generator, coroutine)))
+        kinds = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        makers = generator, coroutine, items, functools.partial(generator), f
+        answers = [kind(made) for kind in (*kinds, asyncio.iscoroutinefunction) for made in makers]
+        return x, answers, sorted(inspect.getclosurevars(generator).nonlocals)
+
+    return f, (t(3),)

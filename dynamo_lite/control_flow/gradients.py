@@ -1,0 +1,68 @@
+"""Gradients of a branch's results: which of them require grad, and whether autograd sees the operator.
+
+torch.cond gives each floating-point result a gradient where one of its operands has one, and none under no_grad. In
+eager that is up to each side: `with torch.enable_grad()` in it, `x.detach()`, a parameter that it passes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
+from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+Pairs = Sequence[tuple[str, Any, Any]]
+"""Kind of a result, its value on the left side, on the right side."""
+
+
+@contextmanager
+def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> Iterator[None]:
+    """Around the outputs of the sides and the operator. Where gradients are off, and a result requires grad all the
+    same (a parameter, an input, what was made under enable_grad), they are on here: what the sides did before is a
+    region without them inside of the sub-graphs."""
+    recorder = tracer.recorder
+    if torch.is_grad_enabled() or not recorder.grad_enabled or not _any_requires_grad(pairs):
+        yield
+        return
+    for level in levels:
+        first = next((node for node in level.graph.nodes if node.op != "placeholder"), None)
+        if first is not None:
+            with recorder.levels.resumed(level), level.graph.inserting_before(first):
+                recorder.marker(_set_grad_enabled, (False,))
+        level.grad_enabled = True
+    with torch.enable_grad():
+        for level in levels:
+            with recorder.levels.resumed(level):
+                recorder.mark_grad_mode()
+        yield
+
+
+def _any_requires_grad(pairs: Pairs) -> bool:
+    return any(value.requires_grad for _, *both in pairs for value in both if is_tensor(value))
+
+
+def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[Any]:
+    """A result that requires grad on no side is detached. Of one that does on one side only the program may not ask."""
+    for index, (kind, left, right) in enumerate(pairs):
+        if kind not in ("tensor", "flat") or not is_tensor(results[index]) or not results[index].requires_grad:
+            continue
+        if left.requires_grad != right.requires_grad:
+            tracer.own(UnlikeSides).differ = True
+        elif not left.requires_grad:
+            results[index] = results[index].detach()
+    return results
+
+
+def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
+    """Under no_grad a loop's operator gives no gradient: nothing that it carries may require one."""
+    requires = any(is_tensor(value) and value.requires_grad for value in carried)
+    if requires and tracer.recorder.grad_enabled and not torch.is_grad_enabled():
+        why = "it is under no_grad, where torch's operator has no gradient, and it carries a tensor that requires one"
+        tracer.refuse("loop-gradient", why=why)

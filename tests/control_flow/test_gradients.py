@@ -1,0 +1,167 @@
+"""Gradients of programs with captured branches equal eager's, whatever switches gradients inside or around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+import dynamo_lite
+from dynamo_lite.errors import GraphBreak
+
+MIX = torch.tensor([[1.0, -2.0], [3.0, 0.5], [-1.0, 2.0]])
+INPUTS = (torch.ones(3, 2), -torch.ones(3, 2), MIX, MIX * -0.3)
+
+
+def enabled_within_no_grad(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x * 2
+        if y.sum() > 0:
+            with torch.enable_grad():
+                y = x * 7
+    return y + x
+
+
+def input_passed_on_within_no_grad(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        y = x if x.sum() > 0 else x * 2
+    return y * y + x
+
+
+def modes_in_one_another(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        if x.sum() > 0:
+            with torch.enable_grad():
+                y = x * 2
+                if x.max() > 2:
+                    y = y * x
+            z = x * 3
+        else:
+            y, z = x * 5, x
+    return y + z + x
+
+
+def detached_on_both_sides(x: torch.Tensor) -> torch.Tensor:
+    y = x.detach() * 2 if x.sum() > 0 else x.detach()
+    return y + x if y.requires_grad else y * x
+
+
+def changed_in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        y.mul_(3)
+    else:
+        y[0] = x[1] * x[1]
+    return y * x
+
+
+def generator_without_gradients(x: torch.Tensor) -> torch.Tensor:
+    @torch.no_grad()
+    def rows():
+        yield x * 2 if x.sum() > 0 else x
+        yield x * 3
+
+    return sum(row * x for row in rows())
+
+
+def detached_in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        y.detach_()
+    return y * x
+
+
+def rows_written_on_one_side(x: torch.Tensor) -> torch.Tensor:
+    rows = torch.zeros(3, 2)
+    for i in range(3):
+        if x[i].sum() > 0:
+            rows[i] = x[i] * 2
+    return rows + x * 0
+
+
+def operand_changed_behind_the_branch(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    z = y + 1 if x.sum() > 0 else y - 1
+    y.mul_(3)
+    return z + y
+
+
+class Parameters(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.ones(2)), nn.Parameter(torch.full((2,), 2.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            weight = self.a if x.sum() > 0 else self.b
+        return x * weight
+
+
+PROGRAMS = (
+    enabled_within_no_grad,
+    input_passed_on_within_no_grad,
+    modes_in_one_another,
+    detached_on_both_sides,
+    changed_in_place,
+    detached_in_place,
+    rows_written_on_one_side,
+    operand_changed_behind_the_branch,
+    generator_without_gradients,
+)
+
+
+def _gradients(module: Callable[..., torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+    """The result, the input's gradient, then those of parameters (zeros where torch.cond gives zeros for none)."""
+    x = x.clone().requires_grad_()
+    parameters = dict(module.named_parameters()) if isinstance(module, nn.Module) else {}
+    for parameter in parameters.values():
+        parameter.grad = None
+    result = module(x)
+    (result * torch.arange(1.0, 7.0).view(3, 2)).sum().backward()
+    given = [x, *(parameters[name] for name in sorted(parameters))]
+    return [result.detach(), *(torch.zeros_like(t) if t.grad is None else t.grad for t in given)]
+
+
+@pytest.mark.parametrize("program", (*PROGRAMS, Parameters()), ids=lambda p: getattr(p, "__name__", type(p).__name__))
+def test_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
+    made = dynamo_lite.export(program, (INPUTS[0].clone().requires_grad_(),)).module()
+    for x in INPUTS:
+        torch.testing.assert_close(_gradients(made, x), _gradients(program, x))
+
+
+def asks_what_a_side_decides(x: torch.Tensor) -> torch.Tensor:
+    y = x.detach()
+    if x.sum() > 0:
+        y = y + x
+    return y * 2 if y.requires_grad else y
+
+
+def asks_what_a_side_writes(x: torch.Tensor) -> torch.Tensor:
+    y = torch.zeros(3, 2)
+    if x.sum() > 0:
+        y.add_(x)
+    return y * 2 if y.requires_grad else y
+
+
+def loop_within_no_grad(x: torch.Tensor) -> torch.Tensor:
+    y = x
+    with torch.no_grad():
+        while y.abs().sum() > 7:
+            y = y / 2
+    return y * y  # x * x after no round at all
+
+
+@pytest.mark.parametrize(
+    ("program", "id"),
+    [
+        (asks_what_a_side_decides, "branch-unsupported"),
+        (asks_what_a_side_writes, "branch-unsupported"),
+        (loop_within_no_grad, "loop-gradient"),
+    ],
+)
+def test_refused(program: Callable[..., torch.Tensor], id: str) -> None:
+    with pytest.raises(GraphBreak) as refusal:
+        dynamo_lite.export(program, (MIX.clone().requires_grad_(),))
+    assert refusal.value.id == id
