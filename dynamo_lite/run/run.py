@@ -259,15 +259,19 @@ def _trace(run: Run) -> None:
     if torch_dynamo.is_loaded():
         return run.trace()
     before = frozenset(sys.modules)
+    failed: Exception | None = None
     try:
         with torch_dynamo.dispatch_alone():
             run.trace()
-    except Exception:
+    except Exception as error:
+        failed = error
+    try:
         if _torch_modules() - before:
-            raise _TorchImported from None
-        raise
-    if _torch_modules() - before:
-        raise _TorchImported
+            raise _TorchImported  # not within the handler: its context would keep the frames of the run
+        if failed is not None:
+            raise failed
+    finally:
+        del failed
     return None
 
 
@@ -276,7 +280,7 @@ def _torch_modules() -> set[str]:
 
 
 def _started(request: RunRequest) -> Run:
-    if request.specs is not None:
+    if request.specs is not None or request.tracer.uses_torch_cond:
         torch_dynamo.load()  # torch's converter imports it for an input with symbols
     run = Run(request)
     request.started(run)
