@@ -40,8 +40,6 @@ class ForkingTracer(Tracer):
     only_marked = False
     """Whether only branches on what `dynamo_lite.branch` was given are captured."""
 
-    uses_torch_cond = True
-
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.marked: list[Any] = []
@@ -272,7 +270,6 @@ class MarkedTracer(ForkingTracer):
     """Captures the branches on what the program gives `dynamo_lite.branch`."""
 
     only_marked = True
-    uses_torch_cond = False  # it is the tracer of any program
 
 
 def _call_branch(tracer: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -76,9 +76,6 @@ _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromke
 class Tracer(Refusing):
     """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
 
-    uses_torch_cond = False
-    """Whether a run is for branches on data, whose operators import TorchDynamo."""
-
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
