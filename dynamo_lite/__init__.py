@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.symbolic_shapes.torch_versions import check as check_torch
+from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
 
 if TYPE_CHECKING:
     from torch.export import AdditionalInputs as AdditionalInputs
@@ -107,7 +108,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
+        with without_collector():
+            value = getattr(importlib.import_module(_LAZY[name]), name)
         globals()[name] = value
         return value
     if name in ("errors", "logging"):

@@ -7,7 +7,7 @@
         ConstraintViolation    dynamic_shapes promises what the program does not keep
         UnsupportedValue       an input or output is no tree of tensors         (TypeError)
         InputMismatch          a program is called with other inputs            (RuntimeError, AssertionError)
-            StructureMismatch  ... in other containers, or another number       (ValueError)
+            StructureMismatch  ... in other containers, or another number       (ValueError, TypeError)
         UnsupportedConversion  a program's module cannot have another dtype     (RuntimeError)
         UnsupportedMode        ... or another mode                              (NotImplementedError)
         GraphBreak             this Python cannot be captured as it stands
@@ -172,10 +172,11 @@ class InputMismatch(DynamoLiteError, RuntimeError, AssertionError):
     id = "input-mismatch"
 
 
-class StructureMismatch(InputMismatch, ValueError):
+class StructureMismatch(InputMismatch, ValueError, TypeError):
     """An exported program was called with another number of arguments, other keywords, or other containers.
 
-    torch raises a ValueError there ("Trying to flatten user inputs with exported input tree spec ...").
+    torch raises a ValueError there ("Trying to flatten user inputs with exported input tree spec ..."), its unflattened
+    modules a TypeError, as eager does.
     """
 
 

@@ -16,8 +16,8 @@ import torch
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import as_grown
-from dynamo_lite.control_flow.lists.unlike import HasToGrow, plan_list
+from dynamo_lite.control_flow.lists.growth import HasToGrow, grown_on_one, make_grown
+from dynamo_lite.control_flow.lists.unlike import plan_list
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
@@ -83,22 +83,27 @@ class Branch:
         joins = _Joins(self)
         while True:
             tracer.joins.append((self.frame, joins.at))
+            tracer.bases.append((self.frame, self.base))
             try:
                 sides = self.sides(joins.at)
+                raised = [truth for truth in sides if sides[truth].error is not None]
+                if not raised:
+                    merged = joins.merged(sides[True], sides[False])
             except JoinsLater as later:
                 if later.frame is not self.frame:
                     raise
                 joins.at = later.at
                 continue
+            except HasToGrow as grows:
+                if grows.base is not self.base:
+                    raise
+                make_grown(tracer, self.base, grows.owner)
+                continue
             finally:
                 tracer.joins.pop()
-            raised = [truth for truth in sides if sides[truth].error is not None]
+                tracer.bases.pop()
             if raised:
                 return self.assert_not(raised, sides)
-            try:
-                merged = joins.merged(sides[True], sides[False])
-            except HasToGrow:
-                continue
             if merged is not None:
                 break
         left, right = sides[True], sides[False]
@@ -285,11 +290,12 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
     assert left.state is not None and right.state is not None
     places = [*zip(left.state.locals, right.state.locals), *zip(left.state.stack, right.state.stack)]
-    if as_grown(branch.tracer, branch.base, [*places, (left.result, right.result)]):
-        raise HasToGrow
+    origin = grown_on_one(branch.base, [*places, (left.result, right.result)])
+    if origin is not None:
+        raise HasToGrow(origin, branch.base)
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     end, unmergeable = _plan_end(branch, merge, left, right)
-    of_list = partial(plan_list, branch.tracer, branch.frame, branch.base, merge, (left, right))
+    of_list = partial(plan_list, branch.tracer, branch.frame, merge, (left, right))
     return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list), end, unmergeable)
 
 

@@ -218,7 +218,7 @@ def assert_facts(tracer: Forking, side: Side) -> None:
         assert recorder.env is not None
         holds = recorder.lower_symbolic(recorder.env.wrap(fact.relation))
         if not isinstance(holds, bool):
-            text = f"Expected {fact.relation}, from {fact.origin}".replace('"', "'")
+            text = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}".replace('"', "'")
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 

@@ -249,12 +249,13 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
 
 def _younger_than(marker: list[Any]) -> Kept:
     """The collector lists objects as they were made, the youngest generation's first."""
-    found = Kept()
+    found: Kept | None = None
     for generation in range(3):
         objects = gc.get_objects(generation)
         at = len(objects) - 1
         while at >= 0 and objects[at] is not marker:  # no closure over the list: it would be in itself, and stay
             at -= 1
+        found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
         found += objects[at + 1 :]
         if at >= 0:
             return found

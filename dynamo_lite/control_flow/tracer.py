@@ -47,6 +47,7 @@ class ForkingTracer(Tracer):
         self.unlike_layouts = False
         self.unrolled = ""
         self.joins: list[tuple[Any, int]] = []
+        self.bases: list[tuple[Any, State]] = []
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []

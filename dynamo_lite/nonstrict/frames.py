@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from enum import Enum, auto
 from types import CodeType, FrameType
 from typing import Any
 
-from dynamo_lite.interpreter.code.decode import Positions
+from dynamo_lite.interpreter.code.decode import Positions, info_of
 from dynamo_lite.interpreter.datamodel.trampoline_code import is_trampoline
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 
@@ -55,8 +56,22 @@ class NativeFrame:
     def lineno(self) -> int:
         return self._native.f_lineno or self.code.co_firstlineno
 
+    @property
+    def builtins(self) -> dict[str, Any]:
+        return self._native.f_builtins
+
     def f_locals(self) -> dict[str, Any]:
         return dict(self._native.f_locals)
+
+
+class DecodedFrame:
+    """A frame by the decoded instructions of its code, for what is asked of the instruction at work."""
+
+    def __init__(self, frame: NativeFrame) -> None:
+        self.back = None if frame.back is None else DecodedFrame(frame.back)
+        self.code, self.globals, self.builtins = frame.code, frame.globals, frame.builtins
+        self.info = info_of(frame.code)
+        self.pc = bisect_right(self.info.offsets, 2 * (frame.pc - 1))
 
 
 def innermost(boundary: FrameType) -> NativeFrame | None:

@@ -13,6 +13,7 @@ import torch
 
 from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.nonstrict.class_names import named_as_eager
+from dynamo_lite.nonstrict.frames import DecodedFrame, NativeFrame
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.native_runner import Machine
 from dynamo_lite.nonstrict.opaque_state import UNKNOWN, note_of
@@ -22,10 +23,14 @@ from dynamo_lite.nonstrict.reachability import Reach
 from dynamo_lite.nonstrict.referenced_names import Mentions
 from dynamo_lite.nonstrict.shared import shared_memory_seen
 from dynamo_lite.nonstrict.type_shims import AskedTypes
+from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
+from dynamo_lite.tracing.sizes.runtime_values import wanted_by_assertion
 from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 
 UNSOUND = "unsound here because "
 
@@ -51,6 +56,18 @@ class NativeTracer(Tracer):
     def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]]:
         """Not looked at: what CPython's frames hold is not decoded (docs/effects.md says so)."""
         return kinds
+
+    def undecided(self, error: Any) -> None:  # type: ignore[override]
+        """A question that depends on data. Where one answer fails an `assert`, the other is asserted by the program."""
+        question, native = error.question, self.vm.frame
+        if isinstance(question, DataDependentQuestion) and isinstance(native, NativeFrame):
+            frame = DecodedFrame(native)
+            wanted = None if in_handler(frame) else wanted_by_assertion(frame)
+            if wanted is not None:
+                relation = question.relation if wanted else not_(question.relation)
+                self.recorder.env.wrap(relation).node.expect_true("", 0)
+                return
+        super().undecided(error)
 
     def lets_pass(self, text: str) -> bool:
         self.unsound(text)

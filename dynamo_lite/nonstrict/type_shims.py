@@ -1,7 +1,8 @@
 """type(x) and isinstance(x, C) in the program's functions: they tell the type of what a stand-in stands for.
 
 A function looks these names up in the globals of its module before the builtins. For the time of the run they are
-there, in the modules whose functions mention them. hash(x) is among them, to see what it is asked of.
+there, in the modules whose functions mention them. hash(x) is among them, to see what it is asked of, and min() and
+max(), which stay symbolic.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class AskedTypes:
 
     def __init__(self, tracer: NativeTrace) -> None:
         self._names: dict[str, Any] = {"type": _type_for(tracer), "isinstance": _isinstance, "hash": _hash_for(tracer)}
+        self._names |= {fn.__name__: _extreme_for(tracer, fn) for fn in (min, max)}
         self._put: list[tuple[dict[str, Any], str]] = []
 
     def ran(self, frame: FrameType) -> None:
@@ -72,6 +74,18 @@ def _hash_for(tracer: NativeTrace) -> Callable[[Any], int]:
         if is_address(value):
             tracer.unsound("hash() gives another answer for another object; that of the export is a constant")
         return hash(value)
+
+    return function
+
+
+def _extreme_for(tracer: NativeTrace, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """min() or max(): of sizes it is one, where CPython would ask which is the smaller."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and hasattr(type(args[0]), "__next__"):
+            args = (list(args[0]),)
+        answer = tracer.rules[id(fn)](tracer, fn, args, kwargs)
+        return fn(*args, **kwargs) if answer is NOT_HANDLED else answer
 
     return function
 

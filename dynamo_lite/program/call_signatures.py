@@ -72,19 +72,18 @@ class CallSignatures:
         self._recorder = recorder
         self._refuse = refuse
         self._note = note
-        self._paths: dict[int, str] = {}
+        self._paths = frozenset(paths)
         self._counts: Counter[str] = Counter()
         modules = {} if root is None else dict(root.named_modules(remove_duplicate=False))
-        first = {} if root is None else {id(module): path for path, module in root.named_modules()}
         for path in paths:
             module = modules.get(path)
             if module is None or not path:
                 raise InvalidArguments(f"preserve_module_call_signature: there is no submodule {path!r}")
-            if first[id(module)] != path:
+            named = _first_sibling(modules, path)
+            if named not in self._paths:  # of two names in one module the first is that of all calls
                 raise InvalidArguments(
-                    f"preserve_module_call_signature: {path!r} is the submodule {first[id(module)]!r}; name it so"
+                    f"preserve_module_call_signature: {path!r} is the submodule {named!r}; name it so"
                 )
-            self._paths[id(module)] = path
 
     @property
     def calls(self) -> list[Call]:
@@ -95,10 +94,9 @@ class CallSignatures:
         self._lost.add(path)
         self._note(f"{path} {why}: its signature is not kept")
 
-    def call(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
-        """`run()`, which is the call `module(*args, **kwargs)`."""
-        path = self._paths.get(id(module))
-        if path is None:
+    def call(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
+        """`run()`, which is a call of the submodule at `path` with these arguments."""
+        if path not in self._paths:
             return run()
         if self._recorder.levels:
             self._refuse(InvalidArguments(f"preserve_module_call_signature: {path!r} is called inside of a sub-graph"))
@@ -138,3 +136,11 @@ class CallSignatures:
                 f"preserve_module_call_signature: {path!r} is given or returns a {kind}; tensors and plain values only"
             ))  # fmt: skip
         return leaf
+
+
+def _first_sibling(modules: dict[str, nn.Module], path: str) -> str:
+    """The first name that the submodule at `path` has in the module that holds it."""
+    parent, _, _ = path.rpartition(".")
+    prefix = parent and parent + "."
+    names = (name for name in modules if name.startswith(prefix) and "." not in name[len(prefix) :] and name != parent)
+    return next(name for name in names if modules[name] is modules[path])

@@ -18,6 +18,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.symbolic_shapes import environment as core
@@ -37,10 +38,10 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
     if shape_env_of(program) is None:
         return run(), []
     try:
-        with fresh_sizes(program) as env, config_patch(backed_size_oblivious=True):
+        with known_layouts(), fresh_sizes(program) as env, config_patch(backed_size_oblivious=True):
             decomposed = run()
     except Exception:  # some kernels have no general path: torch's own way
-        with fresh_sizes(program) as env:
+        with known_layouts(), fresh_sizes(program) as env:
             decomposed = run()
     sources, constants = _sources(program), _constants(program, env)
     conditions = (guard.xreplace(constants) for guard in _conditions(env))

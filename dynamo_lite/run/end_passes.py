@@ -114,7 +114,7 @@ def _context_variables(run: FinishedRun, call: CallRecord) -> None:
 
 def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     """The result is flattened while operators are recorded: those of registered functions are the program's."""
-    calls = ContainerFunctions(run.tracer)
+    calls = ContainerFunctions(run.tracer, of_results=True)
     register_containers({"output": call.result}, calls)
     call.flat = flatten(call.result, calls)
     for what, old, new in lost_in_result(run.recorder, call.result, call.flat, calls):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -21,6 +22,7 @@ from dynamo_lite.run import end_passes
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
@@ -202,8 +204,8 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 
     It is made again where it took more from memory than was exact, and where a library function that ran natively
     asked for the data of a tensor, or left out frames that the program looks at: this time with that function
-    interpreted. Where C code in there does not take what
-    only run time knows, the first refusal stands.
+    interpreted. Also where it imported more of torch, whose functions the rules of the run did not know. Where C code
+    in there does not take what only run time knows, the first refusal stands.
     """
     levels: list[Memory] = [*Memory]
     refused: DataDependent | None = None
@@ -212,8 +214,12 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
         while True:
             try:
                 with logs.phase("the run in the interpreter"):
-                    run.trace()
+                    _trace(run)
                 break
+            except _TorchImported:
+                run.undo()
+                torch_dynamo.load()
+                run = _started(request)
             except Inexact as error:
                 lower = levels[levels.index(run.recorder.memory) + 1 :]
                 if not lower:
@@ -244,7 +250,34 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
     return _undone(run)
 
 
+class _TorchImported(Exception):
+    """A run began without TorchDynamo, and has imported it, or what comes with it."""
+
+
+def _trace(run: Run) -> None:
+    """`run.trace()`. Raises _TorchImported in the place of what comes of such a run."""
+    if torch_dynamo.is_loaded():
+        return run.trace()
+    before = frozenset(sys.modules)
+    try:
+        with torch_dynamo.dispatch_alone():
+            run.trace()
+    except Exception:
+        if _torch_modules() - before:
+            raise _TorchImported from None
+        raise
+    if _torch_modules() - before:
+        raise _TorchImported
+    return None
+
+
+def _torch_modules() -> set[str]:
+    return {name for name in sys.modules if name.startswith("torch.")}
+
+
 def _started(request: RunRequest) -> Run:
+    if request.specs is not None:
+        torch_dynamo.load()  # torch's converter imports it for an input with symbols
     run = Run(request)
     request.started(run)
     return run

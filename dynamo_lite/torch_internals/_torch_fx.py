@@ -6,6 +6,7 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,9 +36,11 @@ SYMBOLS = (
 )
 
 __all__ = [
+    "GENERATED_FILE",
     "call_function",
     "code_on_demand",
     "is_fx_symbolic_tracing",
+    "node_at",
 ]
 
 _SETS_ARGUMENTS = hasattr(torch.fx.Node, "_update_args_kwargs") and torch.__version__.startswith("2.13.")
@@ -56,6 +59,22 @@ def call_function(
     node = graph.create_node("call_function", function, (), {}, name=name)
     node._update_args_kwargs(args, kwargs)
     return node
+
+
+GENERATED_FILE = "<eval_with_key>"
+"""How the name of the file of a graph module's generated code begins."""
+
+
+def node_at(module: torch.fx.GraphModule, line: int) -> torch.fx.Node | None:
+    """The node that line `line` of the generated `forward` computes, which is line 1; None if that is no node's, or the
+    graph has changed since its code was made."""
+    index = (getattr(module, "_lineno_map", None) or {}).get(line - 1)  # its lines count from 0
+    if index is None:
+        return None
+    node = next(itertools.islice(module.graph.nodes, index, None), None)
+    at = module._prologue_start + line - 2
+    assigned = "".join(module._code.split("\n")[at : at + 1]).split("=")[0].split(":")[0]
+    return node if node is not None and assigned.strip() == node.name else None
 
 
 @contextmanager

@@ -5,6 +5,11 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
 from torch._higher_order_ops.flex_attention import create_fw_bw_graph as create_fw_bw_graph
 from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
@@ -15,6 +20,7 @@ DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._higher_order_ops.cond:_merge_output", "what torch.cond returns, of what its two sides do"),
     Symbol(
         "torch._higher_order_ops.flex_attention:create_fw_bw_graph",
         "flex_attention_backward: the joint graph of score_mod",
@@ -27,4 +33,21 @@ __all__ = [
     "HigherOrderOperator",
     "OpOverload",
     "create_fw_bw_graph",
+    "merging_cond_outputs",
 ]
+
+
+@contextmanager
+def merging_cond_outputs(rule: Callable[..., Any]) -> Iterator[None]:
+    """Within, `rule(torch's rule, one, other, mode)` says what torch.cond returns of two results of its sides."""
+    module: Any = import_module("torch._higher_order_ops.cond")  # the package has a function of that name
+    torchs = module._merge_output
+
+    def merge(one: Any, other: Any, mode: Any) -> Any:
+        return rule(torchs, one, other, mode)
+
+    module._merge_output = merge
+    try:
+        yield
+    finally:
+        module._merge_output = torchs

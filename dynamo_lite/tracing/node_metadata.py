@@ -11,6 +11,7 @@ from dynamo_lite.errors import UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
@@ -29,11 +30,15 @@ class TraceContext:
         self._names: dict[tuple[str, int], str] = {}
         self._counts: dict[str, int] = {}
         self._operators = 0
+        self._reexported = ReexportedNodes()
 
     def stack_trace(self) -> str | None:
         """The program's stack in the format of `traceback`, outermost first, with carets."""
         texts = []
         frame = self._tracer.vm.frame
+        known = self._reexported.stack_trace(self._shown(frame))
+        if known is not None:
+            return known
         while frame is not None:
             text = self._texts.get((id(frame.code), frame.pc))
             texts.append(self._frame_text(frame) if text is None else text)
@@ -43,7 +48,7 @@ class TraceContext:
     def _frame_text(self, frame: Any) -> str:
         at = frame.positions
         text = ""
-        if not str(frame.globals.get("__name__")).startswith(_UNSHOWN):
+        if _is_shown(frame):
             text = UserFrame(
                 frame.code.co_filename,
                 at.lineno or frame.code.co_firstlineno,
@@ -58,7 +63,14 @@ class TraceContext:
 
     def module_stack(self) -> dict[str, tuple[str, str]]:
         """nn_module_stack in torch.export's final form."""
-        return dict(self._tracer.modules.current)
+        known = self._reexported.module_stack(self._shown(self._tracer.vm.frame))
+        return dict(self._tracer.modules.current) if known is None else known
+
+    def _shown(self, frame: Any) -> Any:
+        """The innermost frame that a stack trace shows."""
+        while frame is not None and not _is_shown(frame):
+            frame = frame.back
+        return frame
 
     def source_fn_stack(self) -> list[tuple[str, Any]]:
         """[(name, what was called)]: a module of torch.nn, else the torch function. The name is one per call."""
@@ -74,7 +86,8 @@ class TraceContext:
         name = getattr(fn, "__name__", None)
         if name is None:
             return []
-        has_module = isinstance(getattr(fn, "__module__", None), str)  # torch saves it; exec() makes functions without
+        # torch saves no function without a module: functions of exec(), and __new__.
+        has_module = isinstance(getattr(fn, "__module__", None), str)
         source = fn if has_module and type(fn) not in _METHODS else name  # TorchDynamo has methods of tensors by name
         return [(self._name(name, -self._tracer.native_call.serial), source)]
 
@@ -134,6 +147,10 @@ class TraceContext:
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""
         self.may_raise(what, errors or _OF_SIZES)
+
+
+def _is_shown(frame: Any) -> bool:
+    return not str(frame.globals.get("__name__")).startswith(_UNSHOWN)
 
 
 _UNSHOWN = "torch._higher_order_ops"

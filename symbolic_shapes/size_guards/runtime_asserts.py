@@ -72,4 +72,5 @@ def _within_place(fact: Fact) -> tuple[Any, ...]:
 
 def _assertion(fact: Fact, after: Symbol, name: Callable[[Any], str]) -> RuntimeAssert:
     code = to_python(fact.relation, name)
-    return RuntimeAssert(after, fact.relation, code, f"Expected {code}, from {fact.origin}", fact)
+    message = f"Runtime assertion failed for expression {code}, from {fact.origin}"  # begins as torch's does
+    return RuntimeAssert(after, fact.relation, code, message, fact)

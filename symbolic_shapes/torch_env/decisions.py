@@ -96,7 +96,9 @@ class Decisions:
         origin = self._env.where()
         question = DataDependentQuestion(relation, origin, self.core.ranges_of(relation))
         error = self._reported(DataDependentError(self.to_sympy(self.core.simplify(relation)), question))
-        value = self.hint_of(relation)  # `unanswered` may have found the numbers of the example
+        value = self.hint_of(relation)  # `unanswered` may have found the numbers of the example,
+        if value is None:
+            value = self._memo.decide(relation)  # or have made a fact of it
         if value is None:
             raise error
         return value

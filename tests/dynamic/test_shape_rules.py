@@ -173,3 +173,26 @@ def test_results_that_are_remembered_have_versions_of_their_own() -> None:
     module, x = _Split().eval(), torch.randn(2, 4, 8, 8)
     program = dynamo_lite.export(module, (x,), dynamic_shapes=({0: Dim("batch")},))
     torch.testing.assert_close(program.module()(x), module(x))
+
+
+class _Padded(nn.Module):
+    def __init__(self, **given: Any) -> None:
+        super().__init__()
+        self.given = given
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return nn.utils.rnn.pad_sequence([x, y], **self.given) + 1
+
+
+@pytest.mark.parametrize("given", [{}, {"batch_first": True, "padding_value": 2.0}, {"padding_side": "left"}])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_longest_sequence_may_be_another_one(given: dict[str, Any], requires_grad: bool) -> None:
+    module = _Padded(**given)
+    shapes = {"x": {0: Dim("long")}, "y": {0: Dim("short")}}
+    example = (torch.randn(5, 2, requires_grad=requires_grad), torch.randn(4, 2))
+    constant = tensors(dynamo_lite.export(module, example))
+    program = dynamo_lite.export(module, example, dynamic_shapes=shapes)
+    assert tensors(program) == constant
+    for first, second in ((2, 3), (1, 1), (7, 6)):
+        x, y = torch.randn(first, 2), torch.randn(second, 2)
+        torch.testing.assert_close(program.module()(x, y), module(x, y))

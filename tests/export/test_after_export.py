@@ -301,3 +301,15 @@ def test_a_program_with_containers_is_unpickled_in_another_process(tmp_path: Pat
 def test_a_trace_is_copied_as_itself() -> None:
     trace = dynamo_lite.trace(Fixed(), (X,))
     assert copy.deepcopy(trace) is trace and copy.deepcopy(trace.program).trace is trace
+
+
+def test_a_function_without_a_module_can_be_saved() -> None:
+    """`torch.Tensor(t)` is a class's `__new__` written in C, whose `__module__` is None: torch saves no such source."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.Tensor(x * 2) + 1
+
+    file = io.BytesIO()
+    torch.export.save(dynamo_lite.export(program, (X,)), file)
+    file.seek(0)
+    torch.testing.assert_close(torch.export.load(file).module()(X), program(X))

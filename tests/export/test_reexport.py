@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops import scan
 from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
@@ -179,3 +180,107 @@ def test_tracing_leaves_the_sizes_of_a_program_open() -> None:
     sizes = next(node.meta["val"] for node in program.graph.nodes if node.name == "x").shape
     assert str(sizes[0]) == "s0"
     assert module(torch.randn(7, 4)).shape == (7, 4)
+
+
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls.add_(1)
+        return self.layers(x) + self.calls
+
+
+class Hierarchy(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = Counted(), Counted()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.first(x)
+        with torch.no_grad():
+            y = y + self.second(x)
+        return torch.cond(y.sum() > 0, lambda y: self.first.layers(y).sin(), torch.cos, [y])
+
+
+def _operators(graph_module: torch.fx.GraphModule) -> list[tuple[str, Any, Any]]:
+    """(operator, lines of the program, modules of the program) of each node, sub-graphs included."""
+    found = []
+    for part in graph_module.modules():
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            if isinstance(node.target, torch._ops.OpOverload):
+                stack = list((node.meta.get("nn_module_stack") or {}).values())
+                found.append((str(node.target), node.meta.get("stack_trace"), stack))
+    return found
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_nodes_keep_the_lines_and_modules_of_the_model(strict: bool) -> None:
+    program = dynamo_lite.export(Hierarchy(), (X,), strict=strict)
+    again = dynamo_lite.export(program.module(), (X,), strict=strict)
+    assert _operators(again.graph_module) == _operators(program.graph_module)
+    assert any(stack[-1][0] == "first.layers.0" for _, _, stack in _operators(again.graph_module))
+
+
+def test_an_exported_program_unflattens_after_the_second_export_too() -> None:
+    model = nn.Sequential(Counted(), Counted())
+    again = dynamo_lite.export(dynamo_lite.export(model, (X,)).module(), (X,))
+    parts = torch.export.unflatten(again)
+    torch.testing.assert_close(parts(X), copy.deepcopy(model)(X))
+    assert "aten.linear" in str(parts.get_submodule("1.layers.0").graph)
+
+
+def test_a_node_without_lines_of_its_own_has_those_of_the_generated_code() -> None:
+    run = dynamo_lite.export(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), (X,)).module()
+    assert isinstance(run, torch.fx.GraphModule)
+    (relu,) = (node for node in run.graph.nodes if node.target is torch.ops.aten.relu.default)
+    with run.graph.inserting_after(relu):
+        negated = run.graph.call_function(torch.ops.aten.neg.default, (relu,))
+    relu.replace_all_uses_with(negated, delete_user_cb=lambda user: user is not negated)
+    run.recompile()
+    again = dynamo_lite.export(run, (X,))
+    torch.testing.assert_close(again.module()(X), run(X))
+    (line,) = (text for operator, text, _ in _operators(again.graph_module) if operator == "aten.neg.default")
+    assert "torch.ops.aten.neg" in line
+
+
+class ByKey(nn.Module):
+    def forward(self, given: dict[str, torch.Tensor], **named: torch.Tensor) -> torch.Tensor:
+        return given["p"] - given["q"] + named["a"] - 2 * named["b"]
+
+
+class InOrder(nn.Module):
+    def forward(self, given: dict[str, torch.Tensor], **named: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros_like(X)
+        for value in given.values():
+            total = total * 2 + value
+        return total + named["a"] - named["b"]
+
+
+@pytest.mark.parametrize("module, any_order", [(ByKey(), True), (InOrder(), False)])
+def test_the_order_of_keys_matters_where_the_model_has_looked_at_it(module: nn.Module, any_order: bool) -> None:
+    call, named = ({"p": X, "q": X * 2},), {"a": X * 3, "b": X * 4}
+    program = dynamo_lite.export(module, call, named)
+    for run in (program.module(), dynamo_lite.export(program.module(), call, named).module()):
+        torch.testing.assert_close(run(*call, **named), module(*call, **named))
+        given = {"q": X * 5, "p": X * 6}
+        if any_order:
+            torch.testing.assert_close(run(given, b=X, a=X * 3), module(given, b=X, a=X * 3))
+        else:
+            with pytest.raises(ValueError, match="order"):
+                run(given, b=X, a=X * 3)
+
+
+class Scanned(nn.Module):
+    def forward(self, first: torch.Tensor, rows: dict[str, torch.Tensor]) -> Any:
+        return scan(lambda carry, row: (carry + row["a"], (row["a"] * 2, row["b"] + carry)), first, rows)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_scan_of_several_results(strict: bool) -> None:
+    call = (torch.zeros(4), {"a": X, "b": X + 1})
+    program = dynamo_lite.export(Scanned(), call, strict=strict)
+    again = dynamo_lite.export(program.module(), call, strict=strict)
+    torch.testing.assert_close(again.module()(*call), program.module()(*call))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch._higher_order_ops.hints_wrap import hints_wrapper
+from torch._higher_order_ops.out_dtype import out_dtype
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -96,3 +97,17 @@ def test_hints_are_kept_for_the_compiler() -> None:
             (node,) = each.graph.find_nodes(op="call_function", target=hints_wrapper)
             assert node.kwargs == {"hints": {"scale": 2.0, "name": "outer"}}
             torch.testing.assert_close(each.module()(torch.ones(7, 3)), kind()(torch.ones(7, 3)))
+
+
+class Wider(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return out_dtype(torch.ops.aten.mm.default, torch.int32, x, y) + 1
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_operator_that_another_is_given_is_part_of_the_call(strict: bool) -> None:
+    x, y = (torch.randint(-128, 127, (4, 4), dtype=torch.int8) for _ in range(2))
+    program = dynamo_lite.export(Wider(), (x, y), strict=strict)
+    assert "out_dtype(torch.ops.aten.mm.default, torch.int32, x, y)" in program.graph_module.code
+    for run in (program.module(), program.run_decompositions().module()):
+        torch.testing.assert_close(run(y, x), Wider()(y, x))

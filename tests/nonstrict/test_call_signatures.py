@@ -132,3 +132,59 @@ class Constant(nn.Module):
 def test_what_cannot_be_kept_is_refused(path: str, said: str) -> None:
     with pytest.raises(errors.InvalidArguments, match=said):
         dynamo_lite.export(Constant(), ARGS[:1], preserve_module_call_signature=(path,))
+
+
+class Shares(nn.Module):
+    """Two parts that hold one submodule; `again` is a second name of it."""
+
+    class Part(nn.Module):
+        def __init__(self, shared: nn.Module) -> None:
+            super().__init__()
+            self.shared = shared
+            self.again = shared
+            self.own = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.own(self.shared(x)) + self.again(x)
+
+    class Counts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.calls.add_(1)
+            return self.layer(x) * self.calls
+
+    def __init__(self) -> None:
+        super().__init__()
+        shared = self.Counts()
+        self.first, self.second = self.Part(shared), self.Part(shared)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.second(self.first(x))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_shared_submodule_is_named_below_the_module_that_calls_it(strict: bool) -> None:
+    model, x = Shares(), torch.randn(2, 4)
+    program = dynamo_lite.export(copy.deepcopy(model), (x,), strict=strict)
+    stacks = [[path for path, _ in node.meta.get("nn_module_stack", {}).values()] for node in program.graph.nodes]
+    assert ["", "second", "second.shared", "second.shared.layer"] in stacks
+    parts = torch.export.unflatten(program)
+    for _ in range(2):
+        torch.testing.assert_close(parts(x), model(x))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("paths", [("second.shared",), ("first.shared", "first.again", "second.shared")])
+def test_the_signature_of_a_shared_submodule(paths: tuple[str, ...], strict: bool) -> None:
+    model, x = Shares(), torch.randn(2, 4)
+    program = dynamo_lite.export(copy.deepcopy(model), (x,), preserve_module_call_signature=paths, strict=strict)
+    torch.testing.assert_close(torch.export.unflatten(program)(x), model(x))
+
+
+def test_a_second_name_in_the_same_module_is_refused_alone() -> None:
+    with pytest.raises(errors.InvalidArguments, match=r"'first\.again' is the submodule 'first\.shared'"):
+        dynamo_lite.export(Shares(), (torch.randn(2, 4),), preserve_module_call_signature=("first.again",))

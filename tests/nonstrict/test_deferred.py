@@ -63,3 +63,29 @@ def test_a_range_is_promised_all_the_same() -> None:
         dynamo_lite.export(More(), (torch.randn(8),), **options)
     with pytest.raises(torch._dynamo.exc.UserError, match="min=6"):  # as torch.export
         torch.export.export(More(), (torch.randn(8),), **options)
+
+
+class Squares(nn.Module):
+    """What follows for one size alone (3 * m == n * n, and n >= 4: so m >= 6) is part of the relation."""
+
+    def forward(self, x: Tensor, y: Tensor) -> Any:
+        if x.shape[0] == y.shape[0]:
+            return x + y, y
+        if x.shape[0] ** 2 == y.shape[0] * 3:
+            return x * 2, y * 3
+        return x, y
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_what_follows_from_a_relation_is_deferred_with_it(strict: bool) -> None:
+    module = Squares()
+    options: dict[str, Any] = {
+        "dynamic_shapes": {"x": {0: Dim("n", min=4)}, "y": {0: Dim("m", min=4)}},
+        "prefer_deferred_runtime_asserts_over_guards": True,
+    }
+    run = dynamo_lite.export(module, (torch.randn(6), torch.randn(12)), strict=strict, **options).module()
+    x, y = torch.randn(9), torch.randn(27)
+    torch.testing.assert_close(run(x, y), module(x, y))
+    for n, m in ((4, 4), (10, 9), (9, 26)):
+        with pytest.raises((RuntimeError, AssertionError)):
+            run(torch.randn(n), torch.randn(m))

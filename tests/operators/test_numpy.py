@@ -96,7 +96,18 @@ def dtypes(x: torch.Tensor) -> Any:
     return torch.from_numpy(a.astype(np.int64)), torch.from_numpy(np.mean(a, dtype=np.float64, keepdims=True))
 
 
-PROGRAMS = [functions, constants, joined, memory, questions, integers, gradients, scalar, dtypes]
+def into_torchs_python(x: torch.Tensor) -> Any:
+    lengths = (x[:, 0] * 0 + 2).long().numpy()  # torch.as_tensor, called in a library function, once read its memory
+    return torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)[0]
+
+
+def lists(x: torch.Tensor) -> Any:
+    a = x.numpy()
+    return torch.tensor([a, a * 2]), torch.as_tensor((a[0],)), torch.tensor([a.sum(), a.max()])
+
+
+PROGRAMS = [*(functions, constants, joined, memory, questions, integers, gradients, scalar, dtypes),
+            *(into_torchs_python, lists)]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
@@ -151,12 +162,27 @@ def read_by_torch(x: torch.Tensor) -> Any:
     return torch.Tensor(x.numpy())
 
 
+def handed_over(x: torch.Tensor) -> Any:
+    return torch.from_dlpack(x.numpy())
+
+
+def nested(x: torch.Tensor) -> Any:
+    return torch.tensor([[x.numpy()], [x.numpy()]])
+
+
+def list_read_by_torch(x: torch.Tensor) -> Any:
+    return torch.FloatTensor([x.numpy()])
+
+
 def random_numbers(x: torch.Tensor) -> Any:
     return torch.from_numpy(np.random.rand(3, 4)) + x
 
 
 REFUSED = [
     (read_by_torch, "numpy-function"),
+    (handed_over, "numpy-function"),
+    (nested, "numpy-function"),
+    (list_read_by_torch, "numpy-function"),
     (random_numbers, "unrecordable-value"),
     (returned, "numpy-output"),
     (reduce, "numpy-function"),

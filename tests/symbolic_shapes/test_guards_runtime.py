@@ -29,7 +29,7 @@ def test_each_fact_waits_for_its_last_symbol() -> None:
         env.assume(fact, Origin("torch._check", "model.py", 4))
     asserts = schedule(env.facts, [sym(u), sym(v)])
     assert [(a.after.name, a.code) for a in asserts] == [("u0", "u0 >= 2"), ("u1", "u1 >= 1"), ("u1", "u0 + u1 <= s0")]
-    assert asserts[0].message == "Expected u0 >= 2, from torch._check model.py:4"
+    assert asserts[0].message == "Runtime assertion failed for expression u0 >= 2, from torch._check model.py:4"
 
 
 def test_the_binding_order_decides_not_the_names() -> None:

@@ -28,7 +28,7 @@ class Level:
     own_storages: set[int] = field(default_factory=set)  # of the arguments of its own, which nothing may change
     functional: bool = False
     changed: set[int] = field(default_factory=set)  # the storages from around that it changes in place
-    memos: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)  # tensor from around, memos to put back
+    memos: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)  # a tensor it was given, memos to put back
     fields: dict[str, Any] = field(default_factory=dict)  # what the recorder held when the level was left
 
     @property
@@ -36,7 +36,7 @@ class Level:
         return [*self.arguments, *(node for node, _ in self.captured)]
 
     def put_back_memos(self) -> None:
-        """What tensors from around remember of symbols made in here (`item()`) means nothing outside."""
+        """What the tensors that it was given remember of symbols made in here (`item()`) means nothing outside."""
         for tensor, memos in self.memos:
             for name, value in memos.items():
                 setattr(tensor, name, value)

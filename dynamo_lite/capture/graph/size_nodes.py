@@ -22,7 +22,7 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding, ma
 from dynamo_lite.symbolic_shapes.expressions.piecewise import function as apply
 from dynamo_lite.symbolic_shapes.expressions.printer import comparison
 from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_quotients
-from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, eq, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
@@ -92,6 +92,7 @@ class SizeNodes:
         self._nodes: dict[Node, fx.Node] = {}
         self._places: dict[Node, tuple[fx.Node, int, bool]] = {}
         self._solvable: dict[Symbol, Int] = {}
+        self._truths: dict[Symbol, fx.Node] = {}
 
     def add_tensor(self, node: fx.Node, tensor: torch.Tensor, *, first: bool = False) -> None:
         """The sizes of `tensor`, the value of `node`, can be read from it from here on. first: it is an input."""
@@ -108,6 +109,9 @@ class SizeNodes:
         self._nodes.setdefault(core, node)
         if isinstance(core, Bool):  # create_unbacked_symbool is Eq(u, 1)
             self._nodes.setdefault(not_(core), self._make(torch.sym_not, (node,), self._env.wrap(not_(core))))
+            for symbol in symbols_of(core):
+                if core == eq(symbol.as_int(), ONE):
+                    self._truths.setdefault(symbol, node)
         elif isinstance(core, Int):
             self._note_solvable(core)
 
@@ -255,6 +259,8 @@ class SizeNodes:
                 return self._lower(simpler)
             if atom in self._solvable:
                 return self._solve(atom, core)
+            if atom in self._truths:  # a sub-graph takes the number, and computes the truth value again
+                return self._call(torch.sym_ite, (self._truths[atom], 1, 0), core)
         raise CaptureError(
             "unbound-size",
             f"the size {core} is no dimension of an input and no operator's result",

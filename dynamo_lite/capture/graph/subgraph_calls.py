@@ -18,8 +18,9 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator
+from dynamo_lite.capture._torch import FunctionWithNoFreeVars, HigherOrderOperator, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.interfaces import OperatorRecording
@@ -85,7 +86,7 @@ def record(
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
     try:
-        with DisableTorchFunction():  # autocast inside of a sub-graph is no border of this graph
+        with DisableTorchFunction(), known_layouts():  # autocast inside of a sub-graph is no border of this graph
             given = fakes[0] if run_on is None else run_on
             if known is not None:
                 out = _joined(known, fakes)
@@ -135,6 +136,8 @@ def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> A
         name = next((name for name, module in recorder.modules.items() if module is leaf), None)
         if name is not None:
             return _attribute(recorder, name)
+    if isinstance(leaf, OpOverload):
+        return leaf  # out_dtype(aten.mm.default, torch.int32, x, y): which operator is part of the call
     if callable(leaf) and not isinstance(leaf, (torch.Tensor, type, *SYMBOLIC_TYPES)):
         raise CaptureError(
             "higher-order-operator",

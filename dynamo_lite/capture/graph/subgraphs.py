@@ -37,6 +37,10 @@ _MEMOS = tuple(
 """What a FakeTensor remembers of the symbols that operators gave (torch/_subclasses/fake_tensor.py)."""
 
 
+def _memos(fake: torch.Tensor) -> dict[str, Any]:
+    return {name: getattr(fake, name) for name in _MEMOS if hasattr(fake, name)}
+
+
 class SubgraphSizes(SizeNodes):
     """Size nodes of a sub-graph: a symbol that is no argument's is taken from the level around, as an operand."""
 
@@ -163,9 +167,7 @@ class Levels:
             fake = recorder.lift(tensor)
             name = recorder.node_of(fake).name
         if fake not in recorder.nodes:
-            if self._inner[-1].functional:
-                memos = {name: getattr(fake, name) for name in _MEMOS if hasattr(fake, name)}
-                self._inner[-1].memos.append((fake, memos))
+            self._inner[-1].memos.append((fake, _memos(fake)))
             node = self._placeholder(name)
             self._inner[-1].captured.append((node, fake))
             self._inner[-1].storages.add(storage_key(fake))
@@ -202,6 +204,7 @@ class Levels:
         node = self._placeholder(name)
         level.arguments.append(node)
         if isinstance(value, torch.Tensor):
+            level.memos.append((value, _memos(value)))
             recorder.bind(value, node)
             recorder.keep.append(value)
             level.storages.add(storage_key(value))

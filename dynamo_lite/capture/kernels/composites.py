@@ -6,6 +6,7 @@ back into Python, and may become a fact that the program does not depend on. Her
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -101,6 +102,30 @@ def _ctc_loss(
     return loss + log_probs.sum() * 0 if log_probs.requires_grad else loss
 
 
+def _pad_sequence(
+    env: TorchShapeEnv,
+    sequences: Sequence[torch.Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> torch.Tensor | None:
+    """As long as the longest of the sequences, whichever that is (ATen/native/PackedSequence.cpp asks which)."""
+    first = sequences[0]
+    trailing = tuple(first.shape[1:])
+    if not first.dim() or padding_side not in ("left", "right") or len(sequences) < 2:
+        return None
+    if any(tuple(other.shape[1:]) != trailing for other in sequences if other.dim() == first.dim()):
+        return None
+    if any(other.dim() != first.dim() for other in sequences):
+        return None
+    longest = functools.reduce(torch.sym_max, [other.shape[0] for other in sequences])
+    sizes = (len(sequences), longest) if batch_first else (longest, len(sequences))
+    padded = first.new_empty((*sizes, *trailing))
+    if any(other.requires_grad for other in sequences) and torch.is_grad_enabled():
+        padded = padded + sum(other.sum() for other in sequences) * 0
+    return padded
+
+
 BY_DATA: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence,
     torch.ops.aten.ctc_loss.Tensor: _ctc_loss,
@@ -114,6 +139,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.is_nonzero.default: _is_nonzero,
     torch.ops.aten.reshape.default: _reshape,
     torch.ops.aten.flatten.using_ints: _flatten,
+    torch.ops.aten.pad_sequence.default: _pad_sequence,
     torch.ops.aten.linear.default: shape_rules.linear,
     torch.ops.aten.matmul.default: shape_rules.matmul,
     torch.ops.aten.scaled_dot_product_attention.default: shape_rules.attention,

@@ -18,7 +18,7 @@ from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _WHY = (
-    "a list to which each round of a loop adds is used otherwise than by append, torch.stack, torch.cat, len(), a loop"
+    "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
 )
 NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     int: (int, torch.int64), torch.SymInt: (int, torch.int64), float: (float, torch.float64)

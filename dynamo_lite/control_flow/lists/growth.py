@@ -126,23 +126,33 @@ def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
     return [Added(made, flags, kinds.pop())]
 
 
-def as_grown(tracer: Forking, base: State, pairs: list[tuple[Any, Any]]) -> bool:
-    """Put a GrownList into `base` for a list that only one of two states, or each on its own, holds as one.
+class HasToGrow(BaseException):
+    """What began with the state `base` is to be run again, with a GrownList in the place of `owner`."""
 
-    pairs: the values of both at the same places. Returns whether there was one.
+    def __init__(self, owner: list[Any], base: State) -> None:
+        super().__init__()
+        self.owner, self.base = owner, base
+
+
+def grown_on_one(base: State, pairs: list[tuple[Any, Any]]) -> list[Any] | None:
+    """A list of `base` for which one of two states has a GrownList, and the other the list or another GrownList.
+
+    pairs: the values of both at the same places.
     """
     for one, other in pairs:
         for mine, theirs in ((one, other), (other, one)):
             origin = mine.origin if type(mine) is GrownList else None
             same = theirs is origin or (type(theirs) is GrownList and theirs.origin is origin)
-            if mine is not theirs and origin is not None and same and make_grown(tracer, base, origin):
-                return True
-    return False
+            if mine is not theirs and origin is not None and same and holds(base, origin):
+                return origin
+    return None
 
 
-def make_grown(tracer: Forking, base: State, owner: list[Any]) -> bool:
-    """Put a GrownList into the variables of `base` that hold a list. Returns whether there was one."""
-    if not any(value is owner for value in (*base.locals, *base.stack)):
-        return False
+def holds(base: State, owner: list[Any]) -> bool:
+    """Whether a variable or the stack of a state holds a list."""
+    return any(value is owner for value in (*base.locals, *base.stack))
+
+
+def make_grown(tracer: Forking, base: State, owner: list[Any]) -> None:
+    """Put a GrownList into `base` in the place of a list."""
     replace(base, {id(owner): GrownList(tracer, list(owner), owner)})
-    return True

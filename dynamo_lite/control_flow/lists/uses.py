@@ -94,6 +94,31 @@ def _as_tensor(otherwise: Any) -> Any:
     return rule
 
 
+def _sum(otherwise: Any) -> Any:
+    """sum(losses), sum(keep): what is not there counts as zero"""
+
+    def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) not in _GROWN:
+            return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+        items, numbers = args[0], args[0].numbers
+        if numbers is float:
+            items.refuse()
+        rows = items.rows().tensor
+        if numbers is int:
+            return tracer.predicates.item(rows.sum())
+        if not items.has_item():
+            items.check_filled(items.how_many(), kind=Exception)
+            tracer.note("sum() of a list that may be empty: the program asserts that it is not")
+        if type(rows.shape[0]) is not int:
+            return rows.sum(0) if rows.dtype is torch.bool else rows.sum(0, dtype=rows.dtype)
+        total: Any = 0
+        for row in rows.unbind(0):  # one after the other, as Python adds them
+            total = total + row
+        return total
+
+    return rule
+
+
 def _type(otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = _GROWN.get(type(args[0])) if len(args) == 1 else None
@@ -182,6 +207,7 @@ def attach(rules: dict[int, Any]) -> None:
         rules[id(fn)] = _rule(make, rules.get(id(fn)))
     for fn in (torch.tensor, torch.as_tensor):
         rules[id(fn)] = _as_tensor(rules.get(id(fn)))
+    rules[id(builtins.sum)] = _sum(rules.get(id(builtins.sum)))
     rules[id(list)] = _made(GrownList, rules.get(id(list)))
     rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
     rules[id(type)] = _type(rules[id(type)])

@@ -30,7 +30,7 @@ from dynamo_lite.control_flow.emission import (
     write_back,
 )
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import as_grown, grown, growths_of, left
+from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, grown_on_one, growths_of, left, make_grown
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
@@ -107,10 +107,15 @@ class DataLoop:
         for _ in range(_ROUNDS):
             if carried is not None:
                 carried.prepare()
-            side = self._round(carried)
-            if carried is None and self._has_to_grow(side):
+            try:
+                side = self._round(carried)
+                found = self._found(side, carried)
+            except HasToGrow as grows:
+                if grows.base is not self.base:
+                    raise
+                make_grown(self.tracer, self.base, grows.owner)
+                carried = None
                 continue
-            found = self._found(side, carried)
             if found is None:
                 carried, self.is_left_by_data = None, True
                 continue
@@ -123,15 +128,14 @@ class DataLoop:
                 settled = True
         self.tracer.refuse("branch-unsupported", why="what the loop carries from round to round does not settle")
 
-    def _has_to_grow(self, side: Side) -> bool:
-        """Whether the round had to make a GrownList of a list; then it is one before the loop from now on."""
-        assert side.state is not None
-        pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
-        return as_grown(self.tracer, self.base, pairs)
-
     def _found(self, side: Side, carried: Carried | None) -> Carried | None:
         """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
+        assert side.state is not None
+        pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
+        origin = grown_on_one(self.base, pairs) if carried is None else None
+        if origin is not None:
+            raise HasToGrow(origin, self.base)
         growths = (
             growths_of(tracer, self.frame, side) if carried is None else left(tracer, side.level, carried.inside)
         )
@@ -208,7 +212,11 @@ class DataLoop:
 
         around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
-        side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        tracer.bases.append((frame, self.base))
+        try:
+            side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
+        finally:
+            tracer.bases.pop()
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)

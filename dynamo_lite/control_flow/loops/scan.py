@@ -22,6 +22,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops import scan_gradient
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -37,7 +38,8 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     rows = _rows(tracer, body, numbered, count)
     slices = [torch.arange(count)] if numbered in body.arguments else []
     initial = [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
-    if loop.has_gradient(carried, found):
+    has_gradient = loop.has_gradient(carried, found)
+    if has_gradient:
         _check_gradient(tracer, [*initial, *found.items], bool(slices))
     gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
     body.may_mutate = False
@@ -45,6 +47,9 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     separate(tracer, initial, operands)
     slices += rows
     modules = subgraph_calls.finish(recorder, [body], [tuple(nodes)], ("scan_combine_graph_",))
+    if has_gradient and (raised := scan_gradient.failure(tracer, modules[0], initial, slices, operands)) is not None:
+        why = f"it would become torch's scan, and torch cannot make the gradient of such a round ({raised})"
+        tracer.refuse("loop-gradient", why=why)
     args = (*modules, initial, slices, tuple(operands))
     with unrecorded():
         examples = (*modules, [*carried.examples, *carried.inplace], [recorder.stand_in(s) for s in slices])

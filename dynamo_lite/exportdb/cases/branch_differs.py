@@ -1,8 +1,9 @@
 """Two sides of a branch that leave what is no one value
 
 With `control_flow="capture"` what the sides of a branch leave different comes out of a torch.cond: tensors of one
-dtype, device and number of dimensions, numbers, and containers of them with the same structure. A list that is longer
-on one side has no such result.
+dtype, device and number of dimensions, numbers, containers of them with the same structure, and lists to which one side
+adds. A dict with
+another key on one side has no such result.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ ERROR = "branch-differs"
 
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        parts = [x]
+        parts = {"whole": x}
         if x.sum() > 0:  # stops here
-            parts.append(x * 2)
-        return torch.stack(parts).sum(0)
+            parts["twice"] = x * 2
+        return torch.stack([*parts.values()]).sum(0)
 
 
 class Rewrite(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        parts = [x]
+        parts = {"whole": x}
         if x.sum() > 0:
-            parts.append(x * 2)
+            parts["twice"] = x * 2
         else:
-            parts.append(torch.zeros_like(x))
-        return torch.stack(parts).sum(0)
+            parts["twice"] = torch.zeros_like(x)
+        return torch.stack([*parts.values()]).sum(0)
 
 
 def export(module: nn.Module) -> ExportedProgram:

@@ -32,7 +32,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.trees.paths import is_foreign, unflatten
 from dynamo_lite.symbolic_shapes import Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable, InvalidDims, declare
-from dynamo_lite.symbolic_shapes.dims.violations import Solution, solve
+from dynamo_lite.symbolic_shapes.dims.violations import Solution, Violation, solve
 from dynamo_lite.symbolic_shapes.size_guards import codegen
 from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -306,7 +306,7 @@ def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -
     are the reason, and new specs that were seen to solve.
     """
     solution = solve(declared.table, env.core.facts)
-    if any(not defers or found.kind not in _DEFERRED for found in solution.violations):
+    if any(not defers or not _is_deferred(found) for found in solution.violations):
         raise violation(solution, declared.inputs, declared.spots)
     guard_set = solution.guard_set
     ranges = {env.to_sympy(s.as_int()): int_ranges(*interval) for s, interval in solution.ranges.items()}
@@ -315,6 +315,11 @@ def settle(declared: DeclaredInputs, env: TorchShapeEnv, defers: bool = False) -
     lines = [*(GuardLine(text, ()) for text in declared.shared), *_guards(solution)]
     notes = [*declared.table.notes, *_pinned(solution), *solution.raised]
     return Settled(solution, lines, ranges, replacements, notes)
+
+
+def _is_deferred(found: Violation) -> bool:
+    """Whether a condition can be left to each call: no range expresses it, or what it is made of (3 * m == n * n)."""
+    return found.kind in _DEFERRED or (found.kind == "range" and any(g.kind != "range" for g in found.guards))
 
 
 def _guards(solution: Solution) -> list[GuardLine]:

@@ -174,7 +174,7 @@ class _Inserter:
             for symbol in sorted(symbols_of(fact.relation), key=lambda s: s.id):
                 self._bind(symbol)
             condition = self._sizes.of(self._env.wrap(fact.relation))
-            message = _plain(f"Expected {fact.relation}, from {fact.origin}")
+            message = _plain(f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}")
             self._make(torch.ops.aten._assert_scalar.default, (condition, message), None)
 
     def _see(self, node: fx.Node) -> None:

@@ -15,6 +15,7 @@ import torch
 from dynamo_lite.capture import Recorder
 from dynamo_lite.errors import DynamoLiteError
 from dynamo_lite.torch_internals._torch_dispatch import TorchDispatchMode
+from dynamo_lite.tracing.calls.registry import outside_export, table
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects.classify import place_owned_dicts
 from dynamo_lite.tracing.heap.journal import Journal
@@ -27,10 +28,13 @@ class ContainerFunctions:
 
     Without `during`, nothing is being recorded: the arguments are the user's own, and operators run on real data. With
     it, the call is made within that tracer's run.
+    of_results: a function that asks is told that this is an export. It is told no where it is about arguments, which
+    each call of the program takes apart as well: both must agree.
     """
 
-    def __init__(self, during: Tracer | None = None) -> None:
+    def __init__(self, during: Tracer | None = None, of_results: bool = False) -> None:
         self._during = during
+        self._of_results = of_results
         self._tracer: Tracer | None = None
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -48,8 +52,9 @@ class ContainerFunctions:
     def _make(self) -> Tracer:
         outer = self._during
         if outer is None:
-            return Tracer(None, Recorder(None, ()))
-        tracer = Tracer(outer.root, outer.recorder, outer.inputs, outer.rules)
+            return Tracer(None, Recorder(None, ()), known_rules=outside_export(table()))
+        rules = outer.rules if self._of_results else outside_export(outer.rules)
+        tracer = Tracer(outer.root, outer.recorder, outer.inputs, rules)
         tracer.heap = outer.heap
         return tracer
 

@@ -71,7 +71,11 @@ class Outline(NamedTuple):
     numbers: Step | None
 
 
-_WATCHERS: dict[str, Planner] = {"texts": deferred_str.plan, "nodes": autograd_nodes.plan}
+_WATCHERS: dict[str, Planner] = {
+    "texts": deferred_str.plan,
+    "nodes": autograd_nodes.plan,
+    "arrays": numpy_rules.plan_library,
+}
 """Feature → the row that looks at every call while the feature is awake."""
 _WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""

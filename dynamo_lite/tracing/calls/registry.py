@@ -179,7 +179,7 @@ def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     whole = hidden_frames.are_interpreted(tracer)
     with tracer.modules.entered(module), tracer.own(hidden_frames.ModuleCalls):
         signatures = tracer.modules.signatures
-        return run() if signatures is None else signatures.call(module, args[1:], kwargs, run)
+        return run() if signatures is None else signatures.call(tracer.modules.called, args[1:], kwargs, run)
 
 
 def _has_hooks(module: nn.Module) -> bool:
@@ -491,3 +491,12 @@ def table() -> dict[int, Step]:
         rows |= part.table()
     rows |= constructors.table(rows)
     return rows | numpy_rules.table(rows)
+
+
+def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
+    """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
+    return rows | _from_table(skipped_calls.TRUE_WHILE_TRACING, _false)
+
+
+def _false(name: str) -> Step:
+    return lambda tracer, fn, args, kwargs: False

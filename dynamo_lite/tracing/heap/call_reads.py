@@ -17,6 +17,7 @@ from typing import Any
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
 from dynamo_lite.tracing.policy.native_reads import (
@@ -66,7 +67,11 @@ def _of_trusted(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: 
     reads = tracer.reads
     own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
     known = own in reads.shown
+    orders = reads.key_orders
+    if fn.__globals__.get("__name__") in _MATCH_KEYS and not (fn is InputCheck.hook and args[0].key_orders):
+        reads.key_orders = None
     reads.deep(args, kwargs, STATE)
+    reads.key_orders = orders
     if fn.__globals__.get("__name__") in LOOKS_INTO_CLASSES:
         for arg in (*args, *kwargs.values()):
             if is_changeable(kind := arg if isinstance(arg, type) else type(arg)):
@@ -76,6 +81,10 @@ def _of_trusted(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: 
     if own is not None and not known:
         reads.shown.pop(own, None)
     return NOT_HANDLED
+
+
+_MATCH_KEYS = frozenset({InputCheck.__module__, "torch.export._unlift", "torch._export.utils"})
+"""Modules of the hooks that an exported program's module has: they match dicts of a call by their keys."""
 
 
 # ---- callables in C

@@ -39,9 +39,12 @@ def call_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     name = "torch._higher_order_ops.scan"
     examples = [*_copies(tracer, name, init), *_slices(tracer, name, xs)]
     step = _trace_step(tracer, name, function, examples, given)
-    if step.spec.type is not tuple or step.spec.num_children != 2:
-        tracer.refuse("loop-mismatch", operator=name, what="something else than a pair (carry, output)")
-    _check_carry(tracer, name, init, step.leaves[: step.spec.child(0).num_leaves])
+    spec = step.spec
+    if spec.type is not tuple or spec.num_children != 2 or spec.child(0).num_leaves != len(init):
+        is_flat = spec.type in (tuple, list) and len(init) <= spec.num_leaves == spec.num_children
+        if not is_flat:  # the sub-graph of an exported program gives (*carry, *outputs)
+            tracer.refuse("loop-mismatch", operator=name, what="something else than a pair (carry, output)")
+    _check_carry(tracer, name, init, step.leaves[: len(init)])
     _check_tensors(tracer, name, step.leaves)
     operands = tracer.recorder.guarded(subgraphs.operands_of, tracer.recorder, [step.level])
     (combine,) = _finish(tracer, [step], [step.outputs(tracer)], ("scan_combine_graph_",))

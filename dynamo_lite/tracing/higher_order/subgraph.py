@@ -81,6 +81,7 @@ def trace(
         nodes = [_output(tracer, operator, leaf) for leaf in leaves]
         if not may_alias:
             _check_aliases(tracer, operator, level, leaves)
+    level.put_back_memos()
     return Traced(level, leaves, spec, nodes)
 
 

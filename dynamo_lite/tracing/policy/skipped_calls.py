@@ -13,6 +13,8 @@ INVISIBLE: frozenset[str] = frozenset(
         "torch.utils.hooks:RemovableHandle.next_id",
         "torch.nn.utils.parametrize:_cache",
         "torch.nn.utils.parametrize:_cache_enabled",
+        "torch.autograd.profiler:_cupti_monitor_checked",
+        "torch.autograd.profiler:_cupti_monitor_module",
     }
 )
 

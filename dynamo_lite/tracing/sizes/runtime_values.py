@@ -83,6 +83,12 @@ def is_assertion(frame: Any) -> bool:
     return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
 
 
+def wanted_by_assertion(frame: Any) -> bool | None:
+    """The truth that goes on, if the instruction at work decides an `assert`, or a branch that only raises."""
+    asserted = _asserted(frame) or _raised(frame)
+    return None if asserted is None else asserted[0]
+
+
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
     """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
     an `assert`."""

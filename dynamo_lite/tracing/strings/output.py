@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from dynamo_lite.interpreter import datamodel
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import native_modules
@@ -86,7 +87,20 @@ def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def call_catch_warnings(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of."""
-    if getattr(args[0], "_record", False) and not tracer.in_library():
+    """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of.
+
+    Without `as` nobody has the list: as good as not made."""
+    catcher = args[0]
+    if not getattr(catcher, "_record", False) or tracer.in_library():
+        return NOT_HANDLED
+    frame: Any = tracer.vm.frame
+    if not tracer.sees_python or frame.pc >= len(frame.info.ops) or frame.info.ops[frame.pc][0] is not _DROPS:
         tracer.refuse("outside-object", what="warnings that it catches itself")
-    return NOT_HANDLED
+    catcher._record = False
+    try:
+        return tracer.vm.call(fn, args, kwargs)
+    finally:
+        catcher._record = True
+
+
+_DROPS = HANDLERS["POP_TOP"]

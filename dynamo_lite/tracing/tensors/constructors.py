@@ -107,6 +107,12 @@ def _otherwise(rule: Step, before: Step | None) -> Step:
 
 _LEGACY = ("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool")
 
+OTHERS: tuple[Any, ...] = (
+    *(TensorBase.new_tensor, TensorBase.new, torch.Tensor),
+    *(getattr(torch, f"{name}Tensor") for name in _LEGACY),
+)
+"""What makes a tensor of numbers, beside torch.tensor, as_tensor and asarray."""
+
 
 def table(rows: dict[int, Step]) -> dict[int, Step]:
     """id(callable) → rule. `rows` are the rules before these, which have what these do not handle."""
@@ -114,6 +120,6 @@ def table(rows: dict[int, Step]) -> dict[int, Step]:
     found[id(torch.asarray)] = _literal(0, "obj")
     found[id(TensorBase.new_tensor)] = _literal(1, "data")
     found[id(TensorBase.new)] = _literal(1, None, sizes_are_data=False)
-    for cls in (torch.Tensor, *(getattr(torch, f"{name}Tensor") for name in _LEGACY)):
+    for cls in OTHERS[2:]:
         found[id(cls)] = _literal(0, None, sizes_are_data=False)
     return {key: _otherwise(rule, rows.get(key)) for key, rule in found.items()}

@@ -23,7 +23,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.datamodel.trampolines", "dynamo_lite.tracing.calls.registry"})
-_UNTOUCHED = frozenset({"__init__", "__str__", "__repr__"})
+_UNTOUCHED = frozenset({"__init__", "__str__", "__repr__", "__dlpack__"})
 _LAYOUT = ("strides", "flags", "data", "nbytes", "flat")
 
 
@@ -75,6 +75,7 @@ def _prepare(tracer: Trace, cls: type) -> None:
         "__array_ufunc__": _ufunc(tracer),
         "__array_function__": _function(tracer),
         "__array__": _refused(tracer, "numpy.ndarray.__array__"),
+        "__dlpack__": _refused(tracer, "numpy.ndarray.__dlpack__"),  # C code would read a stand-in's memory
         "__getattr__": _missing(tracer),
         "__getattribute__": _with_class(tracer),  # a class cannot be given a property `__class__` later
         "dtype": property(_dtype(before["dtype"].fget)),

@@ -14,6 +14,7 @@ from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import Kind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
+from dynamo_lite.tracing.tensors import constructors
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -30,9 +31,27 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
     return refuse_unknown if is_awake(tracer) else None
 
 
+def plan_library(tracer: Trace, fn: Any) -> Step | None:
+    """The step of a call plan for a Python function of torch's that would run natively.
+
+    The C functions that it calls would read an array's memory, which is a stand-in's (`torch.as_tensor(lengths)` in
+    pack_padded_sequence). Interpreted, each of them has its rule.
+    """
+    is_library = type(fn) is FunctionType and fn.__module__.startswith("torch.")
+    if not is_library or fn.__module__.startswith("torch._numpy") or id(fn) in tracer.rules:
+        return None
+    return _interpret_with_arrays
+
+
+def _interpret_with_arrays(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if any(is_array(arg) for arg in (*args, *kwargs.values())):
+        return tracer.vm.interpret_function(fn, args, kwargs)
+    return NOT_HANDLED
+
+
 def refuse_unknown(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse an array for a function of torch's written in C, which would read it item by item."""
-    if any(is_array(arg) for arg in args) and _is_torchs(fn):
+    if any(is_array(arg) or _holds_array(arg, dimensions=1) for arg in args) and _is_torchs(fn):
         tracer.refuse("numpy-function", function=f"{getattr(fn, '__qualname__', fn)} of torch")
     return NOT_HANDLED
 
@@ -69,6 +88,8 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
     def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         if args and type(args[0]) is Unrecordable:
             tracer.refuse("unrecordable-value", function=unrecordable_function(args[0]))
+        if args and _holds_array(args[0]):
+            args = (_stacked(tracer, fn, args[0]), *args[1:])
         if not args or not is_array(args[0]):
             return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
         tensor = args[0].tensor.detach()
@@ -79,6 +100,36 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
         wants_gradient = kwargs.get("requires_grad", False)
         tensor = tensor.clone().to(dtype=kwargs.get("dtype"), device=kwargs.get("device"))
         return tensor.requires_grad_() if wants_gradient else tensor
+
+    return rule
+
+
+def _stacked(tracer: Trace, fn: Any, parts: Any) -> Any:
+    """The array of a list of arrays, whose items C code would read one by one."""
+    if not _are_alike(parts):
+        tracer.refuse("numpy-function", function=f"torch.{fn.__name__} of a list of different things")
+    return arrays_of(tracer).stack(list(parts))
+
+
+def _are_alike(parts: Any) -> bool:
+    """Whether all are arrays of one dtype, which the tensor has as well."""
+    return all(is_array(part) and part.tensor.dtype == parts[0].tensor.dtype for part in parts)
+
+
+def _holds_array(value: Any, dimensions: int = 0) -> bool:
+    """Whether there is an array of at least so many dimensions in nested lists."""
+    if type(value) not in (list, tuple):
+        return False
+    return any(part.tensor.ndim >= dimensions if is_array(part) else _holds_array(part, dimensions) for part in value)
+
+
+def _refusing(before: Step | None) -> Step:
+    """torch.FloatTensor([a]) and the like, which read an array item by item."""
+
+    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if any(is_array(arg) or _holds_array(arg) for arg in args):
+            tracer.refuse("numpy-function", function=f"{fn.__name__} of torch")
+        return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
 
     return rule
 
@@ -102,6 +153,8 @@ def table(rows: dict[int, Step]) -> dict[int, Step]:
     for kind in (float, int):
         found[id(kind)] = _of_tensor(rows.get(id(kind)))
     found[id(torch.tensor)] = _to_tensor(rows.get(id(torch.tensor)), shares=False)
+    for maker in constructors.OTHERS:
+        found[id(maker)] = _refusing(rows.get(id(maker)))
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         found |= {id(getattr(numpy, name)): call_array for name in _MAKES_ARRAYS}

@@ -33,6 +33,9 @@ class ModuleStack:
         self._serial = 0
         self._root = root
         self._calls: dict[str, int] = {}
+        self._caller: nn.Module | None = None  # the innermost module being called, and its path
+        self._caller_path = ""
+        self._below: dict[tuple[str, int], str | None] = {}  # by the caller's path and a module's id
         self._outside_root: list[weakref.ref[nn.Module]] = []
 
     @cached_property
@@ -50,9 +53,9 @@ class ModuleStack:
     def entered(self, module: nn.Module) -> Iterator[None]:
         """While `module` is being called."""
         outer, outer_leaf = self.current, self.leaf
-        path = self._paths.get(id(module))
-        if path is None:
-            path = self._paths[id(module)] = self._path_outside_root(module)
+        caller = self._caller, self._caller_path
+        path = self._path_of_call(module)
+        self._caller, self._caller_path = module, path
         cls = type(module)
         key = f"L__self__{path}"
         calls = self._calls.get(key, 0)
@@ -69,6 +72,25 @@ class ModuleStack:
             yield
         finally:
             self.current, self.leaf = outer, outer_leaf
+            self._caller, self._caller_path = caller
+
+    @property
+    def called(self) -> str:
+        """The path of the innermost module being called."""
+        return self._caller_path
+
+    def _path_of_call(self, module: nn.Module) -> str:
+        """The path of a module that is about to be called: of several, the one below the module that calls it."""
+        path = self._paths.get(id(module))
+        if path is None:
+            path = self._paths[id(module)] = self._path_outside_root(module)
+        if self._caller is None or not self._caller_path or path.startswith(f"{self._caller_path}."):
+            return path
+        place = self._caller_path, id(module)
+        if place not in self._below:
+            self._below[place] = _first_paths(self._caller).get(id(module))
+        below = self._below[place]
+        return f"{self._caller_path}.{below}" if below else path
 
     def _path_outside_root(self, module: nn.Module) -> str:
         """A name for a module that is not below the root: its class, below the path of the calling module."""

@@ -236,6 +236,30 @@ class suppression(nn.Module):
         return x[keep]
 
 
+@program(*_SOME)
+class summed(nn.Module):
+    """Of no tensor the sum is the number 0 in eager: the program asserts that there is one."""
+
+    def forward(self, x):
+        losses, keep = [], []
+        for i, row in enumerate(x):
+            if row.sum() > 0:
+                losses.append(row.sum())
+                keep.append(i)
+        return sum(losses) / len(losses), x * sum(keep)
+
+
+@program(*_LENGTHS, kw=_DYNAMIC, no_grad=True)
+class summed_of_any_number(nn.Module):
+    def forward(self, x):
+        losses, keep = [x[0].to(torch.int32)], []
+        for i, row in enumerate(x):
+            if row.sum() > 0:
+                losses.append(row.to(torch.int32))
+                keep.append(i)
+        return sum(losses), x * sum(keep)
+
+
 @program(*_LENGTHS, call(-torch.ones(4, 3)), kw=_DYNAMIC, no_grad=True)
 class filtered_rows_of_any_number(nn.Module):
     def forward(self, x):

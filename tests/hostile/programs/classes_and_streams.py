@@ -359,6 +359,17 @@ def torch_warnings_caught():
 
 
 @equal
+def warnings_caught_by_nobody():
+    def f(x):
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter('always')
+            warnings.warn('w')
+            return x * 2
+
+    return f, (t(3),)
+
+
+@equal
 def io_roundtrip():
     def f(x):
         s = io.StringIO()

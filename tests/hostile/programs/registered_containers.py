@@ -46,6 +46,9 @@ class Growing(Box): ...
 class Counting(Box): ...
 
 
+class Asking(Box): ...
+
+
 class Changing(Box): ...
 
 
@@ -133,6 +136,13 @@ register(Plain, parts, lambda children, n: Plain(*children, n))
 register(Copying, lambda b: ([b.left.clone(), b.right.clone()], b.n), lambda c, n: Copying(c[0] * 1, c[1] * 1, n))
 register(Growing, parts, lambda children, n: grown(Growing, children, n))
 register(Counting, counted, counted_back)
+
+
+def asked(box: Any) -> Any:
+    return [box.left, box.right], (box.n, torch.compiler.is_dynamo_compiling())
+
+
+register(Asking, asked, lambda children, context: Asking(*children, context[0]))
 register(Changing, changing, lambda children, n: Changing(*children, n))
 register(Kept, parts, kept_back)
 register(
@@ -513,3 +523,9 @@ class Point(NamedTuple):
 class Named(Point):
     def value(self) -> Any:
         return super().value() * 2
+
+
+@equal
+def flatten_asks_whether_this_is_an_export():
+    """Each call takes the arguments apart outside of one: the program would not take its own example."""
+    return of(Asking, product)

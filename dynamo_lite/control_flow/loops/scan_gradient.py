@@ -1,0 +1,86 @@
+"""Whether torch can make the gradient of a scan.
+
+torch makes it when the program is called: it traces the round and its gradient together, and raises an error for much
+of what the round itself may do (torch 2.13: numbers of the data, sizes that only run time knows, branches whose
+gradients lie differently, an LSTM). So it is asked while the program is made, on tensors without data of the example's
+sizes.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from dynamo_lite.capture.graph.lifting import modes_off
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.torch_internals._torch_fake import FakeTensorMode
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_UNKNOWN = 3
+"""The number that stands for one that only run time knows."""
+
+_SAVE_NOTHING = frozenset({torch.ops.aten.lstm.input, torch.ops.aten.lstm.data})
+"""Operators whose kernel gives autograd an undefined tensor to keep (oneDNN's workspace), which no stand-in shows."""
+
+
+def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Sequence[Any], operands: Any) -> str | None:
+    """What torch says of the gradient of `scan(combine, initial, slices, operands)`; None if it can make it."""
+    used = [node.target for node in combine.graph.nodes if node.target in _SAVE_NOTHING]
+    if used:
+        return f"{used[0]} saves an undefined tensor"
+    with modes_off(), FakeTensorMode(shape_env=ShapeEnv()), torch.enable_grad(), _silent():
+        parts = [[_example(tracer, value) for value in values] for values in (initial, slices, operands)]
+        try:
+            results = torch.ops.higher_order.scan(combine, parts[0], parts[1], tuple(parts[2]))
+            wanted = [t for part in parts for t in part if is_tensor(t) and t.requires_grad]
+            reached = [t for t in results if is_tensor(t) and t.requires_grad]
+            if wanted and reached:
+                torch.autograd.grad([t.sum() for t in reached], wanted, allow_unused=True)
+        except Exception as error:
+            return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+    return None
+
+
+def _example(tracer: Forking, value: Any) -> Any:
+    """An operand, with the example's sizes."""
+    if not is_tensor(value):
+        return _number(tracer, value)
+    like = tracer.recorder.stand_in(value)
+    sizes, strides = ([_number(tracer, n) for n in numbers] for numbers in (like.shape, like.stride()))
+    made = torch.empty_strided(sizes, strides, dtype=like.dtype, device=like.device)
+    return made.requires_grad_(like.requires_grad)
+
+
+def _number(tracer: Forking, value: Any) -> Any:
+    env = tracer.recorder.env
+    if type(value) is not torch.SymInt or env is None:
+        return value
+    expression = env.unwrap(value)
+    if type(expression) is int:
+        return expression
+    return evaluate(expression, {symbol: _likely(symbol) for symbol in symbols_of(expression)})
+
+
+def _likely(symbol: Symbol) -> int:
+    return int(min(max(_UNKNOWN, symbol.lo), symbol.hi)) if symbol.hint is None else symbol.hint
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """torch logs what it raises, and warns."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,60 @@
+"""Branches on tensors with several sizes that vary: what they return lies as in eager, for sizes of 1 too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.export import Dim
+
+import dynamo_lite
+
+
+def branch(x: Tensor) -> Any:
+    return x + 1 if x.sum() > 0 else x * 2
+
+
+def made(x: Tensor) -> Any:
+    return torch.ones_like(x).cumsum(1) if x.sum() > 0 else torch.zeros(x.shape)
+
+
+def twice(x: Tensor) -> Any:
+    for _ in range(2):
+        if x.sum() > 0:
+            x = x - 3 if x.max() > 1 else x.clone()
+    return x
+
+
+def unknown_columns(x: Tensor) -> Any:
+    chosen = x.reshape(-1).nonzero().t().float()
+    return (chosen + 1 if x.sum() > 0 else chosen * 2).shape[1] * x
+
+
+def operator(x: Tensor) -> Any:
+    return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t * 2, (x,))
+
+
+def transposed(x: Tensor) -> Any:
+    y = x.t()
+    return y + 1 if x.sum() > 0 else y * 2
+
+
+@pytest.mark.parametrize("program", [branch, made, twice, unknown_columns, operator], ids=lambda f: f.__name__)
+def test_sizes_of_one_and_decompositions(program: Callable[[Tensor], Any]) -> None:
+    sizes = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC},)
+    exported = dynamo_lite.export(program, (torch.randn(3, 4),), dynamic_shapes=sizes)
+    for module in (exported.module(), exported.run_decompositions().module()):
+        for shape in ((3, 4), (5, 1), (1, 1), (1, 7)):
+            for x in (torch.ones(shape), -torch.ones(shape), torch.full(shape, 0.01)):
+                got, expected = module(x), program(x)
+                assert torch.equal(got, expected) and got.stride() == expected.stride()
+
+
+def test_results_that_lie_otherwise() -> None:
+    """torch's own rule: the sides of a transposed result agree."""
+    exported = dynamo_lite.export(transposed, (torch.randn(3, 4),), dynamic_shapes=({0: Dim.DYNAMIC, 1: None},))
+    for x in (torch.ones(5, 4), -torch.ones(2, 4)):
+        assert torch.equal(exported.module()(x), transposed(x))
