@@ -8,12 +8,14 @@ is asked once per type and run. A read that has no reader, and that the log has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.frames.generators import driven_frame, is_driver
 from dynamo_lite.interpreter.frames.tracebacks import is_stub
+from dynamo_lite.interpreter.lookasides.frame_queries import program_frame
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
@@ -49,6 +51,20 @@ def _of_frame(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
     return NOT_HANDLED
 
 
+def _of_generator(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+    """The frame and the code of a generator or coroutine are the program's, where a native one stands for it."""
+    if value is None or key not in _OF_GENERATORS or not is_driver(getattr(value, "f_code", value)):
+        return NOT_HANDLED
+    native = getattr(owner, f"{key[:2]}_frame")
+    if native is None:
+        tracer.refuse("unrecordable-value", function=f"{key} of a generator that has ended")
+    frame = driven_frame(native)
+    return frame.code if key.endswith("code") else program_frame(frame)
+
+
+_OF_GENERATORS = frozenset({"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code"})
+
+
 def _of_another(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
     """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
     return NOT_HANDLED
@@ -67,6 +83,7 @@ _BY_TYPE: dict[type, Reader] = {
     **dict.fromkeys(STANDING_FOR_OTHERS, _of_another),
     UnreadText: _class_of_text,
     range: builtin_calls.read_range,
+    **dict.fromkeys((GeneratorType, CoroutineType, AsyncGeneratorType), _of_generator),
     FrameType: _of_frame,
     TracebackType: hidden_frames.read_traceback,
 }

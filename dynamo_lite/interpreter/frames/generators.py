@@ -190,6 +190,20 @@ def deliver(frame: Frame, exc: BaseException) -> bool | None:
     return None
 
 
+def is_driver(code: Any) -> bool:
+    """Whether this is the code of the native generators that stand for interpreted ones."""
+    return code in _DRIVER_CODES
+
+
+def driven_frame(native: types.FrameType) -> Frame:
+    """The interpreted frame behind the native frame of such a generator."""
+    frame: Frame = native.f_locals["frame"]
+    return frame
+
+
+_DRIVER_CODES = frozenset(driver.__code__ for driver in _DRIVERS.values())
+
+
 def suspended_frame(generator: Any) -> Frame | None:
     """The frame behind a generator that the interpreter made, where it waits at a `yield` of its own; else None."""
     if type(generator) is not types.GeneratorType or generator.gi_code is not _drive.__code__:

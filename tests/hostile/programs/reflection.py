@@ -381,3 +381,28 @@ def kinds_of_functions():
         return x, answers, sorted(inspect.getclosurevars(generator).nonlocals)
 
     return f, (t(3),)
+
+
+@equal
+def frames_of_generators():
+    import inspect
+
+    def f(x):
+        def generator():
+            k = 3
+            yield k
+            yield k + 1
+
+        async def coroutine():
+            return x
+
+        numbers, awaited = generator(), coroutine()
+        before = inspect.getgeneratorlocals(numbers)
+        next(numbers)
+        named = numbers.gi_code.co_name, awaited.cr_code.co_name, numbers.gi_frame.f_code.co_name
+        inside = sorted(numbers.gi_frame.f_locals), inspect.getgeneratorlocals(numbers), len(before)
+        awaited.close()
+        list(numbers)
+        return x, named, inside, numbers.gi_frame is None, awaited.cr_frame is None
+
+    return f, (t(3),)
