@@ -35,6 +35,7 @@ PYTHONS = frozenset(
         "_functools",
         "_get_dump",
         "_getframe",
+        "_has_code_flag",
         "_heapify_max",
         "_heappop_max",
         "_heapq",
