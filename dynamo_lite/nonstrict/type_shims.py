@@ -7,6 +7,7 @@ max(), which stay symbolic.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -81,6 +82,7 @@ def _hash_for(tracer: NativeTrace) -> Callable[[Any], int]:
 def _extreme_for(tracer: NativeTrace, fn: Callable[..., Any]) -> Callable[..., Any]:
     """min() or max(): of sizes it is one, where CPython would ask which is the smaller."""
 
+    @functools.wraps(fn)
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and hasattr(type(args[0]), "__next__"):
             args = (list(args[0]),)

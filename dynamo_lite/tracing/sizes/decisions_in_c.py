@@ -132,7 +132,9 @@ def _of_native_code() -> Decision | None:
         frame = frame.f_back
     if frame is None:
         return None
-    at = next((at for at in dis.get_instructions(frame.f_code) if at.offset == frame.f_lasti), None)
+    # Of a call of a function in Python CPython 3.11 names the end of its inline cache.
+    passed = [at for at in dis.get_instructions(frame.f_code) if at.offset <= frame.f_lasti]
+    at = passed[-1] if passed else None
     if at is None or at.positions is None:
         return None
     if at.opname == "CONTAINS_OP":
@@ -143,7 +145,7 @@ def _of_native_code() -> Decision | None:
     line = linecache.getline(frame.f_code.co_filename, first).encode()  # positions count bytes
     name = line[at.positions.col_offset : at.positions.end_col_offset].decode().partition("(")[0].strip()
     called = frame.f_locals.get(name, frame.f_globals.get(name, getattr(builtins, name, None)))
-    return _BY_ID.get(id(called))
+    return _BY_ID.get(id(getattr(called, "__wrapped__", called)))  # of min and max a function of ours (type_shims.py)
 
 
 _NOT_THE_PROGRAM = frozenset({"dynamo_lite", "torch"})
