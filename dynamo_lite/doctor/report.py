@@ -60,13 +60,17 @@ def _of_rows(rows: list[Entry], found: dict[str, str], before: dict[str, str]) -
             yield Finding("moved", name, row.file, f"was {was}, is {now}", row.disables)
 
 
+_UNSET = "NoneType"
+"""What a variable of torch's is that is set when it is first needed."""
+
+
 def _of_names(strings: dict[str, str], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:
     for name, file in strings.items():
         now = found[name]
         was = before.get(name, now)
         if now.startswith(MISSING) and not was.startswith(MISSING):
             yield Finding("missing", name, file, now, "the rule for it is never asked")
-        elif now != was:
+        elif now != was and _UNSET not in (now, was):
             yield Finding("moved", name, file, f"was {was}, is {now}", "the rule for it may not fit")
 
 

@@ -52,6 +52,14 @@ def test_how_an_enum_is_called_is_pythons_and_not_torchs() -> None:
     assert resolve("torch.utils._sympy.symbol:SymT") == "EnumType"  # its parameters changed in Python 3.12
 
 
+def test_what_torch_sets_when_it_needs_it_has_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    if installed()[:2] != (2, 13):
+        pytest.skip("the variable is torch 2.13's")
+    for value in (None, re):
+        monkeypatch.setattr("torch.autograd.profiler._cupti_monitor_module", value)
+        assert report.examine(with_contracts=False).findings == []
+
+
 def test_what_has_moved_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.utils._pytree.keystr", lambda kp, separator="": "")
     found = [f for f in report.examine(with_contracts=False).findings if f.name.endswith(":keystr")]
