@@ -127,7 +127,14 @@ class GrownList(list[Any]):
 
     def has_item(self) -> bool:
         """Whether one of its items is always there."""
-        return any(type(part) is not Added or None in part.flags for part in self.known())
+        return any(type(part) is not Added or self._always_adds(part) for part in self.known())
+
+    def _always_adds(self, part: Added) -> bool:
+        """Whether there always was a round that added an item."""
+        env, answer = self.tracer.recorder.env, part.tensors[0].shape[0] >= 1
+        if type(answer) is not bool:
+            answer = env is not None and env.decide_node(answer.node) is True
+        return answer and None in part.flags
 
     # -- as tensors
 
@@ -170,14 +177,11 @@ class GrownList(list[Any]):
         return self._choice(parts)[1].shape[0]
 
     def truth(self) -> Any:
-        """Whether any item is there: a bool, or a bool tensor."""
-        return True if self.has_item() else self.count_of_flags() > 0
-
-    def count_of_flags(self) -> torch.Tensor:
-        """The number of items, as a tensor."""
-        flags = self.rows().flags
-        assert flags is not None
-        return flags.sum()
+        """Whether any item is there: a bool, or what is known at run time only."""
+        if self.has_item():
+            return True
+        flags = None if self.is_certain() else self.rows().flags
+        return self.how_many() > 0 if flags is None else flags.any()
 
     def _choice(self, parts: list[Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """(all rows, the numbers of those that are there); the same numbers for each question."""
@@ -226,10 +230,15 @@ class GrownList(list[Any]):
             self.refuse()
         order, steps = (parts, key) if key >= 0 else (parts[::-1], -key - 1)
         passed = order[: steps + 1]
-        if any(type(part) is Added for part in passed[:-1]) or not passed or not _is_certain(passed[-1]):
+        if any(type(part) is Added for part in passed[:-1]) or len(passed) <= steps:
             return self._chosen_item(key, steps)
         end, part = (0 if key >= 0 else -1), passed[-1]
-        return part.tensors[end][end] if type(part) is Added else part
+        if type(part) is not Added:
+            return part
+        if not part.is_certain or not self._always_adds(part):
+            return self._chosen_item(key, steps)
+        item = part.tensors[end][end]
+        return item if part.numbers is None else self.tracer.predicates.item(item)
 
     def _chosen_item(self, key: int, steps: int) -> Any:
         whole = self.stacked()
@@ -297,7 +306,3 @@ def _is_list(value: Any) -> bool:
 
 def _items(value: Any) -> list[Any]:
     return value.parts() if type(value) is GrownList else list(value)
-
-
-def _is_certain(part: Any) -> bool:
-    return type(part) is not Added or part.is_certain

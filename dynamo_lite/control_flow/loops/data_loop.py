@@ -25,6 +25,7 @@ from dynamo_lite.control_flow.emission import (
     decode,
     encode,
     functionalise,
+    is_unknown,
     output,
     record_loop,
     write_back,
@@ -151,6 +152,8 @@ class DataLoop:
             raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
         if carried is None and (growths or self.has_gradient(made)):
             is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
+            if is_scan and is_unknown(self.counter.of.count) and not self.has_gradient(made):  # type: ignore[union-attr]
+                is_scan = False  # a scan needs a first round: with such a count the program would have to assert it
             if growths and self.counter is None:
                 self.tracer.unrolled = "each round of a loop that data end adds to a list: the loop is unrolled"
                 raise LeftFromWithin

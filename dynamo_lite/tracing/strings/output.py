@@ -89,7 +89,7 @@ def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
 def call_catch_warnings(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of.
 
-    Without `as` nobody has the list: as good as not made."""
+    Without `as` the program has no name for the list: it is not made."""
     catcher = args[0]
     if not getattr(catcher, "_record", False) or tracer.in_library():
         return NOT_HANDLED

@@ -281,6 +281,67 @@ class numbers_of_any_number_of_rows(nn.Module):
         return x[keep], len(keep), torch.tensor(every)
 
 
+_NUMBERS = tuple(call(torch.arange(12.0).view(4, 3), torch.tensor(n)) for n in (3, 0, 1, 4))
+
+
+@program(*_NUMBERS)
+class rounds_that_may_be_none(nn.Module):
+    """Without a gradient no scan, which needs a first round."""
+
+    def forward(self, x, n):
+        every, until, numbers = [], [], []
+        for i in range(n.item()):
+            every.append(x[i] * 2)
+            numbers.append(i)
+        for i in range(n.item()):
+            until.append(x[i] * 3)
+            if x[i].sum() > 10:
+                break
+        whole = torch.stack(every) if every else x[:0]
+        until.append(x[0])
+        return whole, until[0], len(until), torch.tensor(numbers, dtype=torch.int64), not every
+
+
+@program(*_NUMBERS)
+class stacked_rounds_that_may_be_none(nn.Module):
+    """torch.stack of an empty list raises an error, in the program, too."""
+
+    def forward(self, x, n):
+        out = []
+        for i in range(n.item()):
+            out.append(x[i] * 2)
+            if x[i].sum() > 10:
+                break
+        return torch.stack(out)
+
+
+@program(*_NUMBERS[:1], *_NUMBERS[3:])
+class items_behind_the_first(nn.Module):
+    def forward(self, x, n):
+        out, numbers = [], []
+        for i in range(n.item()):
+            out.append(x[i] * 2)
+            numbers.append(i)
+        return out[1], out[-2], out[0], x * numbers[1], x * numbers[-1]
+
+
+@program(*_LENGTHS[:2], kw={"dynamic_shapes": ({0: torch.export.Dim("n", min=2, max=20)},)})
+class items_behind_the_first_of_rows(nn.Module):
+    def forward(self, x):
+        out = []
+        for row in x:
+            out.append(row * 2)
+        return out[1], out[-2], out[0], out[-1]
+
+
+@program(*_ALL)
+class gone_over_into_a_list(nn.Module):
+    def forward(self, x):
+        rows = [r for r in x if r.sum() > 1]
+        doubled = [r * 2 for r in rows] + [x[0]]
+        return torch.stack(doubled)
+
+
 @program(*_LENGTHS, kw=_DYNAMIC, no_grad=True)
 class one_or_two_items_of_a_round(nn.Module):
     def forward(self, x):

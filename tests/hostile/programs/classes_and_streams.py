@@ -359,7 +359,7 @@ def torch_warnings_caught():
 
 
 @equal
-def warnings_caught_by_nobody():
+def warnings_caught_without_a_name():
     def f(x):
         with warnings.catch_warnings(record=True):
             warnings.simplefilter('always')
