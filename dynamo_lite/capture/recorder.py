@@ -182,20 +182,15 @@ class Recorder(Outside):
             return known
         if facts.reads_data and self.env is not None and are_all_equal(self, func, fake_args, self.env.unwrap):
             return True
-        to_carry: list[Callable[[], None]] = []
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()} if kwargs else {}
         if facts.is_mutable and (self.constant_storages or self.computed_storages):
             self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
+        to_carry: list[Callable[[], None]] = []
         if facts.is_mutable:
-            self._raise_overlap(func, fake_args, fake_kwargs)
-            for tensor in written(func, fake_args, fake_kwargs):
-                self.layout.matters(tensor)
-                if self.may_share is not None:
-                    carry = self.may_share.before_write(tensor, in_place_checks.may_reshape(func))
-                    to_carry += [carry] if carry is not None else []
+            to_carry = self._before_writes(func, fake_args, fake_kwargs)
         elif facts.keeps_statistics:
             in_place_checks.check_statistics(self.levels, fake_args)
         remembers = (self.memory is _ALL or self.memory is _GRADIENT_VIEWS) and not self.lowering and not has_wrappers
@@ -239,6 +234,16 @@ class Recorder(Outside):
         for carry in to_carry:
             carry()
         return out
+
+    def _before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
+        """What is to be done once `func` has changed its operands in place, for what may be the same tensors."""
+        self._raise_overlap(func, args, kwargs)
+        found = []
+        for tensor in written(func, args, kwargs):
+            self.layout.matters(tensor)
+            if self.may_share is not None:
+                found.append(self.may_share.before_write(tensor, in_place_checks.may_reshape(func)))
+        return [carry for carry in found if carry is not None]
 
     def _recall(
         self, facts: OperatorFacts, args: Sequence[Any], kwargs: dict[str, Any]

@@ -43,7 +43,7 @@ class Buffers:
         return [torch.zeros((self.room, *e.shape[1:]), dtype=e.dtype, device=e.device) for e in self.examples]
 
     def written(self, growths: Sequence[Growth], at: Any) -> list[torch.Tensor]:
-        """They behind round number `at`."""
+        """What they hold behind round number `at`."""
         added = [tensor for growth in growths for tensor in growth.added]
         for example, tensor in zip(self.examples, added):
             if len(tensor.shape) != len(example.shape) - 1 or not _are_equal(self.tracer, tensor, example):

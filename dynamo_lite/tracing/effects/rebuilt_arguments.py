@@ -236,8 +236,12 @@ def state_reads(tracer: Tracer, inputs: FlatInputs, kept: list[Kept], leaves: li
         hows = [part.key.kind, *_WHOLE]
         if id(part.value) not in numbers and any(_row(how, part.owner, part.key) in places for how in hows):
             words = _words(inputs, (*part.path, part.key))
-            found.append(state_read((*part.path, part.key), words, part.value, leaves))
-    return tuple(read for read in found if read is not None)
+            read = state_read((*part.path, part.key), words, part.value, leaves)
+            if read is None:
+                tracer.note(f"{words} is read, and no size of the inputs alone: a call does not check it")
+            else:
+                found.append(read)
+    return tuple(found)
 
 
 def _words(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
