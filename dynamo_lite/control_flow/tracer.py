@@ -97,6 +97,11 @@ class ForkingTracer(Tracer):
             self._check_iterators((owner,))
         super().on_look(how, owner, key)
 
+    def on_read(self, how: str, owner: Any, key: Any, value: Any) -> Any:
+        if how == "attr":
+            uses.check_attribute(self._parts, owner, key)
+        return super().on_read(how, owner, key, value)
+
     def _check_iterators(self, values: tuple[Any, ...]) -> None:
         """Refuses to use iterators that are older than the side at work: it cannot be undone."""
         for value in values:

@@ -33,6 +33,8 @@ REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "list.__len__": lambda outs, x: x * list.__len__(outs),
     "list.copy": lambda outs, x: x * len(list.copy(outs)),
     "copy.copy": lambda outs, x: torch.stack(copy.copy(outs)),
+    "an attribute that it has and a list has not": lambda outs, x: x * hasattr(outs, "parts"),
+    "such an attribute, read": lambda outs, x: x * len(getattr(outs, "tracer", ())),
 }
 
 

@@ -191,6 +191,14 @@ def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str
         held.refuse()
 
 
+def check_attribute(tracer: Forking, owner: Any, name: str) -> None:
+    """Refuses a program to read an attribute of such a list that a list has not."""
+    if type(owner) in _GROWN and not hasattr(list, name):
+        frame = tracer.vm.frame
+        if frame is None or frame.code.co_filename != grown.__file__:
+            owner.refuse()
+
+
 def _grown_in(value: Any, depth: int) -> GrownList | None:
     kind = type(value)
     if kind in _GROWN:
