@@ -70,6 +70,24 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
+def call_flex_gemm(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) (torch 2.15): body_fn(*gemm_args),
+    a product of matrices and what follows it, marked to become one kernel.
+
+    A compiler finds the matrices by their position in gemm_args, so one that is given twice is cloned.
+    """
+    bound = _GEMM.bind(*args, **kwargs).arguments
+    op, operands = bound["self"], list(bound["gemm_args"])
+    for number, value in enumerate(operands):
+        if any(value is other for other in operands[:number]) and isinstance(value, torch.Tensor):
+            operands[number] = tracer.vm.call(torch.clone, (value,), {})
+    traced, subgraph, captured = _subgraph(tracer, op, bound["body_fn"], operands, "flex_gemm_body_graph_")
+    with DisableTorchFunction():
+        results = fn(op, bound["gemm_op"], subgraph, tuple(captured), bound["gemm_kwargs"], bound["kernel_options"])
+    return pytree.tree_unflatten(list(results), traced.spec)
+
+
+_GEMM = inspect.signature(lambda self, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options: None)
 _HINTS = inspect.signature(lambda self, body_fn, args, kwargs, hints: None)
 _HINT_TYPES = (int, float, bool, str)
 

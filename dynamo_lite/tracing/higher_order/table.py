@@ -20,7 +20,13 @@ from dynamo_lite.tracing.higher_order.autograd import (
 from dynamo_lite.tracing.higher_order.cond import call_cond
 from dynamo_lite.tracing.higher_order.flex_attention import call_flex_attention, call_flex_attention_backward
 from dynamo_lite.tracing.higher_order.loops import call_associative_scan, call_map, call_scan, call_while_loop
-from dynamo_lite.tracing.higher_order.regions import call_hints, call_local_map, call_region, call_wrapped
+from dynamo_lite.tracing.higher_order.regions import (
+    call_flex_gemm,
+    call_hints,
+    call_local_map,
+    call_region,
+    call_wrapped,
+)
 from dynamo_lite.tracing.higher_order.switch import call_switch
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -40,6 +46,7 @@ _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.cond:CondOp": call_cond,
     "torch._higher_order_ops.flex_attention:FlexAttentionHOP": call_flex_attention,
     "torch._higher_order_ops.flex_attention:FlexAttentionBackwardHOP": call_flex_attention_backward,
+    "torch._higher_order_ops.flex_gemm:FlexGemm": call_flex_gemm,
     "torch._higher_order_ops.hints_wrap:HintsWrapper": call_hints,
     "torch._higher_order_ops.local_map:LocalMapHOP": call_local_map,
     "torch._higher_order_ops.map:MapImpl": call_map,
