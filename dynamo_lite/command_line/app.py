@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,13 +80,15 @@ def export(
     json: Json = False,
 ) -> None:
     """Export a program, and save it with -o. Without -o its graph is printed."""
+    import dynamo_lite
     from dynamo_lite.command_line import records
 
     out = Output("export", json)
     with out.working("exporting"):
+        _check_folder(output)
         trace, _ = _traced(program, (input, kwarg, inputs), dynamic, strict, effects, control_flow, (eval, seed))
         if output is not None:
-            _save(trace.program, output)
+            dynamo_lite.save(trace.program, output)
     record = records.trace_record(trace) | {"output": None if output is None else str(output)}
     operators = records.counted(record["operators"], "operator")
     text = str(trace.program.graph).strip() if output is None else f"{output}: {operators}"
@@ -138,6 +141,8 @@ def check(
     with out.working("comparing"):
         if not saved.is_file():
             raise UsageError(f"there is no file {str(saved)!r}")
+        if not zipfile.is_zipfile(saved):  # of such a file torch logs a traceback
+            raise UsageError(f"{str(saved)!r} is no saved program")
         target, call, _ = _read(program, (input, kwarg, inputs), None, (eval, seed))
         loaded = _load(saved)
         if weights:
@@ -173,6 +178,7 @@ def report(
     with out.working("looking at the program"):
         if output.suffix not in (".html", ".json"):
             raise UsageError(f"--output must end with .html or .json, not {output.name!r}")
+        _check_folder(output)
         try:
             trace, _ = _traced(program, (input, kwarg, inputs), dynamic, strict, effects, control_flow, (eval, seed))
             trace.report(output)
@@ -265,12 +271,10 @@ def _traced(
     return trace, target
 
 
-def _save(program: Any, output: Path) -> None:
-    import dynamo_lite
-
-    if not output.resolve().parent.is_dir():
+def _check_folder(output: Path | None) -> None:
+    """Before the work, which may take a while."""
+    if output is not None and not output.resolve().parent.is_dir():
         raise UsageError(f"there is no folder {str(output.resolve().parent)!r}")
-    dynamo_lite.save(program, output)
 
 
 def _load(saved: Path) -> Any:

@@ -37,6 +37,9 @@ def list_cases(
     tag: Annotated[str | None, typer.Option(help="only cases with this tag")] = None, json: Json = False
 ) -> None:
     """List all cases: name, the error it is refused with, title."""
+    if tag is not None and tag not in (known := catalogue.tags()):
+        console.print(f"No case has the tag {tag!r}. The tags: {', '.join(sorted(known))}.", markup=False)
+        raise typer.Exit(2)
     _print_cases((case for case in catalogue.all_cases() if tag is None or tag in case.tags), json)
     if tag is None and not json and console.is_terminal:
         console.print("Tags: " + ", ".join(f"{name} ({count})" for name, count in catalogue.tags().most_common()))

@@ -119,6 +119,8 @@ def test_check_a_saved_program(tmp_path: Path) -> None:
         (["export", f"{FILE}:Net"], "missing"),
         (["export", f"{FILE}:Net", "-i", X, "-o", "/no/such/folder/x.pt2"], "no folder"),
         (["check", "nowhere.pt2", f"{FILE}:Net"], "there is no file"),
+        (["check", FILE, f"{FILE}:Net"], "is no saved program"),
+        (["report", f"{FILE}:Net", "-i", X, "-o", "/no/such/folder/x.html"], "no folder"),
         (["report", f"{FILE}:Net", "-i", X, "-o", "x.txt"], ".html or .json"),
     ],
 )
@@ -142,6 +144,7 @@ def test_as_a_process(tmp_path: Path) -> None:
 def test_exportdb_below_the_command() -> None:
     assert "data_dependent_branch" in run("exportdb", "search", "branch", "torch.where").output
     run("exportdb", "search", "no-such-word-anywhere", code=1)
+    assert "The tags: " in run("exportdb", "list", "--tag", "no-such-tag", code=2).output
 
 
 def test_a_module_of_the_file_has_the_same_weights_each_time(tmp_path: Path) -> None:
