@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -47,7 +47,8 @@ def of_trace(trace: Traced, title: str = "") -> dict[str, Any]:
     """The document of a program that was exported."""
     sources = Sources()
     nodes = Nodes(trace.program, sources)
-    guards = [_guard(index, guard, sources) for index, guard in enumerate(trace.guards)]
+    owned = groups.owned_by_torch(trace.guards)
+    guards = [_guard(index, guard, owned, sources) for index, guard in enumerate(trace.guards)]
     ids = {guard["text"]: guard["id"] for guard in guards if guard["group"] == "sizes"}
     _values_of_sizes(nodes.records, guards, sources.places)
     body = {
@@ -105,11 +106,11 @@ def _document(
     }
 
 
-def _guard(index: int, guard: Guard, sources: Sources) -> dict[str, Any]:
+def _guard(index: int, guard: Guard, owned: Collection[str], sources: Sources) -> dict[str, Any]:
     identifier, frame = f"g{index}", groups.place_of(guard)
     record: dict[str, Any] = {
         "id": identifier,
-        "group": groups.group_of(guard),
+        "group": groups.group_of(guard, owned),
         "kind": guard.kind,
         "text": guard.text,
         "source": guard.source.text if guard.source is not None else "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dynamo_lite.errors import UserFrame
@@ -36,6 +36,10 @@ GROUPS = (
 _OF_VALUES = frozenset(
     {"equals", "items", "set", "contents", "length", "keys", "empty", "filled", "present", "unknown"}
 )
+_REGISTRIES = (
+    *("._modules", "._parameters", "._buffers", "_buffers_set", "_hooks"),
+    *(".__dict__", ".__defaults__", ".__kwdefaults__"),
+)
 _OF_CALLS = frozenset({"arguments", "keywords"})
 
 
@@ -52,8 +56,21 @@ def rank_of(filename: str) -> str:
     return "library" if "site-packages" in filename or "dist-packages" in filename else "yours"
 
 
-def group_of(guard: Guard) -> str:
-    """The key of the group that a guard is in."""
+def owned_by_torch(guards: Iterable[Guard]) -> frozenset[str]:
+    """The places where there are objects of torch's own classes: `L['self'].layers[0].norm1`."""
+    return frozenset(
+        guard.source.text
+        for guard in guards
+        if guard.kind == "type" and guard.source is not None and _is_torchs(guard.expected)
+    )
+
+
+def _is_torchs(kind: Any) -> bool:
+    return isinstance(kind, type) and kind.__module__.partition(".")[0] == "torch"
+
+
+def group_of(guard: Guard, owned: Collection[str] = ()) -> str:
+    """The key of the group that a guard is in; `owned` is what `owned_by_torch` says of the whole set."""
     kind, text = guard.kind, guard.source.text if guard.source is not None else ""
     if kind == "python":
         return "sizes"
@@ -66,6 +83,8 @@ def group_of(guard: Guard) -> str:
     frame = place_of(guard)
     rank = rank_of(frame.filename) if frame is not None else "torch"
     if kind in _OF_VALUES and not _of_torch(text):
+        if text.rpartition(".")[0] in owned and not _is_registry(guard):
+            return "library_values"
         if rank == "torch" and not _is_registry(guard) and text.startswith(("L['self']", "G[")):
             return "library_values"
         return {"yours": "values", "library": "library_values"}.get(rank, "form") if not _is_registry(guard) else "form"
@@ -75,8 +94,10 @@ def group_of(guard: Guard) -> str:
 def grouped(guards: Iterable[Guard]) -> Mapping[str, list[tuple[int, Guard]]]:
     """Key of the group → (index in the set, guard), in the order of GROUPS; empty groups are left out."""
     found: dict[str, list[tuple[int, Guard]]] = {group.key: [] for group in GROUPS}
+    guards = list(guards)
+    owned = owned_by_torch(guards)
     for index, guard in enumerate(guards):
-        found[group_of(guard)].append((index, guard))
+        found[group_of(guard, owned)].append((index, guard))
     return {key: rows for key, rows in found.items() if rows}
 
 
@@ -85,11 +106,10 @@ def _of_torch(text: str) -> bool:
 
 
 def _is_registry(guard: Guard) -> bool:
-    """Whether it is about the dict of a module's parts, which says no more than the model's form."""
+    """Whether it is about the dict of a module's parts or hooks, which says no more than the model's form, or of an
+    object without a name ("<builtin_function_or_method>.__self__")."""
     text = guard.source.text if guard.source is not None else ""
-    return text.endswith(
-        ("._modules", "._parameters", "._buffers", ".__dict__", "_buffers_set", ".__defaults__", ".__kwdefaults__")
-    )
+    return text.endswith(_REGISTRIES) or text.startswith("<")
 
 
 def innermost_text(frames: tuple[UserFrame, ...]) -> str:

@@ -3,6 +3,7 @@ asked for."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -19,13 +20,29 @@ from dynamo_lite.report.sources import Sources
 
 Sections = Iterator[tuple[str, list[str]]]
 _NUMBER = re.compile(r"\[\d+\]|(?<=\.)\d+(?=[.\[])")
+_PLACE = re.compile(r"/[^\s:`'\"()]+\.py(?=:\d)")
+_PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
 _MOST = 20
 """Rows of one group that are not folded."""
 
 
 def sections(trace: Traced, unfold: bool | Collection[str] = False) -> Sections:
-    """(title, lines). `unfold`: True for everything, or keys of groups (groups.GROUPS). InvalidArguments for others."""
+    """(title, lines). `unfold`: True for everything, or keys of groups (groups.GROUPS). InvalidArguments for others.
+
+    Files are named from the working directory, or from the folder of installed packages, where they are below it.
+    """
     keys = _unfolded(unfold)
+    for title, lines in _sections(trace, keys):
+        yield title, [_PLACE.sub(_short, line) for line in lines]
+
+
+def _short(place: re.Match[str]) -> str:
+    """The path of a file without the folder of installed packages, or the working directory."""
+    path, here = place[0], os.path.join(os.getcwd(), "")
+    return path.removeprefix(here) if path.startswith(here) else _PACKAGES.sub("", path)
+
+
+def _sections(trace: Traced, keys: frozenset[str]) -> Sections:
     yield "Program", _program(trace.program)
     sizes = list(_sizes(trace))
     if sizes:

@@ -41,6 +41,40 @@ def test_two_layers_fit_a_screen() -> None:
     assert own < switches and "grad mode" not in text
 
 
+class Encoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = f"{Path.cwd()}/weights.bin"
+        self.layers = nn.ModuleList([nn.TransformerEncoderLayer(8, 2, 16, batch_first=True) for _ in range(2)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x * len(self.path)
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_what_torchs_own_layers_read_is_counted() -> None:
+    length = torch.export.Dim("length", min=2, max=64)
+    trace = dynamo_lite.trace(Encoder().eval(), (torch.randn(2, 7, 8),), dynamic_shapes={"x": {1: length}})
+    text = trace.explain()
+    assert len(text.splitlines()) <= 30 and "norm_first" not in text and "_hooks" not in text, text
+    assert f"L['self'].path == {trace_path(trace)!r}" in text, "a value of the program's is shown as it is"
+    assert "norm_first == False" in trace.explain(unfold="library_values")
+
+
+def trace_path(trace: Trace) -> str:
+    return next(guard.expected for guard in trace.guards if guard.text.startswith("L['self'].path =="))
+
+
+def test_places_are_named_from_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = programs.branching()
+    folder = Path(programs.__file__).parent
+    for here, name in ((folder, "programs.py:"), (folder.parent, "report/programs.py:"), (Path("/usr"), str(folder))):
+        monkeypatch.chdir(here)
+        assert f"line {name}" in trace.explain()
+
+
 def test_a_keyword_unfolds() -> None:
     trace = two_layers()
     switches = trace.explain(unfold=["switches"])
