@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -37,14 +37,14 @@ def input_sizes(program: Any, solution: Any, sources: Sources) -> list[dict[str,
                 "constant": isinstance(size, int),
             }
             if source in declared:
-                row |= _declared(solution, declared[source], row["id"], sources)
+                row |= _declared(solution, declared[source], sources)
             elif row["constant"]:
                 row |= {"spec": "", "why": "dynamic_shapes does not let it vary: it is the example's"}
             rows.append(row)
     return rows
 
 
-def _declared(solution: Any, index: int, identifier: str, sources: Sources) -> dict[str, Any]:
+def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:
     """What the specification and the program say of a dimension."""
     table, guard_set = solution.table, solution.guard_set
     dim, spec, size = table.dims[index], table.specs[index], table.sizes[index]
@@ -70,8 +70,19 @@ def _declared(solution: Any, index: int, identifier: str, sources: Sources) -> d
         row["why"] = "the program needs this very number"
         facts = tuple(dict.fromkeys(f for g in guard_set.resting_on(eq(size, final)) for f in guard_set.origins(g)))
         facts = facts or tuple(_facts_about(guard_set, size))
-    row["facts"] = [fact_record(fact, table.in_words, identifier, sources, link=False) for fact in facts]
+    row["facts"] = _fact_records(facts, table, sources)
     return row
+
+
+def _fact_records(facts: Iterable[Any], table: Any, sources: Sources) -> list[dict[str, Any]]:
+    """The facts, with the lines that made them."""
+    records = []
+    for fact in facts:
+        record = fact_record(fact, table.in_words, "", sources, link=False)
+        if fact.origin.file:
+            record["origin"]["at"] = sources.place(fact.origin.file, fact.origin.line)
+        records.append(record)
+    return records
 
 
 def ties(solution: Any, sources: Sources, guard_ids: dict[str, str]) -> list[dict[str, Any]]:
@@ -98,11 +109,7 @@ def ties(solution: Any, sources: Sources, guard_ids: dict[str, str]) -> list[dic
         if len(labels) < 2:
             continue
         identifier = guard_ids.get(texts.get((guard,), ""), "")
-        facts = [fact_record(f, table.in_words, "", sources, link=False) for f in guard_set.origins(guard)]
-        for fact, record in zip(guard_set.origins(guard), facts):
-            origin = fact.origin
-            if origin.file:
-                record["origin"]["at"] = sources.place(origin.file, origin.line)
+        facts = _fact_records(guard_set.origins(guard), table, sources)
         rows.append(
             {"between": labels, "text": table.in_words(guard.relation), "by": "", "guard": identifier, "facts": facts}
         )
