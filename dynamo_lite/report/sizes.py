@@ -40,8 +40,18 @@ def input_sizes(program: Any, solution: Any, sources: Sources) -> list[dict[str,
                 row |= _declared(solution, declared[source], sources)
             elif row["constant"]:
                 row |= {"spec": "", "why": "dynamic_shapes does not let it vary: it is the example's"}
+            else:
+                row |= {"spec": "unbacked", "why": "it varies, and the example decides nothing about it", "facts": []}
+                row |= {"range": _range(program, size)}
             rows.append(row)
     return rows
+
+
+def _range(program: Any, size: Any) -> list[str]:
+    """The ends of the range of a variable; "" for an end that is open, or for an expression."""
+    known = {str(symbol): found for symbol, found in program.range_constraints.items()}.get(str(size))
+    ends = () if known is None else (known.lower, known.upper)
+    return [str(end) if str(end).lstrip("-").isdigit() else "" for end in ends] or ["", ""]
 
 
 def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _sizes(trace: Traced) -> Iterator[str]:
             continue
         lo, hi = row["range"]
         lines = "".join(f"; {fact['text']}, {fact['origin']['text']}" for fact in row["facts"][:2])
-        within = "" if row["constant"] else f" ({lo} to {hi or 'any'})"
+        within = "" if row["constant"] or not (lo or hi) else f" ({lo or 'any'} to {hi or 'any'})"
         yield f"{row['label']} is {row['size']}{within}: {row['why']}{lines}"
 
 

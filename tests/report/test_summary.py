@@ -92,6 +92,18 @@ def test_sizes_and_their_reasons() -> None:
     assert "as 2*half does" in tied and "y.transpose" in tied
 
 
+def test_sizes_about_which_the_example_decides_nothing(tmp_path: Path) -> None:
+    x, y = torch.ones(3, 2), torch.ones(4)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    torch._dynamo.mark_dynamic(y, 0, max=9)
+    trace = dynamo_lite.trace(lambda x, y: (x * 2, y + 1), (x, y))
+    text = trace.explain()
+    assert "x.shape[0] is u0 (0 to any): it varies, and the example decides nothing about it" in text
+    assert "y.shape[0] is s0 (0 to 9): it varies" in text
+    trace.report(tmp_path / "page.html")
+    assert "the example decides nothing" in (tmp_path / "page.html").read_text("utf-8")
+
+
 def test_what_notebooks_show() -> None:
     trace = dynamo_lite.trace(programs.Hostile(), (torch.ones(2),))
     trace.notes["<b>note</b>"] = ()  # type: ignore[index]

@@ -71,10 +71,10 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def call_flex_gemm(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) (torch 2.15): body_fn(*gemm_args),
-    a product of matrices and what follows it, marked to become one kernel.
+    """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) of torch 2.15.
 
-    A compiler finds the matrices by their position in gemm_args, so one that is given twice is cloned.
+    The function is a product of matrices and what follows it, marked to become one kernel. A compiler finds the
+    matrices by their position in gemm_args, so one that is given twice is cloned.
     """
     bound = _GEMM.bind(*args, **kwargs).arguments
     op, operands = bound["self"], list(bound["gemm_args"])
