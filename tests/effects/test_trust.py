@@ -9,12 +9,15 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.utils.mkldnn  # script modules, whose methods are not in the namespaces of their classes
 
+import dynamo_lite
+from dynamo_lite.errors import UnsupportedEffect
 from dynamo_lite.tracing.policy.native_modules import has_state, is_trusted, report, trust_of
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level
 
@@ -97,3 +100,37 @@ def test_report() -> None:
     text = report()
     assert all(name in text for name in TABLE)
     assert all(level.value in text for level in Level)
+
+
+CALLS: list[int] = []
+
+
+def counted(x: torch.Tensor) -> torch.Tensor:
+    CALLS.append(1)
+    return x + len(CALLS)
+
+
+def branched(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() if x.sum() > 0 else x.cos()
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        getattr(torch.compiler, "nonstrict_trace", torch._dynamo.nonstrict_trace),  # torch.compiler's from 2.14 on
+        torch.jit.script_if_tracing,
+        torch._dynamo.dont_skip_tracing,
+        torch._dynamo.error_on_graph_break(True),
+    ],
+    ids=["nonstrict_trace", "script_if_tracing", "dont_skip_tracing", "error_on_graph_break"],
+)
+def test_a_function_behind_a_decorator_of_torchs_compiler_is_the_programs(decorator: Any) -> None:
+    """Its wrapper is torch's own code, which is trusted; what it calls is not."""
+    counts, branches = decorator(counted), decorator(branched)
+    CALLS.clear()
+    with pytest.raises(UnsupportedEffect, match="CALLS"):
+        dynamo_lite.export(lambda x: counts(x), (torch.ones(3),))
+    assert CALLS == []
+    program = dynamo_lite.export(lambda x: branches(x), (torch.ones(3),)).module()
+    for x in (torch.ones(3), -torch.ones(3)):
+        assert torch.equal(program(x), branched(x))

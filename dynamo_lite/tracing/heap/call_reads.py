@@ -19,7 +19,7 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.tracing.interfaces import Step, Trace
-from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole
+from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole, wraps_the_program
 from dynamo_lite.tracing.policy.native_reads import (
     EMPTIES,
     FORMATS,
@@ -54,6 +54,8 @@ def of_function(tracer: Trace, fn: FunctionType) -> Step | None:
     if module not in reads.trusted:
         reads.trusted[module] = is_trusted_as_a_whole(fn)
     trusted = reads.trusted[module]
+    if trusted and fn.__closure__ is not None and wraps_the_program(fn):
+        return None
     return None if trusted is False else _of_trusted if trusted else _of_inspected
 
 

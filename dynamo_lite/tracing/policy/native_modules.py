@@ -15,7 +15,8 @@ import opcode
 import sys
 import traceback
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from contextlib import suppress
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -70,6 +71,8 @@ def stateless_code_at_work() -> frozenset[CodeType]:
 
 def is_trusted(fn: FunctionType) -> bool:
     """Whether CPython may evaluate `fn` during a trace."""
+    if fn.__closure__ is not None and wraps_the_program(fn):
+        return False
     whole = is_trusted_as_a_whole(fn)
     if whole is not None:
         return whole
@@ -80,8 +83,24 @@ def is_trusted(fn: FunctionType) -> bool:
     return known[1]
 
 
+def wraps_the_program(fn: FunctionType) -> bool:
+    """Whether `fn` is what a decorator of a library made of a function of the program's, which it calls:
+    torch.compiler.nonstrict_trace, torch.jit.script_if_tracing."""
+    return any(_is_of_the_program(inner) for inner in (fn.__dict__.get("__wrapped__"), *_contents(fn.__closure__)))
+
+
+def _contents(cells: tuple[CellType, ...] | None) -> Iterator[Any]:
+    for cell in cells or ():
+        with suppress(ValueError):  # not filled yet
+            yield cell.cell_contents
+
+
+def _is_of_the_program(fn: Any) -> bool:
+    return type(fn) is FunctionType and not in_library(str(fn.__globals__.get("__name__")))
+
+
 def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
-    """The answer for every function with the globals of `fn`; None where each is inspected."""
+    """The answer for every function with the globals of `fn`, but for wrappers; None where each is inspected."""
     name = fn.__globals__.get("__name__")
     level = trust_of(name).level if isinstance(name, str) else Level.CALLS
     return None if level is Level.STATELESS else level is Level.BELOW
