@@ -75,8 +75,12 @@ def test_an_assumption_that_decides_a_branch() -> None:
         return x.sin() if x.shape[0] > 3 else x.cos()
 
     b = spec.ShapeVar("b")
+    any_size = spec.ParamsSpec({"x": spec.TensorSpec([b])})
     with pytest.raises(DataDependent):  # nothing is specialised silently
-        dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=spec.ParamsSpec({"x": spec.TensorSpec([b])}))
+        dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size, control_flow="refuse")
+    captured = dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size).module()
+    for n in (0, 1, 3, 4, 9):
+        assert torch.equal(captured(torch.ones(n)), fn(torch.ones(n))), n
     shapes = spec.ShapesSpec({"x": spec.TensorSpec([b])}, assumptions=[b >= 4])
     program = dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=shapes).module()
     assert torch.equal(program(torch.ones(5)), torch.ones(5).sin()) and not admits(program, torch.ones(3))
