@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
@@ -167,6 +168,20 @@ def coremltools(job: Job) -> Made:
     return Made(None, job.module)
 
 
+def litert(job: Job) -> Made:
+    """It calls torch.export.export itself."""
+    import litert_torch
+
+    args, kwargs = job.example()
+    with mock.patch.object(torch.export, "export", lambda module, *args, **kwargs: job.export(module)):
+        made = litert_torch.convert(job.module, args, sample_kwargs=kwargs or None)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return [torch.as_tensor(value) for value in pytree.tree_leaves(made(*args, **kwargs))]
+
+    return Made(run, job.module)
+
+
 CONSUMERS: Final[dict[str, Consumer]] = {
     "module()": Consumer(module_itself),
     "run_decompositions()": Consumer(decomposed),
@@ -184,4 +199,5 @@ CONSUMERS: Final[dict[str, Consumer]] = {
         ("executorch.exir", "executorch.backends.xnnpack.partition.xnnpack_partitioner"),
     ),
     "AOTInductor": Consumer(aot_inductor),
+    "LiteRT": Consumer(litert, ("litert_torch",), ("litert_torch",)),
 }

@@ -201,7 +201,7 @@ def _introduction(found: dict[Cell, Outcome], kinds: list[str]) -> list[str]:
         "",
         f"{', '.join(versions)}; torch.export.export with its defaults (strict=False),"
         f" containers not registered by hand. Not installed, so not run:"
-        f" {', '.join(missing) or 'none of the list'}; litert-torch was not tried.",
+        f" {', '.join(missing) or 'none of the list'}.",
         "",
         "Written by `python -m benchmarks.consumers --write` (`pip install dynamo-lite[consumers,downstream,models]`);"
         " each cell in a process of its own with a time limit.",

@@ -1,4 +1,4 @@
-"""torch.switch (torch 2.15 and later) against eager: every branch, indices out of range, sizes, vmap, closures."""
+"""torch.switch (torch 2.14 and later) against eager: every branch, indices out of range, sizes, vmap, closures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import nn
 import dynamo_lite
 from dynamo_lite.errors import UnsupportedCall
 
-switch: Any = pytest.importorskip("torch._higher_order_ops.switch", reason="new in torch 2.15").switch
+switch: Any = pytest.importorskip("torch._higher_order_ops.switch", reason="new in torch 2.14").switch
 
 X = torch.linspace(-2, 2, 8).reshape(2, 4)
 INDICES = (-1, 0, 1, 2, 7)

@@ -71,7 +71,7 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def call_flex_gemm(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) of torch 2.15.
+    """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) of torch 2.14.
 
     The function is a product of matrices and what follows it, marked to become one kernel. A compiler finds the
     matrices by their position in gemm_args, so one that is given twice is cloned.

@@ -1,4 +1,4 @@
-"""torch.switch (torch 2.15 and later): each of its functions becomes a sub-graph."""
+"""torch.switch (torch 2.14 and later): each of its functions becomes a sub-graph."""
 
 from __future__ import annotations
 
