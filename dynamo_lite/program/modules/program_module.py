@@ -62,7 +62,7 @@ class Origin:
 
     def why_of_one_mode(self) -> str:
         if self.asked is None or not self.asked.modes:
-            return "it does not say for which mode it was exported"
+            return "the program does not say for which mode it was exported"
         return f"the program was exported in the other one, and asks for it:\n  {self.asked.modes[0]}"
 
     def __deepcopy__(self, memo: Any) -> Origin:
