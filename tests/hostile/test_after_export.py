@@ -394,7 +394,10 @@ class Colour(enum.Enum):
     RED = 1
 
 
-@pytest.mark.parametrize("value", [torch.float64, torch.device("cpu"), torch.strided, torch.preserve_format, Colour.RED])
+CONSTANTS = [torch.float64, torch.device("cpu"), torch.strided, torch.preserve_format, Colour.RED]
+
+
+@pytest.mark.parametrize("value", CONSTANTS)
 def test_a_program_with_a_constant_that_torch_does_not_decompose(value: Any) -> None:
     """torch: "all flat_args must be KNOWN_TYPES", and an object of C++ for an enum's member."""
 

@@ -1,7 +1,7 @@
 """Inputs that are constants of a kind that torch's decompositions do not take: dtypes, devices, layouts, enums.
 
-A program has no node that uses a constant among its inputs (its value is written out), so torch may be given None in its
-place. torch refuses a dtype as "not of KNOWN_TYPES", and makes an object of C++ of an enum's member.
+A program has no node that uses a constant among its inputs (its value is written out), so torch may be given None in
+its place. torch refuses a dtype as "not of KNOWN_TYPES", and makes an object of C++ of an enum's member.
 """
 
 from __future__ import annotations

@@ -360,8 +360,9 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-object": Refusal(
         errors.UnsupportedCall,
-        "An operator is given a {kind}, an object of C++ (a ScriptObject), which an exported program cannot hold.",
-        "give operators tensors: weights unpacked, or a custom operator that packs them itself.",
+        "The program uses a {kind}, an object of C++ (a ScriptObject): it is given to an operator, or one of its methods "
+        "is called. An exported program cannot hold it.",
+        "give operators tensors: weights unpacked (outside of forward), or a custom operator that packs them itself.",
     ),
     "script-module": Refusal(
         errors.UnsupportedCall,
