@@ -28,6 +28,12 @@ def call_region(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.vm.call(function, tuple(rest), kwargs)
 
 
+def call_strict_mode(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """StrictMode.__call__(op, function, operands), a function that is to be traced strictly, as every one is here."""
+    bound = _STRICT.bind(*args, **kwargs).arguments
+    return tracer.vm.call(bound["callable"], tuple(bound["operands"]), {})
+
+
 def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
 
@@ -70,6 +76,7 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
+_STRICT = inspect.signature(lambda self, callable, operands: None)
 _HINTS = inspect.signature(lambda self, body_fn, args, kwargs, hints: None)
 _HINT_TYPES = (int, float, bool, str)
 

@@ -360,8 +360,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-object": Refusal(
         errors.UnsupportedCall,
-        "The program uses a {kind}, an object of C++ (a ScriptObject): it is given to an operator, or one of its methods "
-        "is called. An exported program cannot hold it.",
+        "The program uses a {kind}, an object of C++ (a ScriptObject): it is given to an operator, or a method of it is "
+        "called. An exported program cannot hold it.",
         "give operators tensors: weights unpacked (outside of forward), or a custom operator that packs them itself.",
     ),
     "script-module": Refusal(
