@@ -360,7 +360,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-object": Refusal(
         errors.UnsupportedCall,
-        "The program uses a {kind}, an object of C++ (a ScriptObject): it is given to an operator, or a method of it is "
+        "The program uses a {kind}, an object of C++ (a ScriptObject): an operator is given it, or a method of it is "
         "called. An exported program cannot hold it.",
         "give operators tensors: weights unpacked (outside of forward), or a custom operator that packs them itself.",
     ),
