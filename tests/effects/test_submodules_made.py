@@ -1,4 +1,4 @@
-"""A submodule that each call makes anew, before it calls it: as with any attribute, what it was before cannot matter."""
+"""A submodule that each call makes anew before it calls it: as with any attribute, what it was cannot matter."""
 
 from __future__ import annotations
 
