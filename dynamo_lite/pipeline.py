@@ -32,6 +32,7 @@ from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
+from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
@@ -76,6 +77,7 @@ class Options:
 _CAPTURE = 'export with control_flow="capture" (the default), which takes branches as they are written'
 
 
+@forgotten_after_errors()
 def capture(
     mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
 ) -> Captured:

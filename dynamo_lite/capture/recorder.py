@@ -206,7 +206,8 @@ class Recorder(Outside):
                 run = self._run_wrapped if has_wrappers else self._run
                 out = run(func, fake_args, fake_kwargs)
             except Exception as error:
-                self._operator_failed(func, error)
+                if not eager_errors.lacks_no_kernel(func, fake_args, fake_kwargs, error):
+                    self._operator_failed(func, error)
                 self._raised = self._eager_error(func, fake_args, fake_kwargs, error)
                 if self._raised is not error:
                     raise self._raised from None

@@ -25,6 +25,7 @@ from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.program_module import made_one, without_dtypes
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
+from dynamo_lite.program.trees import constant_inputs
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.containers import register_container, registered_classes
 from dynamo_lite.program.trees.inputs import FlatInputs
@@ -88,8 +89,8 @@ class Program(ExportedProgram):
         if wrapped is not None:
             raise UnsupportedValue(
                 wrapped,
-                "a tensor that wraps others would become several inputs of the decomposed program, which torch has no "
-                "signature for; as a parameter or a buffer it can be taken apart",
+                "a tensor that wraps others would become several inputs or outputs of the decomposed program, which "
+                "torch has no signature for; as a parameter or a buffer it can be taken apart",
             )
         resized = reshaped(self)
         if resized is not None:
@@ -105,7 +106,9 @@ class Program(ExportedProgram):
         known = structures(self)
         put_structures(bare, *map(plain, known))
         run = partial(ExportedProgram.run_decompositions, bare, decomp_table, **options)
-        decomposed, assumed = decompose(bare, run)
+        with constant_inputs.hidden(bare):
+            decomposed, assumed = decompose(bare, run)
+        constant_inputs.put_back(decomposed, self)
         program = type(self)._of(decomposed)
         put_structures(program, *known)
         program.input_paths = self.input_paths

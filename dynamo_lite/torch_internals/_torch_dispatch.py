@@ -39,6 +39,12 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass_type as i
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
 
+def class_in_cpp(method: Any) -> str | None:
+    """The class of the object whose method a torch.ScriptMethod is, if C++ has registered it (torch.classes)."""
+    name = str(method.raw_owner._type().qualified_name()).removeprefix("__torch__.")
+    return name if name.startswith("torch.classes.") else None
+
+
 @contextmanager
 def uncompiled(method: Any) -> Iterator[Any]:
     """A method of a ScriptModule as it is before its first call: TorchScript's executor has compiled nothing for it.
@@ -90,6 +96,7 @@ SYMBOLS = (
     Symbol("torch._C:DispatchKeySet", "keys of a tensor"),
     Symbol("torch._C:_AutoDispatchBelowAutograd", "a kernel without autograd"),
     Symbol("torch._C:ScriptMethod._debug_flush_compilation_cache", "TorchScript runs as if for the first time"),
+    Symbol("torch._C:ScriptMethod.raw_owner", "a method of an object of C++ is told from one of TorchScript's"),
     Symbol("torch._C:ScriptModule._get_method", "a method of TorchScript without the Python function it is made from"),
     Symbol(
         "torch._C:_create_function_from_graph",
@@ -147,6 +154,7 @@ __all__ = [
     "_ExcludeDispatchKeyGuard",
     "_TorchDispatchModeKey",
     "_autograd",
+    "class_in_cpp",
     "_disable_current_modes",
     "_disabled_torch_function_impl",
     "_dispatch_has_kernel_for_dispatch_key",

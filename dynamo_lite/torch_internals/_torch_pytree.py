@@ -5,7 +5,7 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from torch.fx._pytree import register_pytree_flatten_spec as register_pytree_flatten_spec
+from torch.fx._pytree import _deregister_pytree_flatten_spec, register_pytree_flatten_spec
 from torch.utils import _pytree as pytree
 from torch.utils._pytree import keystr as keystr
 
@@ -15,16 +15,31 @@ DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch.fx._pytree:_deregister_pytree_flatten_spec", "an export that fails leaves no container behind"),
     Symbol(
         "torch.fx._pytree:register_pytree_flatten_spec",
         "containers registered on the way are known to fx graphs too",
     ),
     Symbol("torch.utils:_pytree", "flattening of inputs and outputs, with torch's own TreeSpec"),
+    Symbol("torch.utils._pytree:_cxx_pytree_imported", "the same for pytree in C++, which forgets no class"),
+    Symbol("torch.utils._pytree:_cxx_pytree_pending_imports", "the same for pytree in C++, before it is imported"),
+    Symbol("torch.utils._pytree:_deregister_pytree_node", "an export that fails leaves no container behind"),
     Symbol("torch.utils._pytree:keystr", "a path of keys as text"),
 )
 
 __all__ = [
+    "forget_container",
     "keystr",
     "pytree",
     "register_pytree_flatten_spec",
 ]
+
+
+def forget_container(cls: type) -> None:
+    """Undoes `register_pytree_node` and `register_pytree_flatten_spec` of a class, unless pytree in C++ has it too."""
+    if pytree._cxx_pytree_imported:
+        return
+    pending = pytree._cxx_pytree_pending_imports
+    pending[:] = [call for call in pending if call[0][0] is not cls]
+    pytree._deregister_pytree_node(cls)
+    _deregister_pytree_flatten_spec(cls)

@@ -71,6 +71,8 @@ KNOWN: dict[str, Program] = {
     "layer_norm": _tries(lambda x: F.layer_norm(x, [5])),
     "a leaf in place": _tries(lambda x: torch.ones(3, requires_grad=True).add_(x.sum())),
     "vmap": _tries(torch.vmap(lambda row: row @ torch.ones(5))),
+    "not implemented": _tries(lambda x: F.pad(x[None, None], (1, 1), mode="reflect")),
+    "not implemented for three": _tries(lambda x: F.pad(x, (1, 1, 1, 1), mode="circular"), repr),
     "python": _tries(lambda x: F.cross_entropy(x, torch.zeros(5, dtype=torch.long))),
     "a branch": _asked,
     "said again": _said_again,
@@ -156,6 +158,18 @@ def test_a_kernel_that_only_stand_ins_lack_is_no_error_of_the_program(monkeypatc
 
 def _fails(x: Tensor) -> Tensor:
     raise RuntimeError("not implemented for stand-ins")
+
+
+def test_an_error_of_eager_is_the_errors_class() -> None:
+    """It was refused as an operator without a kernel for stand-ins."""
+
+    def program(x: Tensor) -> Tensor:
+        return F.pad(x[None, None], (1, 1), mode="reflect")
+
+    for raising in (program, lambda x: dynamo_lite.export(program, (x,))):
+        with pytest.raises(NotImplementedError, match="Padding size 2 is not supported for 4D") as caught:
+            raising(torch.randn(4, 3))
+        assert not isinstance(caught.value, GraphBreak)
 
 
 def test_the_programs_own_words_are_what_they_are() -> None:

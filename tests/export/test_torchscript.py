@@ -298,3 +298,18 @@ def test_gradients_through_a_function() -> None:
     weight.grad = None
     calls_another(X * weight).sum().backward()
     torch.testing.assert_close(found, weight.grad)
+
+
+def test_a_method_of_an_object_in_cpp_is_refused() -> None:
+    """It ran on stand-ins: "INTERNAL ASSERT FAILED, please report a bug to PyTorch"."""
+    weight = torch.quantize_per_tensor(X, 0.02, 0, torch.qint8)
+    packed = torch.ops.quantized.linear_prepack(weight, None)
+
+    def unpacked(x: Tensor) -> Tensor:
+        return x @ packed.unpack()[0].dequantize().T
+
+    unpacked(X)
+    with pytest.raises(UnsupportedCall, match=r"script-object.*LinearPackedParamsBase"):
+        dynamo_lite.export(unpacked, (X,))
+    with pytest.raises(UnsupportedCall, match=r"script-object.*LinearPackedParamsBase"):
+        dynamo_lite.export(lambda x: torch.ops.quantized.linear_dynamic(x, packed), (X,))

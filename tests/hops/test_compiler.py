@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.out_dtype import out_dtype
+from torch._higher_order_ops.strict_mode import strict_mode
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
@@ -43,6 +44,7 @@ PROGRAMS = [
     _program("allow_in_graph", lambda self, x: allowed(x)),
     _program("nested_compile_region", lambda self, x: region(x, self.scale) + region(x, x)),
     _program("assume_constant_result", lambda self, x: x + constant()),
+    _program("strict_mode", lambda self, x: strict_mode(lambda x, y: {"a": (x + y, [x * self.scale])}, (x, x.sin()))),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -43,6 +45,66 @@ def test_control_flow_inside_of_a_transform_is_refused() -> None:
     with pytest.raises(GraphBreak) as caught:
         dynamo_lite.export(type("M", (Base,), {"forward": forward})(), (X,))
     assert caught.value.id == "control-flow-in-transform"
+
+
+def _put(row: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    row = row.clone()
+    row[0, i] += 5
+    return row
+
+
+INDEXED: dict[str, Any] = {
+    "one": lambda row, i: row[i],
+    "among others": lambda row, i: row[None, ..., i, 1:],
+    "twice": lambda row, i: row[i, i],
+    "beside a number": lambda row, i: row[-1, i] + row[i].sum(),
+    "computed": lambda row, i: row[(i + 1) % 3],
+    "assigned": _put,
+    "in two maps": lambda row, i: torch.vmap(lambda k: row[i] * k)(row),
+    "in a gradient": lambda row, i: torch.func.grad(lambda row: row[i].sin().sum())(row),
+    "of what is not mapped": lambda row, i: torch.eye(3)[i] * row,
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_an_index_that_vmap_maps_over(name: str) -> None:
+    """It has a value for each round: no number."""
+    mapped = torch.vmap(INDEXED[name])
+    example = (torch.randn(4, 3, 3), torch.tensor([0, 1, 2, 0]))
+    program = dynamo_lite.export(lambda x, indices: mapped(x, indices), example).module()
+    for indices in (example[1], torch.tensor([2, 2, 0, 1])):
+        x = torch.randn(4, 3, 3)
+        torch.testing.assert_close(program(x, indices), mapped(x, indices))
+
+
+THROUGH: dict[str, Any] = {
+    "cond": lambda y: torch.cond(y.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (y,)),
+    "a branch": lambda y: y.sin() if y.sum() > 0 else y.cos(),
+    "map": lambda y: torch._higher_order_ops.map(lambda row: row.sin(), y),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH)
+def test_a_gradient_through_control_flow_is_refused(name: str) -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(THROUGH[name](x * 2).sum(), x)[0]
+
+    forward(torch.randn(3))
+    with pytest.raises(GraphBreak) as caught:
+        dynamo_lite.export(forward, (torch.randn(3),))
+    assert caught.value.id == "control-flow-gradient"
+
+
+def test_a_gradient_beside_control_flow() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        x = x.detach().requires_grad_()
+        y = torch.cond(x.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (x,))
+        return torch.autograd.grad((x * y.detach()).sum(), x)[0]
+
+    program = dynamo_lite.export(forward, (torch.ones(3),)).module()
+    for x in (torch.ones(3), -torch.ones(3)):
+        torch.testing.assert_close(program(x), forward(x))
 
 
 def test_backward_into_leaves_is_refused() -> None:

@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim, ExportedProgram
+from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
@@ -348,3 +349,78 @@ def test_floor_division_of_data_is_pythons_in_each_form() -> None:
     program = dynamo_lite.export(f, (torch.ones(6),))
     for form in (program, program.run_decompositions(), saved(program)):
         assert str(form.module()(torch.ones(6))) == str(f(torch.ones(6)))
+
+
+def test_a_custom_operator_that_changes_one_argument_and_returns_another_tensor() -> None:
+    """What it returns has other sizes than what it changes: the buffer keeps its own, and the program is decomposed."""
+    with torch.library._scoped_library("after_export_test", "FRAGMENT") as library:
+        library.define("count(Tensor x, Tensor(a!) state) -> Tensor")
+        library.define("count_pair(Tensor x, Tensor(a!) state) -> (Tensor, Tensor)")
+        library.define("renewed(Tensor x, Tensor(a!) state) -> (Tensor, Tensor(a!))")
+        library.impl("count", lambda x, state: torch.empty_like(x), "Meta")
+        library.impl("count", lambda x, state: x + state.add_(1), "CompositeExplicitAutograd")
+        library.impl("count_pair", lambda x, state: (x * 2, x.sum()), "Meta")
+        library.impl("count_pair", lambda x, state: (x * state.add_(1), x.sum()), "CompositeExplicitAutograd")
+        operators = torch.ops.after_export_test
+
+        class Counting(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("state", torch.zeros(1))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                one, other = operators.count_pair(x, self.state)
+                return operators.count(x, self.state) + one + other
+
+        x, eager = torch.randn(3, 3), Counting()
+        program = dynamo_lite.export(Counting(), (x,)).run_decompositions({}).module()
+        for _ in range(2):
+            torch.testing.assert_close(program(x), eager(x))
+        assert torch.equal(program.state, eager.state)
+
+
+def test_one_of_several_results_gives_an_input_other_sizes() -> None:
+    def program(x: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
+        values, _ = torch.sort(torch.arange(6.0).flip(0), out=(x, indices))
+        return values.mul_(2)
+
+    with pytest.warns(UserWarning, match="was resized"):
+        exported = dynamo_lite.export(Runs(program), (torch.zeros(3), torch.zeros(3, dtype=torch.int64)))
+    with pytest.raises(UnsupportedValue, match="changes in place"):
+        exported.run_decompositions()
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+CONSTANTS = [torch.float64, torch.device("cpu"), torch.strided, torch.preserve_format, Colour.RED]
+
+
+@pytest.mark.parametrize("value", CONSTANTS)
+def test_a_program_with_a_constant_that_torch_does_not_decompose(value: Any) -> None:
+    """torch: "all flat_args must be KNOWN_TYPES", and an object of C++ for an enum's member."""
+
+    def program(x: torch.Tensor, options: dict[str, Any], y: torch.Tensor) -> torch.Tensor:
+        dtype = options["value"] if isinstance(options["value"], torch.dtype) else torch.float32
+        return torch.nn.functional.silu(x.to(dtype)) + y * (2 if options["value"] is Colour.RED else 3)
+
+    call = (torch.randn(3), {"value": value}, torch.randn(3))
+    exported = dynamo_lite.export(Runs(program), call)
+    decomposed = exported.run_decompositions()
+    assert decomposed.graph_signature.input_specs[1:] == exported.graph_signature.input_specs[1:]
+    for form in (decomposed, exported, decomposed.run_decompositions()):
+        call = (torch.randn(3), {"value": value}, torch.randn(3))
+        torch.testing.assert_close(form.module()(*call), program(*call))
+        with pytest.raises(InputMismatch):
+            form.module()(call[0], {"value": torch.float16}, call[2])
+
+
+def test_an_output_that_wraps_tensors_is_not_decomposed() -> None:
+    """torch takes it apart into two outputs, for a structure of one: the call of the program raised."""
+    exported = dynamo_lite.export(Runs(lambda x: {"both": TwoTensor(x, x * 2) * 3}), (torch.randn(2),))
+    assert isinstance(exported.module()(torch.ones(2))["both"], TwoTensor)
+    with pytest.raises(UnsupportedValue, match="several inputs or outputs"):
+        exported.run_decompositions()
+    inside = dynamo_lite.export(Runs(lambda x: (TwoTensor(x, x * 2) * 3).b), (torch.randn(2),)).run_decompositions()
+    assert torch.equal(inside.module()(torch.ones(2)), torch.full((2,), 6.0))

@@ -69,6 +69,17 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
     )
 
 
+def lacks_no_kernel(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> bool:
+    """Whether a NotImplementedError is one that eager raises as well (a padding of more dimensions than a tensor has),
+    and says nothing about kernels for stand-ins."""
+    if type(error) is not NotImplementedError or func.namespace not in OURS:
+        return False
+    try:
+        return type(raised_on(0, func, args, kwargs)) is NotImplementedError
+    except NotAsked:
+        return False
+
+
 def _is_of_kernel(error: Exception) -> bool:
     """Whether an exception comes from below FakeTensorMode, or from Python code in a kernel's place."""
     return any(

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.kernels.functorch import is_batched
+
 
 def select_sizes(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
     """`(tensor, key)` with each symbolic integer in the key replaced by a `select` of the tensor.
@@ -47,11 +49,13 @@ def _is_integer(item: Any) -> bool:
 
 
 def _is_number(item: Any) -> bool:
-    """Whether C would take the value of a tensor for an integer. (Bytes and bools are masks.)"""
+    """Whether C would take the value of a tensor for an integer. (Bytes and bools are masks; an index that torch.vmap
+    maps over has a value for each round, and stays a tensor.)"""
     return (
         isinstance(item, torch.Tensor)
         and item.dim() == 0
         and not (item.is_floating_point() or item.is_complex() or item.dtype in _MASKS)
+        and not is_batched(item)
     )
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum, Flag
 from types import BuiltinFunctionType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any
@@ -28,7 +30,7 @@ from dynamo_lite.program._torch import _IntWrapper, never_compiled, register_nam
 from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy_plain
 from dynamo_lite.program.trees.paths import Caller, direct, give_keys, is_foreign, parts
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
-from dynamo_lite.torch_internals._torch_pytree import pytree, register_pytree_flatten_spec
+from dynamo_lite.torch_internals._torch_pytree import forget_container, pytree, register_pytree_flatten_spec
 
 _CONSTANTS = (
     *(type(None), bool, int, float, str, bytes, Enum),
@@ -41,6 +43,9 @@ _NOT_STATE = (
     *(FunctionType, MethodType, BuiltinFunctionType, GeneratorType, _IntWrapper),
 )
 _ITEM_BASES = (OrderedDict, defaultdict, dict, list, tuple)  # an OrderedDict keeps its order beside the dict
+
+
+_registered_inside: ContextVar[list[type] | None] = ContextVar("_registered_inside", default=None)
 
 
 def register_container(
@@ -81,6 +86,25 @@ def register_container(
     torch.serialization.add_safe_globals([cls])  # a saved program holds its example inputs
     # Generated code flattens by the spec that it was made for, so that proxies pass through it as well.
     register_pytree_flatten_spec(cls, lambda value, spec: [_get(value, key) for key in spec.context.keys])
+    made = _registered_inside.get()
+    if made is not None:
+        made.append(cls)
+
+
+@contextmanager
+def forgotten_after_errors() -> Iterator[None]:
+    """What is registered by the rule inside is a container no longer if an error ends the block: no program has it, and
+    the user's own calls of pytree functions take it for a leaf."""
+    made: list[type] = []
+    token = _registered_inside.set(made)
+    try:
+        yield
+    except BaseException:
+        for cls in made:
+            forget_container(cls)
+        raise
+    finally:
+        _registered_inside.reset(token)
 
 
 def register_containers(tree: Any, call: Caller = direct) -> None:

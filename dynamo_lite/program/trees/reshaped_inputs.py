@@ -6,7 +6,9 @@ input as it was, by broadcasting where the sizes allow it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import fx
@@ -18,32 +20,49 @@ from dynamo_lite.torch_internals._torch_operators import OpOverload
 def reshaped(program: ExportedProgram) -> str | None:
     """The name of an input, parameter or buffer that the program gives other sizes; None if there is none."""
     origins: dict[fx.Node, fx.Node] = {}
+    several: dict[tuple[fx.Node, int], fx.Node] = {}  # (an operator with several results, which one) -> origin
     for node in program.graph.nodes:
         if node.op == "placeholder":
             origins[node] = node
-        for written in _written(node):
+        elif node.target is operator.getitem and node.args in several:
+            origins[node] = several[node.args]
+        for written, index, value in _written(node):
             origin = origins.get(written)
             if origin is None:
                 continue
-            if _has_other_layout(node, written):
+            if _has_other_layout(node, written, value):
                 return origin.name
-            origins[node] = origin
+            if index is None:
+                origins[node] = origin
+            else:
+                several[node, index] = origin
     return None
 
 
-def _written(node: fx.Node) -> Iterator[fx.Node]:
-    """The argument that an operator writes into and returns."""
+def _written(node: fx.Node) -> Iterator[tuple[fx.Node, int | None, Any]]:
+    """The arguments that an operator writes into and returns: each with the result that it is (None: the only one), and
+    the value of that result. What a result is besides is none of theirs: a custom operator that writes into one
+    argument may return a tensor of its own.
+    """
     if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable:
         return
-    for index, argument in enumerate(node.target._schema.arguments):
-        if argument.alias_info is not None and argument.alias_info.is_write:
-            value = node.args[index] if index < len(node.args) else node.kwargs.get(argument.name)
-            if isinstance(value, fx.Node):
-                yield value
+    schema, value = node.target._schema, node.meta.get("val")
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        written = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
+        for index, result in enumerate(schema.returns):
+            is_same = result.alias_info is not None and result.alias_info.before_set == argument.alias_info.before_set
+            if not isinstance(written, fx.Node) or not is_same:
+                continue
+            if len(schema.returns) == 1:
+                yield written, None, value
+            elif isinstance(value, Sequence):
+                yield written, index, value[index]
 
 
-def _has_other_layout(node: fx.Node, written: fx.Node) -> bool:
-    new, old = node.meta.get("val"), written.meta.get("val")
+def _has_other_layout(node: fx.Node, written: fx.Node, new: Any) -> bool:
+    old = written.meta.get("val")
     if not isinstance(new, torch.Tensor) or not isinstance(old, torch.Tensor):
         return False
     is_view = isinstance(node.target, OpOverload) and torch.Tag.inplace_view in node.target.tags

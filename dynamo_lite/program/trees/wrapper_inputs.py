@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
+from torch import fx
 from torch.export import ExportedProgram
 
 from dynamo_lite.capture.fakes.wrapper_subclasses import is_wrapper, parts
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _ATOMS = (bool, int, float, str, type(None), torch.dtype)
 
@@ -91,8 +93,14 @@ def _is_writable(value: Any) -> bool:
 
 
 def undecomposable(program: ExportedProgram) -> str | None:
-    """The name of an input or a constant that wraps tensors; None if there is none (torch takes parameters apart)."""
+    """The name of an input, a constant or an output that wraps tensors; None if there is none (torch takes parameters
+    apart)."""
     signature = program.graph_signature
     state = {*signature.inputs_to_parameters, *signature.inputs_to_buffers}
     others = [node for node in program.graph.nodes if node.op == "placeholder" and node.name not in state]
-    return next((node.name for node in others if is_wrapper(node.meta.get("val"))), None)
+    (end,) = program.graph.find_nodes(op="output")
+    found = next((node.name for node in others if is_wrapper(node.meta.get("val"))), None)
+    if found is not None:
+        return found
+    results = [result for result in pytree.tree_leaves(end.args) if isinstance(result, fx.Node)]
+    return next((f"the output {node.name}" for node in results if is_wrapper(node.meta.get("val"))), None)

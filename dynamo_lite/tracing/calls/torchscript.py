@@ -18,6 +18,7 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunction,
+    class_in_cpp,
     scripted_from,
     uncompiled,
     uncompiled_function,
@@ -75,8 +76,11 @@ def call_method(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     """Run a compiled method. Refuses ("script-module") one with effects.
 
     It runs as if for the first time: after some calls TorchScript puts the operators of a method together, and gives
-    them gradients of its own.
+    them gradients of its own. Refuses ("script-object") a method of an object of C++ (torch.classes).
     """
+    kind = class_in_cpp(fn)
+    if kind is not None:
+        tracer.refuse("script-object", kind=kind)
     _check_effects(tracer, fn, f"{fn.name}() of a ScriptModule", pytree.tree_leaves((args, kwargs)))
     tracer.own(CompiledCalls).any = True
     tracer.note("the attributes of a ScriptModule that are no tensors are taken as they were at the export")

@@ -191,6 +191,8 @@ class Reads:
             if self.key_orders is not None and issubclass(type(owner), dict):
                 self.key_orders.look(owner)
         if place not in self.places and place not in self.written:
+            if how == "key" and ("item", id(owner), key) in self.written:
+                return  # whether it is there is known from the program
             self.places[place] = self.site()
             if shared_buffers.KINDS[type(owner)]:
                 self.memory_of(owner)

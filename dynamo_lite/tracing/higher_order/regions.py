@@ -28,6 +28,12 @@ def call_region(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.vm.call(function, tuple(rest), kwargs)
 
 
+def call_strict_mode(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """StrictMode.__call__(op, function, operands), a function that is to be traced strictly, as every one is here."""
+    bound = _STRICT.bind(*args, **kwargs).arguments
+    return tracer.vm.call(bound["callable"], tuple(bound["operands"]), {})
+
+
 def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
 
@@ -88,6 +94,7 @@ def call_flex_gemm(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 _GEMM = inspect.signature(lambda self, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options: None)
+_STRICT = inspect.signature(lambda self, callable, operands: None)
 _HINTS = inspect.signature(lambda self, body_fn, args, kwargs, hints: None)
 _HINT_TYPES = (int, float, bool, str)
 

@@ -25,6 +25,7 @@ from dynamo_lite.tracing.higher_order.regions import (
     call_hints,
     call_local_map,
     call_region,
+    call_strict_mode,
     call_wrapped,
 )
 from dynamo_lite.tracing.higher_order.switch import call_switch
@@ -52,6 +53,7 @@ _OPERATORS: dict[str, Any] = {
     "torch._higher_order_ops.map:MapImpl": call_map,
     "torch._higher_order_ops.scan:ScanOp": call_scan,
     "torch._higher_order_ops.associative_scan:AssociativeScanOp": call_associative_scan,
+    "torch._higher_order_ops.strict_mode:StrictMode": call_strict_mode,
     "torch._higher_order_ops.switch:SwitchOp": call_switch,
     "torch._higher_order_ops.while_loop:WhileLoopOp": call_while_loop,
     "torch._higher_order_ops.while_loop:WhileLoopStackOutputOp": call_while_loop,

@@ -99,6 +99,12 @@ REFUSALS: dict[str, Refusal] = {
         "{operator} is called inside of torch.vmap, torch.func.grad or another transform: tensors of its own.",
         "apply the transform inside of the branch or step, or choose between values with torch.where.",
     ),
+    "control-flow-gradient": Refusal(
+        errors.UnsupportedCall,
+        "torch.autograd.grad goes through a branch or loop on data, or another operator with a function of its own "
+        "(torch.cond, map, scan, flex_attention): which operators its gradient has is known at run time only.",
+        "take the gradient inside of each branch (torch.func.grad of it), or outside, of what the program returns.",
+    ),
     "compiler-disabled": Refusal(
         errors.UnsupportedCall,
         "{function} is under torch.compiler.disable: its author says that it must not be traced.",
@@ -354,8 +360,9 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-object": Refusal(
         errors.UnsupportedCall,
-        "An operator is given a {kind}, an object of C++ (a ScriptObject), which an exported program cannot hold.",
-        "give operators tensors: weights unpacked, or a custom operator that packs them itself.",
+        "The program uses a {kind}, an object of C++ (a ScriptObject): an operator is given it, or a method of it is "
+        "called. An exported program cannot hold it.",
+        "give operators tensors: weights unpacked (outside of forward), or a custom operator that packs them itself.",
     ),
     "script-module": Refusal(
         errors.UnsupportedCall,
