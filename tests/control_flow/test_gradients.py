@@ -187,7 +187,7 @@ def drops_out_without_gradients(x: torch.Tensor) -> torch.Tensor:
 
 @pytest.mark.parametrize("program", [drops_out_in_front, drops_out_in_eval_mode, drops_out_without_gradients])
 def test_random_numbers_with_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
-    """torch.cond runs a side again for its backward: what the side drew in the forward has to be what it computes with."""
+    """torch.cond runs a side again for its backward, which has to compute with what the forward drew."""
     made = dynamo_lite.export(program, (INPUTS[0].clone().requires_grad_(),)).module()
     for x in INPUTS:
         both = []

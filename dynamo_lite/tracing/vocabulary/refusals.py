@@ -116,8 +116,8 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "branch-gradient": Refusal(
         errors.DataDependent,
-        "A branch on data draws random numbers ({operator}) for what requires grad: torch.cond runs a side again for its "
-        "gradient, and would draw other ones.",
+        "A branch on data draws random numbers ({operator}) for what requires grad: torch.cond runs a side again for "
+        "its gradient, and would draw other ones.",
         "draw in front of the branch (a mask that the branch uses), or export in eval mode, or under torch.no_grad().",
     ),
     "loop-gradient": Refusal(
