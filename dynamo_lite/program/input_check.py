@@ -271,7 +271,8 @@ def _declared_since(expected: Any, given: Any) -> str:
     names = [str(key.name) for key in given.keys if type(expected.rest.get(key)) is int]
     if not names:
         return ""
-    return f" A later export has made inputs of the numbers {', '.join(names)} of this class: export this program again."
+    listed = ", ".join(names)
+    return f" A later export has made inputs of the numbers {listed} of this class: export this program again."
 
 
 def _shape(tensor: torch.Tensor) -> str:

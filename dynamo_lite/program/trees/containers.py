@@ -103,7 +103,7 @@ def register_containers(tree: Any, call: Caller = direct) -> None:
 
 
 def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
-    """Declares as `numbers` what is one in a structure of inputs; `leaves` are what stands there, numbers or tensors."""
+    """Declares as `numbers` what is one in a structure of inputs. leaves: what stands there, numbers or tensors."""
     if spec.is_leaf():
         next(leaves)
         return
