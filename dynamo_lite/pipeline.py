@@ -162,7 +162,7 @@ def _captured(
         raise plain from None
 
 
-_OF_CAPTURE = frozenset({"branch-differs", "branch-unsupported", "loop-gradient"})
+_OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupported", "loop-gradient"})
 """What is refused of a branch or a loop where it is captured."""
 
 

@@ -5,7 +5,8 @@ An OpOverload has a `__hash__` in Python, so each table that is asked for an ope
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import torch
 
@@ -38,12 +39,13 @@ class OperatorFacts:
     asks_contiguity: whether its result is a view hangs on its argument's layout
     asserts_metadata: torch.export writes down what it took for granted
     may_raise: which errors the data may raise (data_errors.TABLE)
+    without_generator: the same operator without the argument `generator`, if it is one of two
     """
 
     __slots__ = (
         *("func", "is_mutable", "returns", "lifts_fresh", "detaches", "by_parts", "is_collective", "reads_data"),
         *("keeps_statistics", "reshapes", "changes_elements", "is_unrecorded", "question", "asks_contiguity"),
-        *("asserts_metadata", "may_raise"),
+        *("asserts_metadata", "may_raise", "without_generator"),
     )
 
     def __init__(self, func: OpOverload) -> None:
@@ -63,6 +65,22 @@ class OperatorFacts:
         self.asks_contiguity = func in COPIES_OR_VIEWS
         self.asserts_metadata = func in _METADATA_ASSERTED
         self.may_raise = data_errors.TABLE[func._overloadpacket._qualified_op_name]
+        self.without_generator = _without_generator(func)
+
+
+def _without_generator(func: OpOverload) -> OpOverload | None:
+    """`randn` for `randn.generator`, which has no kernel for sizes that vary (torch 2.13)."""
+    if "generator" not in func._overloadname:
+        return None
+    wanted = [(a.name, str(a.type)) for a in func._schema.arguments if a.name != "generator"]
+    packet = func._overloadpacket
+    others = (getattr(packet, name) for name in packet.overloads())
+    return next((o for o in others if [(a.name, str(a.type)) for a in o._schema.arguments] == wanted), None)
+
+
+def has_symbols(args: Sequence[Any]) -> bool:
+    """Whether a size that varies is among the arguments of an operator, or in a list of them."""
+    return any(type(a) is torch.SymInt or (isinstance(a, (list, tuple)) and has_symbols(a)) for a in args)
 
 
 KNOWN: Final[dict[int, OperatorFacts]] = {}

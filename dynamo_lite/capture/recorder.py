@@ -55,7 +55,7 @@ from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
-from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of
+from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of, has_symbols
 from dynamo_lite.capture.operator_rules import table as operator_rules
 from dynamo_lite.capture.operator_rules.table import SHADOW
 from dynamo_lite.capture.same_values import are_all_equal
@@ -171,6 +171,8 @@ class Recorder(Outside):
         facts = OPERATORS.get(id(func)) or facts_of(func)
         if facts.lifts_fresh:
             return self._lift_fresh(args[0])
+        if facts.without_generator is not None and kwargs.get("generator") is None and has_symbols(args):
+            return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
         entries, stand_in = self.nodes.entries, self.stand_in
         fake_args = tuple(
             [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]

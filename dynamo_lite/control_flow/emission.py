@@ -228,7 +228,9 @@ def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[An
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
     with _facts_of_its_own(tracer, levels[0]):
-        return list(_recorded(tracer, torch.ops.higher_order.cond, args))
+        results = list(_recorded(tracer, torch.ops.higher_order.cond, args))
+    gradients.check_draws(tracer, modules, results)
+    return results
 
 
 @contextmanager

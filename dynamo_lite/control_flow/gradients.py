@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import fx
 
+from dynamo_lite.capture.alias_analysis import draws
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
@@ -58,6 +60,17 @@ def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[A
         elif not left.requires_grad:
             results[index] = results[index].detach()
     return results
+
+
+def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Iterable[Any]) -> None:
+    """torch.cond keeps nothing of its forward for the backward: it runs the side again (torch 2.15, create_bw_fn of
+    _higher_order_ops/utils.py), and what it draws then are other numbers. A dropout would have two masks."""
+    if not any(is_tensor(result) and result.requires_grad for result in results):
+        return
+    graphs = (part.graph for side in sides for part in side.modules() if isinstance(part, fx.GraphModule))
+    drawing = next((node for graph in graphs for node in graph.nodes if draws(node)), None)
+    if drawing is not None:
+        tracer.refuse("branch-gradient", operator=str(drawing.target))
 
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:

@@ -27,7 +27,7 @@ from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
 from dynamo_lite.program.trees import constant_inputs
 from dynamo_lite.program.trees.container_state import StateRead
-from dynamo_lite.program.trees.containers import register_container, registered_classes
+from dynamo_lite.program.trees.containers import declare_numbers, register_container, registered_classes
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
@@ -190,6 +190,7 @@ def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
     leaves = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
     signature = program.module_call_graph[0].signature
     assert signature is not None
+    declare_numbers(signature.in_spec, iter(leaves))
     args, kwargs = unflatten(leaves, signature.in_spec)
     named = dict(zip(signature.forward_arg_names or [], args))
     return [path for path, _ in leaves_with_path({**named, **kwargs})]

@@ -145,11 +145,12 @@ class InputCheck:
         if given_parts.keys() != set(names):
             raise StructureMismatch(
                 f"Input {path}: expected a {cls.__qualname__} with {_listed(names)}, "
-                f"given one with {_listed([*given_parts])}."
+                f"given one with {_listed([*given_parts])}.{_declared_since(context, given_context)}"
             )
         if (is_foreign(cls) or not issubclass(cls, (dict, tuple, list))) and given_context != context:
             raise StructureMismatch(
                 f"Input {path}: expected a {cls.__qualname__} {context!r}, given {given_context!r}."
+                + _numbers_hint(context, given_context)
             )
         for name, part in zip(names, spec.children()):
             self._compare(self._step(path, name), given_parts[name], part, expected)
@@ -249,6 +250,29 @@ def _wrong_sizes(path: str, given: torch.Tensor, expected: torch.Tensor) -> str:
     sizes = enumerate(zip(given.shape, expected.shape))
     wrong = ((dim, got, size) for dim, (got, size) in sizes if isinstance(size, int) and isinstance(got, int))
     return "".join(f" {path}.shape[{dim}]: expected {size}, given {got}." for dim, got, size in wrong if got != size)
+
+
+def _numbers_hint(expected: Any, given: Any) -> str:
+    """What to say where attributes differ that are ints, and could be inputs."""
+    if not isinstance(expected, ObjectContext) or not isinstance(given, ObjectContext):
+        return ""
+    pairs = [(key.name, value, given.rest.get(key)) for key, value in expected.rest.items() if key.kind == "attr"]
+    names = [name for name, one, other in pairs if type(one) is type(other) is int and one != other]
+    if not names:
+        return ""
+    said = ", ".join(f"{name!r}: Dim.AUTO" for name in names)
+    return f" A number may vary if dynamic_shapes says so, in the dict for this object: {{{said}}}."
+
+
+def _declared_since(expected: Any, given: Any) -> str:
+    """What to say where a constant of the program has become an input of later ones."""
+    if not isinstance(expected, ObjectContext) or not isinstance(given, ObjectContext):
+        return ""
+    names = [str(key.name) for key in given.keys if type(expected.rest.get(key)) is int]
+    if not names:
+        return ""
+    listed = ", ".join(names)
+    return f" A later export has made inputs of the numbers {listed} of this class: export this program again."
 
 
 def _shape(tensor: torch.Tensor) -> str:

@@ -36,7 +36,7 @@ from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
-from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory
+from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -172,6 +172,7 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
+    toggled_flags.check(run.tracer)
     for lost in run.tracer.own(TensorWrites).lost:
         old, new = classify.describe(lost.old), classify.describe(lost.new)
         run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))

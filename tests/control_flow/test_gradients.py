@@ -153,9 +153,66 @@ def loop_within_no_grad(x: torch.Tensor) -> torch.Tensor:
     return y * y  # x * x after no round at all
 
 
+def drops_out_on_one_side(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        y = nn.functional.dropout(y * y, 0.5)
+    return y
+
+
+def drops_out_behind_a_return(x: torch.Tensor) -> torch.Tensor:
+    if x.sum() < 0:
+        return x
+    with torch.no_grad():
+        noise = torch.rand_like(x)
+    if x.max() > 2:
+        return x * noise
+    return x
+
+
+def drops_out_in_front(x: torch.Tensor) -> torch.Tensor:
+    mask = nn.functional.dropout(torch.ones_like(x), 0.5)
+    return x * x * mask if x.sum() > 0 else x
+
+
+def drops_out_in_eval_mode(x: torch.Tensor) -> torch.Tensor:
+    return nn.functional.dropout(x * x, 0.5, training=False) if x.sum() > 0 else x
+
+
+def drops_out_without_gradients(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        mask = nn.functional.dropout(torch.ones_like(x), 0.5) if x.sum() > 0 else torch.ones_like(x)
+    return x * x * mask
+
+
+@pytest.mark.parametrize("program", [drops_out_in_front, drops_out_in_eval_mode, drops_out_without_gradients])
+def test_random_numbers_with_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
+    """torch.cond runs a side again for its backward, which has to compute with what the forward drew."""
+    made = dynamo_lite.export(program, (INPUTS[0].clone().requires_grad_(),)).module()
+    for x in INPUTS:
+        both = []
+        for function in (made, program):
+            torch.manual_seed(3)
+            both.append(_gradients(function, x))
+        torch.testing.assert_close(*both)
+
+
+@pytest.mark.parametrize("program", [drops_out_on_one_side, drops_out_behind_a_return])
+def test_random_numbers_of_a_side_without_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
+    """What is refused where a gradient is asked for is taken where none is."""
+    made = dynamo_lite.export(program, (INPUTS[0],)).module()
+    for x in INPUTS:
+        torch.manual_seed(3)
+        expected = program(x)
+        torch.manual_seed(3)
+        torch.testing.assert_close(made(x), expected)
+
+
 @pytest.mark.parametrize(
     ("program", "id"),
     [
+        (drops_out_on_one_side, "branch-gradient"),
+        (drops_out_behind_a_return, "branch-gradient"),
         (asks_what_a_side_decides, "branch-unsupported"),
         (asks_what_a_side_writes, "branch-unsupported"),
         (loop_within_no_grad, "loop-gradient"),

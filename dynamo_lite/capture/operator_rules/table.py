@@ -17,6 +17,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import Like, Result, base_of, recipe_of, shown, tensors_among
 from dynamo_lite.capture.operator_rules import (
     attention,
@@ -114,8 +115,8 @@ def only_changes(
     changed = args[0]
     if changed.constant is not None:
         return False  # FakeTensorMode knows its value, and what becomes of that
-    memory = changed.untyped_storage()._cdata
-    if any(t is not changed and t.untyped_storage()._cdata == memory for t in tensors_among(args)):
+    memory = storage_key(changed)
+    if any(t is not changed and storage_key(t) == memory for t in tensors_among(args)):
         return False  # torch refuses some overlaps (MemoryOverlap.cpp)
     if not any(operand.requires_grad for operand in operands):
         return True

@@ -30,6 +30,7 @@ from dynamo_lite.program.shapes.suggested_fixes import violation
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.inputs import FlatInputs, flatten_inputs
 from dynamo_lite.program.trees.paths import is_foreign, unflatten
+from dynamo_lite.program.trees.varying_numbers import declare_differing, declare_named
 from dynamo_lite.symbolic_shapes import Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable, InvalidDims, declare
 from dynamo_lite.symbolic_shapes.dims.violations import Solution, Violation, solve
@@ -100,10 +101,23 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         examples = tuple((a, dict(k or {})) for a, k in getattr(dynamic_shapes, "_examples", ()))
         for a, k in [(args, options), *examples]:
             register_containers((a, k))
+            declare_differing((args, options), (a, k))
         dynamic_shapes = _plain(dynamic_shapes, signature, args, options)
+    _declare_numbers(signature, args, options, dynamic_shapes)
     leaves, spec = pytree.tree_flatten((tuple(args), options), is_leaf=lambda value: is_foreign(type(value)))
     args, options = unflatten(map(_unwrapped, leaves), spec)
     return Call(signature, args, options, dynamic_shapes, examples)
+
+
+def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any], specs: Any) -> None:
+    """Numbers within the arguments of which the specification says something are inputs."""
+    try:
+        given = {**signature.bind_partial(*args).arguments, **kwargs}
+    except TypeError:
+        return  # the call does not fit, which is said later
+    if isinstance(specs, (list, tuple)):
+        specs = dict(zip(given, specs))
+    declare_named(given, specs)
 
 
 def _plain(shapes: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> Any:

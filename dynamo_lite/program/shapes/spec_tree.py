@@ -252,10 +252,24 @@ class _Walk:
         what = f"{getattr(cls, '__name__', cls)} whose tensors are in {_listed(names)}"
         if isinstance(cls, type) and isinstance(given, cls) and type(given) not in (list, tuple, dict):
             return _by_part(given, keys, place)
+        numbers = self._numbers(tree, names)  # they may be left out: most of them are constants
         if isinstance(given, dict):
             said = {key: spec for key, spec in given.items() if spec is not None or key in names}
-            return _by_key(said, names, place, what)
+            return _by_key({**dict.fromkeys(numbers), **said}, names, place, what)
+        if numbers and isinstance(given, _SEQUENCES) and len(given) == len(keys) - len(numbers):
+            said = dict(zip([name for name in names if name not in numbers], given))
+            return iter([(said.get(name), place) for name in names])
         return _by_index(given, len(keys), place, what)
+
+    def _numbers(self, tree: pytree.TreeSpec, names: Sequence[Any]) -> list[Any]:
+        """The children of an object that are ints."""
+        found: list[Any] = []
+        leaf = self.leaf
+        for name, child in zip(names, tree.children()):
+            if child.is_leaf() and type(self.inputs.leaves[leaf]) is int:
+                found.append(name)
+            leaf += child.num_leaves
+        return found
 
     def _child_keys(self, tree: pytree.TreeSpec, depth: int) -> list[Any]:
         """The pytree key of each child, read off the path of its first leaf; its index if it has no leaf."""

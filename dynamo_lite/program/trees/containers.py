@@ -46,21 +46,30 @@ _ITEM_BASES = (OrderedDict, defaultdict, dict, list, tuple)  # an OrderedDict ke
 
 
 _registered_inside: ContextVar[list[type] | None] = ContextVar("_registered_inside", default=None)
+_NUMBERS: dict[type, set[str]] = {}
+"""For each class the attributes whose ints are children, as tensors are: they may vary from call to call."""
 
 
 def register_container(
     cls: type,
     flatten: Callable[[Any], tuple[list[Any], Any]] | None = None,
     unflatten: Callable[[Iterable[Any], Any], Any] | None = None,
+    numbers: Iterable[str] = (),
 ) -> None:
     """Makes instances of exactly `cls` containers of a program's inputs and outputs.
 
     flatten: object -> (children, context), context comparable by == and JSON-able if programs are to be saved;
     unflatten: (children, context) -> object. Both or neither; without them the rule of this module applies.
+    numbers: attributes whose ints are inputs of the program instead of constants (how much a cache has seen). A
+    `dynamic_shapes` that names such an attribute says the same; a process that only loads the program has to be told.
     A class that is registered already keeps its registration unless functions are given.
     """
     if (flatten is None) != (unflatten is None):
         raise TypeError("give both flatten and unflatten, or neither")
+    if numbers:
+        if flatten is not None:
+            raise TypeError("numbers are for classes without functions of their own")
+        _NUMBERS.setdefault(cls, set()).update([numbers] if isinstance(numbers, str) else numbers)
     if flatten is not None and unflatten is not None:
 
         def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
@@ -113,6 +122,20 @@ def register_containers(tree: Any, call: Caller = direct) -> None:
     call: how functions that the user has registered are called.
     """
     _register_inside(tree, (), (), call)
+
+
+def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
+    """Declares as `numbers` what is one in a structure of inputs. leaves: what stands there, numbers or tensors."""
+    if spec.is_leaf():
+        next(leaves)
+        return
+    children = spec.children()
+    keys = spec.context.keys if isinstance(spec.context, ObjectContext) else [None] * len(children)
+    for key, child in zip(keys, children):
+        if not child.is_leaf():
+            declare_numbers(child, leaves)
+        elif isinstance(next(leaves), (int, torch.SymInt)) and key is not None and key.kind == "attr":
+            _NUMBERS.setdefault(spec.type, set()).add(key.name)
 
 
 def registered_classes(program: ExportedProgram) -> tuple[type, ...]:
@@ -168,7 +191,7 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], c
     if pytree.is_namedtuple_instance(value):
         _make_saveable(type(value))
     if not _is_registered(value):
-        if not _is_object(value):
+        if not is_object(value):
             return  # a leaf; check_leaf judges it
         _reject_cycles(value, path, above)
         register_container(type(value))
@@ -195,7 +218,7 @@ def children_of(value: Any, call: Caller = direct) -> Iterable[tuple[Any, Any]]:
     return parts(value, call)[0]
 
 
-def _is_object(value: Any) -> bool:
+def is_object(value: Any) -> bool:
     """Whether the rule applies: an instance of a Python class, or of a subclass of list, tuple or dict."""
     if isinstance(value, _NOT_STATE):
         return False
@@ -210,7 +233,7 @@ def _hides_state(base: type) -> bool:
 
 
 def _reject_cycles(value: Any, path: pytree.KeyPath, above: tuple[int, ...]) -> None:
-    if isinstance(value, _LEAVES) or not (_is_object(value) or _is_registered(value)):
+    if isinstance(value, _LEAVES) or not (is_object(value) or _is_registered(value)):
         return
     if id(value) in above:
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
@@ -246,7 +269,7 @@ def _holds_tensors(value: Any) -> bool:
         return True
     if isinstance(value, _CONSTANTS):
         return False
-    if _is_object(value):
+    if is_object(value):
         return any(_holds_tensors(part) for _, part in state_of(value))
     if is_foreign(type(value)):
         return True  # not asked: its functions are the user's
@@ -257,9 +280,10 @@ def _split(value: Any) -> tuple[list[tuple[Key, Any]], ObjectContext]:
     children: list[tuple[Key, Any]] = []
     order: list[Key] = []
     rest: dict[Key, Any] = {}
+    numbers = _NUMBERS.get(type(value), ())
     for key, part in state_of(value):
         order.append(key)
-        if _holds_tensors(part):
+        if _holds_tensors(part) or (type(part) is int and key.kind == "attr" and key.name in numbers):
             children.append((key, part))
         else:
             rest[key] = copy_plain(part)  # as it is now: the object may change later

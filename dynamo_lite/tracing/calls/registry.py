@@ -54,6 +54,7 @@ from dynamo_lite.tracing.tensors import (
     numpy_rules,
     seeded_generators,
     shared_memory,
+    toggled_flags,
     type_queries,
 )
 from dynamo_lite.tracing.tensors.attributes import TensorWrites, call_dir, call_getter, check_around
@@ -287,6 +288,8 @@ def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
     if is_tensor(tensor) and not is_wrapped(tensor) and wanted is (not tensor.requires_grad):
         if not is_fake(tensor) or tracer.recorder.is_input(tensor):
+            if toggled_flags.toggle(tracer, tensor):
+                return NOT_HANDLED
             tracer.refuse("tensor-attribute", name="requires_grad")
         check_around(tracer, tensor, "sets requires_grad of a tensor")
         writes = tracer.own(TensorWrites)

@@ -1,4 +1,5 @@
-"""Containers that each call replaces by an equal one: `self.tables = [*self.tables]`."""
+"""Containers and objects that each call replaces by an equal one: `self.tables = [*self.tables]`, or a registry that is
+copied before it is changed, and of which nothing changes any more."""
 
 from __future__ import annotations
 
@@ -32,7 +33,18 @@ def _alike(old: Any, new: Any, depth: int = 8) -> bool:
     if kind is dict:
         keys = len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))  # in the same order
         return keys and all(_same(a, b, depth) for a, b in zip(old.values(), new.values()))
-    return False
+    if kind in (set, frozenset):
+        return len(old) == len(new) and all(_same(a, b, 1) for a, b in zip(old, new))  # in the same order, too
+    return _is_plain(kind) and _alike(_attributes(old), _attributes(new), depth)
+
+
+def _is_plain(kind: type) -> bool:
+    """Whether objects of a class are their `__dict__` and nothing else, and nothing happens when one dies."""
+    if kind.__new__ is not object.__new__ or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    bases = [base for base in kind.__mro__ if base is not object]
+    has_dict = any("__dict__" in base.__dict__ for base in bases)
+    return has_dict and not any(name in base.__dict__ for base in bases for name in ("__slots__", "__del__"))
 
 
 def _same(old: Any, new: Any, depth: int) -> bool:
@@ -41,3 +53,7 @@ def _same(old: Any, new: Any, depth: int) -> bool:
     if type(old) in _ATOMS:
         return type(old) is type(new) and repr(old) == repr(new)
     return _alike(old, new, depth - 1)
+
+
+def _attributes(value: Any) -> Any:
+    return object.__getattribute__(value, "__dict__")

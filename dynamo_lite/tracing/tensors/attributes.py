@@ -14,7 +14,7 @@ from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import State, Trace
-from dynamo_lite.tracing.tensors import autograd_nodes, type_queries
+from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -123,6 +123,8 @@ def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
     if key == "requires_grad" and value == owner.requires_grad:
         return
     if outside and drop(tracer, owner, key, value):
+        return
+    if outside and key == "requires_grad" and type(value) is bool and toggled_flags.toggle(tracer, owner):
         return
     taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
     if key == "grad" or (outside and key != "data") or taken:

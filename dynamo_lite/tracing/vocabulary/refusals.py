@@ -120,6 +120,12 @@ REFUSALS: dict[str, Refusal] = {
         "A branch on data cannot be captured: {why}.",
         "compute both sides and pick with torch.where, or use torch.cond.",
     ),
+    "branch-gradient": Refusal(
+        errors.DataDependent,
+        "A branch on data draws random numbers ({operator}) for what requires grad: torch.cond runs a side again for "
+        "its gradient, and would draw other ones.",
+        "draw in front of the branch (a mask that the branch uses), or export in eval mode, or under torch.no_grad().",
+    ),
     "loop-gradient": Refusal(
         errors.DataDependent,
         "A loop on data computes with a tensor that requires grad; {why}.",

@@ -9,7 +9,7 @@ import weakref
 import torch
 from torch import nn
 
-from ..probe import equal, refused, t
+from ..probe import equal, refused, t, with_gradients
 from .tensor_modules import Model
 
 # ---- gradients
@@ -382,3 +382,58 @@ def module_requires_grad_switched():
         return x * self.w
 
     return Model(body), (t(3),)
+
+
+class _Adapted(nn.Module):
+    """A layer with an adapter whose parameters are frozen while it is off, as adapter libraries write it."""
+
+    def __init__(self, between=None, before=False, forget=False):
+        super().__init__()
+        self.base, self.adapter = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.between, self.before, self.forget, self.off = between, before, forget, False
+
+    def layer(self, x):
+        return self.base(x) if self.off else self.base(x) + self.adapter(x)
+
+    def forward(self, x):
+        start = self.layer(x) if self.before else x
+        self.off = True
+        self.adapter.requires_grad_(False)
+        plain = self.layer(start)
+        if self.between is not None:
+            plain = plain + self.between(self.adapter)
+        if not self.forget:
+            for parameter in self.adapter.parameters():
+                parameter.requires_grad = True
+        self.off = False
+        return self.layer(x) * plain
+
+
+@equal
+def adapter_frozen_for_a_while():
+    return with_gradients(_Adapted(), t(2, 3))
+
+
+@equal
+def adapter_frozen_for_a_while_that_was_used_before():
+    return with_gradients(_Adapted(before=True), t(2, 3))
+
+
+@equal
+def adapter_frozen_for_a_while_whose_flag_is_read():
+    return with_gradients(_Adapted(lambda adapter: float(adapter.weight.requires_grad)), t(2, 3))
+
+
+@refused("tensor-attribute")
+def adapter_used_while_it_is_frozen():
+    return with_gradients(_Adapted(lambda adapter: adapter.weight.sum()), t(2, 3))
+
+
+@refused("tensor-attribute")
+def adapter_used_before_and_while_it_is_frozen():
+    return with_gradients(_Adapted(lambda adapter: adapter.bias * 2, before=True), t(2, 3))
+
+
+@refused("tensor-attribute")
+def adapter_that_stays_frozen():
+    return with_gradients(_Adapted(forget=True), t(2, 3))

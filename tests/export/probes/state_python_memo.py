@@ -476,3 +476,104 @@ def containers_made_again_in_another_order_or_longer():
             return x * first
 
     return M(), (t(3),)
+
+
+class Backends:
+    """The state of a registry, copied before each look-up that might add to it."""
+
+    def __init__(self, other=None):
+        self.names, self.backends, self.by_type = set(), [], {}
+        if other is not None:
+            self.names.update(other.names)
+            self.backends.extend(other.backends)
+            self.by_type.update(other.by_type)
+
+
+class Registry:
+    def __init__(self, state=Backends):
+        self.state = state()
+
+    def find(self, kind):
+        self.state = new = type(self.state)(self.state)
+        if kind not in new.by_type:
+            new.names.add(kind.__name__)
+            new.backends.append(lambda x: x * 2)
+            new.by_type[kind] = new.backends[-1]
+        return new.by_type[kind]
+
+
+def _registered(state=Backends, ask=None, found=False):
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.registry = Registry(state)
+            if found:
+                self.registry.find(torch.Tensor)
+
+        def forward(self, x):
+            y = self.registry.find(type(x))(x)
+            return y if ask is None else y + ask(self.registry)
+
+    return M(), (t(3),)
+
+
+@equal
+def state_copied_before_each_look_up():
+    return _registered()
+
+
+@equal
+def state_copied_before_each_look_up_that_has_found_it():
+    return _registered(found=True)
+
+
+@refused("python-state")
+def state_copied_with_a_number_that_goes_on():
+    class Counted(Backends):
+        def __init__(self, other=None):
+            super().__init__(other)
+            self.copies = 0 if other is None else other.copies + 1
+
+    return _registered(Counted, lambda registry: min(registry.state.copies, 3))
+
+
+@refused("python-state")
+def state_copied_of_which_the_program_asks_whether_it_is_the_first():
+    class Asked(Backends):
+        first = None
+
+        def __init__(self, other=None):
+            super().__init__(other)
+            Asked.first = Asked.first or self
+
+    return _registered(Asked, lambda registry: 1 if registry.state is Asked.first else 2, found=True)
+
+
+@refused("python-state")
+def state_copied_with_names_in_another_order():
+    class Turned(Backends):
+        def __init__(self, other=None):
+            super().__init__(other)
+            self.order = dict.fromkeys("abc" if other is None else reversed(other.order), 1)
+
+    return _registered(Turned, lambda registry: ord(next(iter(registry.state.order))))
+
+
+@refused("python-state")
+def state_copied_into_slots():
+    class Slotted:
+        __slots__ = ("backends", "by_type", "names")
+        __init__ = Backends.__init__
+
+    return _registered(Slotted)
+
+
+@sound
+def state_copied_that_says_when_it_dies():
+    class Heard(Backends):
+        died: list[int] = []
+
+        def __del__(self):
+            Heard.died.append(len(Heard.died))
+
+    return _registered(Heard, lambda registry: len(type(registry.state).died))

@@ -1,0 +1,53 @@
+"""`requires_grad` of a parameter, turned off by the program and on again (an adapter that is disabled for a while).
+
+The graph has nothing of it. So no operator may be given the tensor in between, and in the end it has to be as it was.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+
+
+class ToggledFlags(State):
+    """By id, the tensors whose flag is not as before the run, each with its users in the graph when that began."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.rows: dict[int, tuple[torch.Tensor, set[Any] | None, Any]] = {}
+
+
+def toggle(tracer: Trace, tensor: torch.Tensor) -> bool:
+    """The program is about to turn the flag of a tensor from outside. False if that is to be refused."""
+    recorder = tracer.recorder
+    if is_fake(tensor) or not tensor.is_leaf or recorder.is_input(tensor) or recorder.levels or not tracer.sees_python:
+        return False
+    rows = tracer.own(ToggledFlags).rows
+    if id(tensor) not in rows:
+        rows[id(tensor)] = (tensor, _users(tracer, tensor), tracer.mark())
+        tracer.journal.on_rollback(partial(_set, tensor, tensor.requires_grad))
+        return True
+    _, before, _ = rows.pop(id(tensor))
+    return before == _users(tracer, tensor)
+
+
+def check(tracer: Trace) -> None:
+    """At the end of the run: raises the refusal of a flag that stays turned."""
+    for _, _, mark in tracer.own(ToggledFlags).rows.values():
+        raise tracer.refusal("tensor-attribute", mark, name="requires_grad")
+
+
+def _users(tracer: Trace, tensor: torch.Tensor) -> set[Any] | None:
+    """The nodes that use a tensor; None if it is no part of the graph yet."""
+    lifted = next((lifted for lifted in tracer.recorder.lifted if lifted.tensor is tensor), None)
+    return None if lifted is None else set(lifted.node.users)
+
+
+def _set(tensor: torch.Tensor, wanted: bool) -> None:
+    with DisableTorchFunction():
+        tensor.requires_grad_(wanted)
