@@ -79,7 +79,7 @@ def call_isinstance(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
     if len(args) == 2 and type(args[0]) in SYMBOLIC:
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
-    if tracer.recorder.subclasses and len(args) == 2:
+    if len(args) == 2 and is_fake(args[0]):
         type_queries.instance(tracer, *args)
     return NOT_HANDLED
 
