@@ -184,6 +184,10 @@ class _Made:
         self.tensor = tensor
 
 
+class NoGradient(RuntimeError):
+    """The program takes a gradient through a stand-in that has no graph behind it."""
+
+
 class _NotLeaf(torch.autograd.Function):
     """Gives a tensor the autograd state of an operator's result: it requires grad and is no leaf."""
 
@@ -193,7 +197,7 @@ class _NotLeaf(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        raise RuntimeError("no gradients flow through the stand-ins of a trace")
+        raise NoGradient("no gradients flow through the stand-ins of a trace")
 
 
 # autograd.Function.apply without its Python part, which asks about functorch and binds default arguments.

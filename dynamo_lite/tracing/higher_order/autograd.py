@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import fx
 
+from dynamo_lite.capture.fakes.results import NoGradient
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
@@ -35,7 +36,11 @@ def call_grad(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     if recorder.memory is not Memory.AUTOGRAD:
         tracer.abort(Inexact("torch.autograd.grad needs the autograd graph of every operator", Memory.AUTOGRAD))
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: recorder.guarded(recorder.lift, t), (args, kwargs))
-    return tracer.vm.interpret_function(fn, args, kwargs)
+    try:
+        return tracer.vm.interpret_function(fn, args, kwargs)
+    except NoGradient:
+        why = "torch.autograd.grad is taken through its result, or that of a loop, in the program itself"
+        tracer.refuse("branch-unsupported", why=why)
 
 
 class SavedRegions(State):

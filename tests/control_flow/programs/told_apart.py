@@ -5,8 +5,10 @@ from __future__ import annotations
 import cmath
 import enum
 import math
+import sys
 import weakref
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -245,6 +247,44 @@ class leaves(nn.Module):
             return x * (2 if k.is_leaf else 3)
 
 
+@program(*SIGNS, refused="constant-mutated")
+class memory_of_an_array(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            array = np.zeros(2)
+            torch.from_numpy(array).add_(1)
+            x = torch.from_numpy(array).float() + x
+        return x * 2
+
+
+@program(*SIGNS, refused="constant-mutated")
+class memory_of_an_array_in_a_cond(nn.Module):
+    def forward(self, x):
+        def of_array(x):
+            array = np.zeros(2)
+            torch.from_numpy(array).add_(1)
+            return torch.from_numpy(array).float() + x
+
+        return torch.cond(x.sum() > 0, of_array, lambda x: x * 2, (x,))
+
+
+@program(*SIGNS)
+class memory_of_an_array_that_is_read(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = torch.from_numpy(np.ones(2)).float() + x
+        return x * 2
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class gradient_within_the_program(nn.Module):
+    def forward(self, x):
+        with torch.enable_grad():
+            z = x.detach().requires_grad_()
+            y = z.sin() if x.sum() > 0 else z.cos()
+            return torch.autograd.grad(y.sum(), z)[0]
+
+
 # -- when objects die --------------------------------------------------------------------------------------------------
 
 
@@ -286,3 +326,28 @@ class dies_with_a_loop(nn.Module):
             x = x + 1
         del watched
         return x * len(died)
+
+
+# -- exceptions: the trace before this one has ended in one, which is none of the program's ----------------------------
+
+
+@program(*SIGNS)
+class context_of_an_exception(nn.Module):
+    def forward(self, x):
+        y = x * 2 if x.sum() > 0 else x
+        try:
+            raise KeyError("a")
+        except KeyError as error:
+            y = y * (2 if error.__context__ is None else 3)
+            try:
+                int("b")
+            except ValueError as second:
+                first = second.__context__
+                return y, type(first) is KeyError, first.__context__ is None
+
+
+@program(*SIGNS)
+class exception_being_handled(nn.Module):
+    def forward(self, x):
+        y = x * 2 if x.sum() > 0 else x
+        return y * (2 if sys.exc_info()[1] is None else 3), sys.exception() is None
