@@ -35,13 +35,13 @@ _aten = torch.ops.aten
 @dataclass(frozen=True)
 class _Pair:
     """`result` is `other` in eager where `predicate` (a tensor of no dimensions, or a SymBool) is `truth`; where it is
-    None, nothing says when. `version`: the predicate's at the branch."""
+    None, nothing says when. `version`: the predicate's at the branch; None for an inference tensor, which has none."""
 
     result: torch.Tensor
     other: torch.Tensor
     predicate: Any = None
     truth: bool = True
-    version: int = 0
+    version: int | None = 0
 
     def from_(self, key: int) -> tuple[torch.Tensor, torch.Tensor]:
         """(the tensor in the memory `key`, the one that it may be)"""
@@ -51,6 +51,10 @@ class _Pair:
 
 _Way = tuple[tuple[_Pair, int], ...]
 """Steps from memory that was changed to what may be the same: (pair, the memory that it is left from)."""
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    return None if tensor.is_inference() else tensor._version
 
 
 class MayShare:
@@ -73,7 +77,7 @@ class MayShare:
 
     def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
         """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
-        version = predicate._version if isinstance(predicate, torch.Tensor) else 0
+        version = _version(predicate) if isinstance(predicate, torch.Tensor) else 0
         for truth, other in zip((True, False), sides):
             self._add(_Pair(result, other, predicate, truth, version))
 
@@ -167,7 +171,7 @@ class MayShare:
         needed = [pair.result, pair.other]
         if isinstance(pair.predicate, torch.Tensor):
             needed.append(pair.predicate)
-            if pair.predicate._version != pair.version:
+            if pair.version is None or _version(pair.predicate) != pair.version:
                 return False  # it was changed behind the branch
         return all(map(self._levels.sees, needed))
 

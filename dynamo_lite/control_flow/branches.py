@@ -21,7 +21,7 @@ from dynamo_lite.control_flow.lists.unlike import plan_list
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
-from dynamo_lite.control_flow.sides import run_side
+from dynamo_lite.control_flow.sides import lasting_change, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
     Goes,
@@ -180,6 +180,13 @@ class Branch:
             tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
         if may_be_caught(self.frame):
             tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
+        problem = sides[raised[0]].problem
+        if problem is not None:
+            tracer.refuse(problem.id, **problem.names)
+        changed = lasting_change(tracer, sides[raised[0]])
+        if changed:
+            why = f"the side that raises changes {changed} before, which a call after the error sees ({text})"
+            tracer.refuse("branch-unsupported", why=why)
         holds = tracer.predicates.tensor(self.predicate)
         torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)
         self.reads.put(tracer.reads)

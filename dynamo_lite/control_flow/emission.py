@@ -23,8 +23,9 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
+from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _VIEW = "a tensor changed in place, of which it also uses a view"
@@ -135,6 +136,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     for (kind, a, b), result in zip(given[: len(merge.pairs)], decoded):
         if kind == "tensor":
             _note_branch(tracer, result, (a, b), predicate)
+            answers.note(tracer, a, b, result)
     return f"torch.cond with {len(given)} results"
 
 

@@ -17,7 +17,7 @@ from dynamo_lite.capture.alias_analysis import draws
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
-from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Pairs = Sequence[tuple[str, Any, Any]]

@@ -24,7 +24,9 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.control_flow.undoing import iterators
+from dynamo_lite.control_flow.unlike.constants import are_same, is_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap import snapshots
@@ -138,11 +140,9 @@ class Merge:
             items = [self._part(a, b, f"[{index}]") for index, (a, b) in enumerate(zip(left, right))]
             return lambda: [item() for item in items]
         if isinstance(left, set):
-            if {id(item) for item in left} == {id(item) for item in right}:
+            if are_same([*left], [*right]):
                 return lambda: left
-            if all(isinstance(item, _ATOMS) for item in left | right) and left == right:
-                return lambda: left
-            raise Differs("a set with other members")
+            raise Differs("a set with other members, or that gives them in another order")
         if type(left) is type(right) and left == right:
             return lambda: left
         raise Differs("other contents")
@@ -154,15 +154,11 @@ class Merge:
             raise Differs(error.why, path + error.what) from None
 
     def _entries(self, left: dict[Any, Any], right: dict[Any, Any]) -> Plan:
-        if len(left) != len(right) or not all(map(_same_key, left, right)):
+        if not are_same([*left], [*right]):
             odd = [k for k in [*left, *right] if (k in left) != (k in right)]
-            raise Differs(f"{odd[0]!r} is there on one side only" if odd else "the order of its keys differs")
+            raise Differs(f"{odd[0]!r} is there on one side only" if odd else "its keys, or their order, differ")
         parts = [(k, self._part(a, b, f"[{k!r}]")) for k, a, b in zip(left, left.values(), right.values())]
         return lambda: {k: part() for k, part in parts}
-
-
-def _same_key(left: Any, right: Any) -> bool:
-    return left is right or (type(left) is type(right) and isinstance(left, _ATOMS) and left == right)
 
 
 # -- rules: (merge, left, right) → a plan, or None to leave the pair to the next rule; raises Differs ------------------
@@ -179,6 +175,9 @@ def _tensors(merge: Merge, left: Any, right: Any) -> Plan | None:
             raise Differs(f"{name} {a} on one side, {b} on the other")
     if real_type(left) is not real_type(right) and torch.nn.Parameter not in (real_type(left), real_type(right)):
         raise differ(left, right)
+    names = [*stand_in_names.of_the_user(left), *stand_in_names.of_the_user(right)]
+    if names:
+        raise Differs(f"a tensor with the attribute {names[0]!r}, which the result of an operator has not")
     return merge.pair("tensor", left, right)
 
 
@@ -193,21 +192,19 @@ def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
     symbolic = type(left) in PYTHON_TYPE or type(right) in PYTHON_TYPE
     if kind not in _NUMBERS:
         return None
-    if not symbolic and _same_number(left, right):
+    if not symbolic and is_same(left, right):
         return lambda: left
+    if not symbolic and left != left and right != right:
+        raise Differs("an object that is nan on each side, which `is` and `in` tell apart")
     if kind is int and not all(type(n) in PYTHON_TYPE or -(2**63) <= n < 2**63 for n in (left, right)):
         raise differ(left, right)
     return merge.pair("int" if merge.native and not symbolic and kind is int else _NUMBERS[kind], left, right)
 
 
-def _same_number(left: Any, right: Any) -> bool:
-    return (left == right and repr(left) == repr(right)) or (left != left and right != right)
-
-
 def _atoms(merge: Merge, left: Any, right: Any) -> Plan | None:
     if not isinstance(left, _ATOMS):
         return None
-    if left == right:
+    if is_same(left, right):
         return lambda: left
     raise differ(left, right)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
 from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.tracing.effects import classify
@@ -126,8 +127,8 @@ def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any
             parts[key] = merge.plan(one, other)
         except Differs as error:
             _refuse(tracer, snapshot, key, one, other, error)
-    if snapshot.part == "items" and [k for k in a if k in b] != [k for k in b if k in a]:
-        _refuse(tracer, snapshot, None, a, b, Differs("the order of its keys differs"))
+    if snapshot.part == "items" and not are_same([k for k in a if k in b], [k for k in b if k in a]):
+        _refuse(tracer, snapshot, None, a, b, Differs("its keys, or their order, differ"))
     return HeapPlan(snapshot, parts)
 
 

@@ -10,6 +10,7 @@ from dynamo_lite.control_flow import layouts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import heads
+from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -93,4 +94,5 @@ def attach(rules: dict[int, Rule]) -> None:
     rules[id(builtins.min)] = _extreme(_smallest, rules.get(id(builtins.min)))
     heads.attach(rules)
     layouts.attach(rules)
+    answers.attach(rules)
     uses.attach(rules)

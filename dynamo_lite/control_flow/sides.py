@@ -7,6 +7,7 @@ its own and into a sub-graph of its own. Then its effects are kept as values (`S
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +31,8 @@ from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.tensors.autograd_nodes import UnlikeSides
+from dynamo_lite.tracing.heap.lifetimes import Lifetimes
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -65,7 +67,9 @@ def run_side(
                 side.level = level
                 _copy_iterators(tracer, watch, frame, base)
                 begin(level)
+                tracer.own(Lifetimes).check_fork()
                 _run(tracer, frame, base, stops, side)
+                tracer.own(Lifetimes).check_fork()
             _check_iterators(tracer, watch, frame, side)
             side.switches = [switch.read() for switch in SWITCHES]
             _check_variables(tracer)
@@ -235,6 +239,8 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
     young.update(map(id, made_here))
     young |= tracer.made_dicts
     side.keep.append(made_here)
+    if iterators.left_waiting(itertools.chain(made_here, tracer.watches[-1].copies())):
+        side.problem = CannotMerge("branch-unsupported", why="it leaves a generator within `try` or `with`")
     for snapshot in tracer.journal.snapshots():
         owner = snapshot.owner
         holder = tracer.own(OwnedDicts).owner_of(owner)
@@ -245,6 +251,26 @@ def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> 
             continue
         young.discard(id(owner))
         side.heap[id(owner), snapshot.part] = (snapshot, snapshot.current())
+
+
+def lasting_change(tracer: Forking, side: Side) -> str:
+    """What the side changes that outlives the call, in words; "" if nothing does."""
+    for snapshot, contents in side.heap.values():
+        if tracer.writes.is_old(snapshot.owner) and _differ(snapshot.contents, contents):
+            return classify.describe(snapshot.owner)
+    outside = {storage_key(fake): fake for fake in tracer.recorder.from_outside()}
+    for _, value in side.level.captured:
+        if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:
+            return "an input, a parameter or a buffer"
+    return ""
+
+
+def _differ(before: Any, now: Any) -> bool:
+    if isinstance(before, dict):
+        return [*before] != [*now] or any(before[key] is not value for key, value in now.items())
+    if isinstance(before, list):
+        return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
+    return bool(before != now)
 
 
 def _younger_than(marker: list[Any]) -> Kept:

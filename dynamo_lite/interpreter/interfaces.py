@@ -49,6 +49,7 @@ class VM(Protocol):
     """The exception that is being handled (frames/frame.py, `Handled`)."""
 
     native_handled: BaseException | None
+    inherits_handled: bool
     clean_traceback: TracebackType | None
     native_frame: Any
     made_dicts: set[int] | None

@@ -104,6 +104,8 @@ class Interpreter:
         self.frees = False  # the program sees when its objects die
         self.handled = Handled()
         self.native_handled: BaseException | None = None
+        self.inherits_handled = True
+        """Whether the program sees the exception that the caller of `enter` is handling, as CPython shows it."""
         self.clean_traceback: TracebackType | None = None
         self.native_frame: Any = None
         self.depth = 0
@@ -118,7 +120,8 @@ class Interpreter:
         if outermost:
             HOST_LIMIT.enter()
             self.recursion_limit = HOST_LIMIT.program_limit
-            self.native_handled = self.handled.value = sys.exception()
+            self.native_handled = sys.exception()
+            self.handled.value = self.native_handled if self.inherits_handled else None
             self.native_frame = sys._getframe(1)
         try:
             return self.call(fn, args, kwargs)

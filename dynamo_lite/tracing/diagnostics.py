@@ -42,6 +42,7 @@ class Refusing(Observer):
         self._notes: dict[str, Mark] = {}
         self.broken: DynamoLiteError | None = None
         self.vm = Interpreter(self)
+        self.vm.inherits_handled = False  # what export is handling, or its caller, is no part of the program
 
     # ---- where the program is
 

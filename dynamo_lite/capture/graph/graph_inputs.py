@@ -230,7 +230,8 @@ class Outside(GraphWriter):
         node = self.nodes.get(self.lift(tensor))
         while node is not None and node.all_input_nodes:
             node = node.all_input_nodes[0]
-        lifted = next((entry for entry in self.lifted if entry.node is node), None)
+        fake = self.levels.captured_by(node)
+        lifted = next((e for e in self.lifted if e.node is node or (fake is not None and e.fake is fake)), None)
         if lifted is not None and lifted.kind is LiftedKind.CONSTANT:
             self.constant_storages[storage_key(self.lift(tensor))] = lifted
             self.keep.append(lifted.tensor)

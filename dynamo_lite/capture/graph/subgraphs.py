@@ -176,6 +176,11 @@ class Levels:
             self._add_sizes(node, fake)
         return fake
 
+    def captured_by(self, placeholder: fx.Node | None) -> Any:
+        """What a placeholder of a sub-graph at work stands for around it; None for any other node."""
+        rows = (row for level in self._inner for row in level.captured)
+        return next((value for node, value in rows if node is placeholder), None)
+
     def capture_size(self, value: Any) -> fx.Node:
         """The placeholder for a symbolic size of the level around."""
         with self._around():

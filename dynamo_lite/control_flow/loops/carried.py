@@ -18,6 +18,7 @@ from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import Goes, Side, State
+from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -136,7 +137,10 @@ class Carried:
         if self.buffers is not None:
             self.buffers.enter()
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
-        rows = [([s], [p.left, p.right]) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
+        carried = [(p, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
+        for pair, stand_in in carried:
+            answers.note(tracer, pair.left, pair.right, stand_in)
+        rows = [([s], [p.left, p.right]) for p, s in carried]
         note_groups(tracer, rows)
         counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
@@ -210,6 +214,8 @@ def note_results(
     """
     may_share = tracer.recorder.may_share
     assert may_share is not None
+    for left, _, made_of, result in rows:
+        answers.note(tracer, left, made_of, result)
 
     def fake(tensor: Any) -> Any:
         return tracer.recorder.known_stand_in(tensor)

@@ -14,7 +14,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.interpreter.frames.frame import Frame
-from dynamo_lite.interpreter.frames.generators import make_generator, suspended_frame
+from dynamo_lite.interpreter.frames.generators import give_up, make_waiting, suspended_frame, waits_in_block
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 
 _SIMPLE = (*map(type, map(iter, ([], (), "", b"", range(0), range(1 << 70)))), type(reversed([])), reversed)
@@ -27,7 +27,8 @@ def is_copied(value: Any) -> bool:
     """Whether a side gets a copy of this iterator, or of this generator of the program's."""
     if type(value) is types.GeneratorType:
         frame = suspended_frame(value)
-        return frame is not None and (frame.handled is None or frame.handled.value is None)
+        is_handling = frame is not None and frame.handled is not None and frame.handled.value is not None
+        return frame is not None and not is_handling and not waits_in_block(frame)
     if type(value) in _COMPOUND:
         return all(type(part) is int or is_copied(part) for part in value.__reduce__()[1])
     return type(value) in _COPIED
@@ -76,7 +77,7 @@ def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, list(old.locals))
     new.stack[:] = [copied(item, memo) if is_copied(item) else item for item in old.stack]
     new.pc, new.state, new.namespace = old.pc, old.state, old.namespace
-    return make_generator(new, value.__name__, value.__qualname__)
+    return make_waiting(new, value.__name__, value.__qualname__)
 
 
 def position(value: Any) -> Any:
@@ -144,6 +145,10 @@ class Watch:
         """Whether the side has made, or copied, a value whose state no snapshot shows."""
         return id(value) in self._known or self._is_young(value)
 
+    def copies(self) -> list[Any]:
+        """The copies of iterators in variables."""
+        return self._copies
+
     def forget(self) -> None:
         """The side is over."""
         for kept in (self._known, self._originals, self._copies):
@@ -156,6 +161,22 @@ class Watch:
     def originals_moved(self) -> list[Any]:
         """The iterators in variables whose copies the side has moved on."""
         return [one for one, made in zip(self._originals, self._copies) if position(one) != position(made)]
+
+
+def left_waiting(values: Iterable[Any]) -> bool:
+    """Whether one of `values` is a generator or coroutine that would run a handler or `finally` when it dies, which is
+    what it does when a side is undone. Such generators are given up."""
+    found = False
+    for value in values:
+        kind = type(value)
+        if kind is types.GeneratorType:
+            frame = suspended_frame(value)
+            if frame is not None and waits_in_block(frame):
+                give_up(frame)
+                found = True
+        elif kind is types.CoroutineType and value.cr_suspended:
+            found = True
+    return found
 
 
 _OURS = (types.FrameType, Watch, Kept, *_COMPOUND)

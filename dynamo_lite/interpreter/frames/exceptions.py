@@ -58,6 +58,17 @@ def chain(exc: BaseException, handled: BaseException | None) -> None:
     set_context(exc, handled)
 
 
+def _cut(exc: BaseException, end: BaseException) -> None:
+    """Let the chain of contexts end before `end`, which the program does not see."""
+    seen = set()
+    while (context := get_context(exc)) is not None and id(exc) not in seen:
+        if context is end:
+            set_context(exc, None)
+            return
+        seen.add(id(exc))
+        exc = context
+
+
 def throw(exc: BaseException) -> NoReturn:
     """Raise `exc` natively, its context as it stands (a native raise would chain it to what *CPython* is handling)."""
     context = get_context(exc)
@@ -97,7 +108,10 @@ def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
         if not from_inner:  # an inner frame of the program has chained it already
             context = get_context(exc)
             if context is None or context is vm.native_handled:
+                set_context(exc, None)
                 chain(exc, current_exception(vm))
+            elif vm.native_handled is not None and not vm.inherits_handled:
+                _cut(exc, vm.native_handled)
         if not is_own_code(frame.code):  # a builtin written in Python has no frame in CPython
             traceback = with_frame(frame, traceback)
     set_traceback(exc, traceback)

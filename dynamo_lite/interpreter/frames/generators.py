@@ -63,13 +63,15 @@ class _PassOn:
 
 
 def _drive(frame: Frame) -> Generator[Any, Any, Any]:
-    value = resume(frame, None, None)
+    value = None if frame.state == SUSPENDED else resume(frame, None, None)  # see `make_waiting`
     while frame.state == SUSPENDED:
         thrown: BaseException | None = None
         sent = None
         try:
             sent = yield value
         except BaseException as exc:
+            if frame.state != SUSPENDED:
+                raise  # it was given up (`give_up`)
             thrown = exc
         value = resume(frame, sent, thrown)
     return value
@@ -210,6 +212,27 @@ def suspended_frame(generator: Any) -> Frame | None:
         return None
     frame: Frame | None = generator.gi_frame.f_locals["frame"] if generator.gi_frame is not None else None
     return None if frame is None or _delegates(frame) else frame
+
+
+def make_waiting(frame: Frame, name: str, qualname: str) -> Any:
+    """A generator whose body is `frame`, which waits at a `yield`, or was not started yet."""
+    made = make_generator(frame, name, qualname)
+    if frame.state == SUSPENDED:
+        next(made)
+    return made
+
+
+def waits_in_block(frame: Frame) -> bool:
+    """Whether `frame` is suspended where a handler of its own covers it, which runs when the generator dies."""
+    if frame.state != SUSPENDED:
+        return False
+    handler = frame.info.handler_at(frame.code, frame.pc - 1)
+    return handler is not None and frame.info.ops[handler.target][0] is not HANDLERS["STOPITERATION_ERROR"]
+
+
+def give_up(frame: Frame) -> None:
+    """Nothing of a suspended generator's `frame` runs any more, not when the generator dies either."""
+    frame.state = RETURNED
 
 
 def _delegates(frame: Frame) -> bool:

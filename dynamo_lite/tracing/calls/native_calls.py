@@ -13,6 +13,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, kn
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
 from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
+from dynamo_lite.tracing.tensors import numpy_arrays
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -68,6 +69,8 @@ def _check_out(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     """numpy's `out=` is written into (`...`: an array, also of no dims). Tensors are told by the operator."""
     out = kwargs.get("out")
     for part in out if isinstance(out, tuple) else (out,):
+        if numpy_arrays.is_array(part):
+            continue  # a tensor behind it
         if part is not None and part is not ... and not is_tensor(part):
             shared_buffers.touch(tracer, part)
     return NOT_HANDLED

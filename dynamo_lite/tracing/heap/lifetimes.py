@@ -11,7 +11,7 @@ from __future__ import annotations
 import dis
 import gc
 import weakref
-from types import CodeType, FrameType, MethodType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -35,16 +35,26 @@ class Lifetimes(State):
         self.are_seen = False
         self.collected = False  # the program has called the garbage collector
         self._by_program = False
+        self._is_forked = False
         self.watched: set[int] = set()  # ids of what the program has weak references to
         self._rebound: dict[int, tuple[CodeType, frozenset[str]]] = {}  # by the id of the code, which it keeps alive
 
     def see(self, by_program: bool = True) -> None:
         """From now on the program sees when objects die; a library's caches alone are not `by_program`."""
         self._by_program = self._by_program or by_program
+        if self._is_forked:
+            self.check_fork()
         if not self.are_seen:
             self.are_seen = self._tracer.vm.frees = True
             self._tracer.own(Raised).last = None  # whose traceback holds what was at work
             self._tracer.journal.let_go_of_young(self.is_young)
+
+    def check_fork(self) -> None:
+        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards.
+        """
+        self._is_forked = True
+        if self._by_program:
+            self._tracer.refuse("object-lifetime", what=_FORK)
 
     def is_young(self, obj: Any) -> bool:
         """Whether the run has made `obj`; False where the collector cannot tell."""
@@ -106,6 +116,9 @@ class Lifetimes(State):
 _TRACEBACK = (
     "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
 )
+_FORK = (
+    "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
+)
 _PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
 _ARGUMENT = (
     "a function lets go of an argument before it returns: in CPython the object dies there, in a trace at the return"
@@ -136,8 +149,8 @@ def plan(tracer: Trace, fn: Any) -> Step | None:
 
 
 def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The program makes an object of such a class."""
-    tracer.own(Lifetimes).see()
+    """The program makes an object of such a class. What a `__del__` in C does (of a StringIO) it does not see."""
+    tracer.own(Lifetimes).see(by_program=type(fn.__del__) is FunctionType)
     return NOT_HANDLED
 
 

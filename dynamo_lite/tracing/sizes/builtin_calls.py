@@ -79,7 +79,7 @@ def call_isinstance(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
     if len(args) == 2 and type(args[0]) in SYMBOLIC:
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
-    if tracer.recorder.subclasses and len(args) == 2:
+    if len(args) == 2 and is_fake(args[0]):
         type_queries.instance(tracer, *args)
     return NOT_HANDLED
 
@@ -349,6 +349,14 @@ def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED
 
 
+def call_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """pow(x, y, modulus): of the numbers. (A size has no power with a modulus.)"""
+    if len(args) != 3 or kwargs or not any(type(a) is torch.SymInt for a in args):
+        return NOT_HANDLED
+    with needs_number(tracer, "pow"):
+        return pow(*map(concrete, args))
+
+
 def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
     if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
@@ -407,6 +415,7 @@ def table() -> dict[int, Step]:
         id(len): call_len,
         id(builtins.range): call_range,
         id(math.pow): call_math_pow,
+        id(pow): call_pow,
         id(math.copysign): call_copysign,
         id(math.fabs): call_fabs,
         id(math.floor): _rounded,

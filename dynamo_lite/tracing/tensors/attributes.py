@@ -50,11 +50,14 @@ class DtypeReads(State):
 
 
 def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
-    """Give the stand-ins of the arguments the Python attributes that the caller has put on the tensors."""
+    """Give the stand-ins of the arguments the Python attributes that the caller has put on the tensors, and the mark
+    of a parameter."""
     for tensor, stand_in in zip(tensors, stand_ins):
         if is_fake(stand_in) and not is_fake(tensor):
             for name, value in tensor.__dict__.items():
                 stand_in.__dict__.setdefault(name, value)
+            if isinstance(tensor, torch.nn.Parameter):
+                stand_in.__dict__["_is_param"] = True  # what isinstance() and real_type() go by
 
 
 def read_attribute(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:

@@ -23,7 +23,9 @@ from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.tensors import unlike_sides
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_wrapped
 
 _HOOKS = frozenset({"register_hook", "register_prehook"})
@@ -103,13 +105,6 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
-class UnlikeSides(State):
-    """Whether a result of a captured branch requires grad on one of its sides only (dynamo_lite/control_flow)."""
-
-    def __init__(self, tracer: Trace) -> None:
-        self.differ = False
-
-
 def plan(tracer: Trace, fn: Any) -> Step | None:
     """The step of a call plan for what may look at a node that it is given."""
     if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
@@ -153,12 +148,16 @@ def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
         if tracer.own(UnlikeSides).differ and not tracer.in_library():
             why = "whether a tensor requires grad is asked for behind a branch that gives one on one side only"
             tracer.refuse("branch-unsupported", why=why)
+        if key != "requires_grad":
+            unlike_sides.check(tracer, key)
         _guard_all(tracer, owner)
     return value
 
 
 def check_base(tracer: Trace, owner: torch.Tensor, base: Any) -> None:
     """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
+    if tracer.recorder.input_number(owner) is None:
+        unlike_sides.check(tracer, "_base")
     for tensor in (owner, base):
         number = None if tensor is None else tracer.recorder.input_number(tensor)
         if number is not None:

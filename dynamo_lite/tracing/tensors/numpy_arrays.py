@@ -18,6 +18,7 @@ import torch
 
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.tensors import autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -36,6 +37,8 @@ def is_array(value: Any) -> bool:
 def array_of(tracer: Trace, tensor: torch.Tensor, force: bool = False) -> Any:
     """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
     _check(tracer, tensor, force)
+    if not force:  # of one that requires grad eager raises: so the answer holds for such inputs only
+        autograd_nodes.requires_grad(tracer, tensor)
     shown = tensor.detach()
     if force:
         shown = shown.cpu().resolve_conj().resolve_neg()

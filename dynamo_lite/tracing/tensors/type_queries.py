@@ -6,30 +6,42 @@ of operators may then be of the class in eager, and the stand-ins are not.
 
 from __future__ import annotations
 
+from types import UnionType
 from typing import Any
 
 import torch
+from torch import nn
 
 from dynamo_lite.capture.dispatch_modes import FunctionMode
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_dispatch import (
     _get_current_function_mode_stack,
     _pop_torch_function_stack,
     _push_on_torch_function_stack,
 )
+from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.policy import compiling_flags
+from dynamo_lite.tracing.tensors import unlike_sides
+from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
 def type_of(tracer: Trace, value: Any) -> None:
     """`type(value)`, `value.__class__`. Raises what ends the trace if the answer is not known."""
+    unlike_sides.check_class(tracer, value)
+    _guard_class(tracer, value)
     if tracer.recorder.subclasses and is_fake(value) and not tracer.in_library():
         _refuse(tracer)
 
 
 def instance(tracer: Trace, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
+    if _names_parameters(classes):
+        unlike_sides.check_class(tracer, value)
+        _guard_class(tracer, value)
     if is_fake(value) and any(_distinguishes(cls, classes) for cls in tracer.recorder.subclasses):
         _refuse(tracer)
 
@@ -58,6 +70,22 @@ def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     finally:
         for mode in modes:
             _push_on_torch_function_stack(mode)
+
+
+def _guard_class(tracer: Trace, value: Any) -> None:
+    """The program asks whether `value` is a parameter: the answer holds for inputs like the example's."""
+    number = tracer.recorder.input_number(value) if is_fake(value) else None
+    if number is not None and not tracer.in_library() and not ambiguous(tracer.inputs.key_paths):
+        name = real_type(value).__name__
+        path = f"L{keystr(tracer.inputs.key_paths[number])}"
+        tracer.own(InputGuards).add(f"{path}.__class__.__name__ == {name!r}")
+
+
+def _names_parameters(classes: Any) -> bool:
+    """Whether nn.Parameter is among the classes that isinstance() is given. (No class's own hook is asked.)"""
+    if type(classes) in (tuple, UnionType):
+        return any(map(_names_parameters, classes if type(classes) is tuple else classes.__args__))
+    return classes is nn.Parameter
 
 
 def _distinguishes(cls: type, classes: Any) -> bool:

@@ -14,6 +14,8 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     models,
     objects,
     sizes,
+    told_apart,
+    waiting_generators,
 )
 from tests.control_flow.programs.table import PROGRAMS, Program
 

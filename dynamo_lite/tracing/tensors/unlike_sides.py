@@ -1,0 +1,38 @@
+"""What a result of a captured branch or loop answers otherwise than the tensor that eager has in its place.
+
+control_flow/unlike/answers.py notes it where results are made. What is computed from a result may answer like it: so a
+question is refused of all tensors, the arguments left out. Only its class is a matter of the result alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+
+
+class UnlikeSides(State):
+    """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
+    otherwise. parameters: results that are parameters in eager, by id."""
+
+    def __init__(self, tracer: Trace) -> None:
+        self.differ = False
+        self.asked: set[str] = set()
+        self.parameters: dict[int, torch.Tensor] = {}
+
+
+def check(tracer: Trace, question: str) -> None:
+    """The program asks a tensor that is no argument. Raises what ends the trace."""
+    if question in tracer.own(UnlikeSides).asked and not tracer.in_library():
+        why = f"{question} of a tensor is asked for behind a branch or a loop, whose results have none of their own"
+        tracer.refuse("branch-unsupported", why=why)
+
+
+def check_class(tracer: Trace, value: Any) -> None:
+    """The program asks for the class of a value, or whether it is a parameter. Raises what ends the trace."""
+    if is_fake(value) and id(value) in tracer.own(UnlikeSides).parameters:
+        why = "the class of a tensor is asked for that a branch or a loop gives, and that is a parameter in eager"
+        tracer.refuse("branch-unsupported", why=why)
