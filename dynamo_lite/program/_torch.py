@@ -16,7 +16,6 @@ from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
-from torch.export._unlift import _StatefulGraphModule as StatefulGraphModule
 from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.fx.experimental import _config
@@ -88,7 +87,6 @@ SYMBOLS = (
         "torch.export._tree_utils:reorder_kwargs",
         "keyword arguments in the order of the signature, as module() orders them",
     ),
-    Symbol("torch.export._unlift:_StatefulGraphModule", "the class of ExportedProgram.module(), which ours extends"),
     Symbol("torch.export.dynamic_shapes:_IntWrapper", "integers in the arguments of torch.export's AdditionalInputs"),
     Symbol("torch.export.exported_program:ModuleCallEntry", "the signature of a module's call in an ExportedProgram"),
     Symbol(
@@ -142,7 +140,6 @@ __all__ = [
     "SLoc",
     "ShapeEnv",
     "Source",
-    "StatefulGraphModule",
     "TensorMetadata",
     "TrainingIRVerifier",
     "ValueRanges",

@@ -76,6 +76,9 @@ _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromke
 class Tracer(Refusing):
     """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
 
+    needs_torch_dynamo = False
+    """Whether TorchDynamo is imported before a run begins: where it would import it anyway, or may not end early."""
+
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder

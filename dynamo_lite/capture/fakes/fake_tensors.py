@@ -26,6 +26,7 @@ from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
 from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
 
@@ -76,7 +77,7 @@ class StandIns:
 
     def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
         plain = as_plain(tensor)
-        fake = self._mode.from_tensor(plain, static_shapes=True)
+        fake = constant_fake(self._mode, plain)
         if plain is not tensor:
             self._kept.append(plain)  # the converter forgets what is gone
             fake._is_param = isinstance(tensor, nn.Parameter)
