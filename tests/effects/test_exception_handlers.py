@@ -523,7 +523,7 @@ KINDS = (RuntimeError, ValueError, (KeyError, RuntimeError), KeyError)
 MANAGERS = (torch.no_grad, Swallows, threading.Lock, lambda: contextlib.suppress(RuntimeError), torch.enable_grad)
 AGAIN = {
     by_a_global: [lambda kind=kind: globals().update(ERROR=kind) or () for kind in KINDS],
-    translated_by_a_global: [lambda kind=kind: globals().update(ERROR=kind) or () for kind in (*KINDS[:2], KeyError)],
+    translated_by_a_global: [lambda kind=kind: globals().update(ERROR=kind) or () for kind in KINDS[:2]],
     by_an_argument: [lambda kind=kind: (kind,) for kind in KINDS],
     in_a_context: [lambda make=make: (make(),) for make in MANAGERS],
 }  # fmt: skip

@@ -70,7 +70,8 @@ class CodeInfo:
     """What the interpreter knows of one code object. It does not keep the code object alive."""
 
     __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table",
-                 "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table", "span_of")  # fmt: skip
+                 "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table",
+                 "span_of")  # fmt: skip
 
     def __init__(self, code: CodeType, handlers: dict[str, Handler]) -> None:
         self.code_ref = weakref.ref(code)
