@@ -107,6 +107,9 @@ class Tracer(Refusing):
         self.plans = CallPlans(self)
         self.readers: dict[type, Reader | None] = ReadPlans()
         self._writers = WritePlans()
+        kind = type(self)
+        self.only_logs_reads = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
+        """Whether a read of an item of a dict is a row of the log and no more."""
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 

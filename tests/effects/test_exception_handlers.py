@@ -494,7 +494,7 @@ def translated_by_a_global() -> None:
         try:
             boom()
         except RuntimeError:
-            raise ERROR
+            raise ERROR  # noqa: B904
     except ValueError:
         pass
 

@@ -17,6 +17,7 @@ from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.kernels import eager_errors
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply
 from dynamo_lite.symbolic_shapes.expressions.substitution import top_atoms
+from dynamo_lite.torch_internals._torch_fake import device_of
 
 KINDS: Final[frozenset[type[BaseException]]] = frozenset(
     {RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError}
@@ -28,8 +29,8 @@ _OPERATORS = 16
 _PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format,
           OpOverload)  # fmt: skip
 _INT = {int}
-_SUCCEEDED: set[Any] = set()
-"""Calls that eager does not fail in."""
+_SUCCEEDED: dict[Any, OpOverload] = {}
+"""Calls that eager does not fail in, with their operators, so that an id stays its operator's own."""
 
 
 def withheld(
@@ -39,7 +40,7 @@ def withheld(
     the program does not catch it, or if eager cannot be asked."""
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
-    key = _key((func, args, tuple(kwargs.items())))
+    key = _key((args, tuple(kwargs.items())), func)
     if key in _SUCCEEDED:
         return None
     if key is None and not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))):
@@ -55,7 +56,7 @@ def withheld(
         sizes = [] if isinstance(error, NotImplementedError) else eager_errors.symbolic_sizes((args, kwargs))
         return error, sizes
     if key is not None:
-        _SUCCEEDED.add(key)
+        _SUCCEEDED[key] = func
     return None
 
 
@@ -82,10 +83,10 @@ def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dic
     return error if type(other) is type(error) and str(other) == str(error) else None
 
 
-def _key(value: Any) -> Any:
+def _key(value: Any, func: OpOverload) -> Any:
     """What the answer rests on; None where it cannot be a key (symbolic sizes)."""
     try:
-        key = _described(value)
+        key = id(func), _described(value)  # by id: the hash of an operator is a call of Python
         hash(key)
     except TypeError:
         return None
@@ -97,7 +98,7 @@ def _described(value: Any) -> Any:
         sizes = (*value.shape, *value.stride(), value.storage_offset())
         if set(map(type, sizes)) != _INT:
             raise TypeError
-        return FakeTensor, sizes, value.dtype, value.fake_device.type
+        return FakeTensor, sizes, value.dtype, device_of(value).type
     if isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
         raise TypeError
     if isinstance(value, list | tuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import gc
 import sys
 import weakref
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
 
 _MISSING = object()
+_SHOWS_DICTS = sys.version_info < (3, 13)
+"""Whether the collector is shown the `__dict__` of each instance that has been asked for one."""
 
 
 class Walk(AttributePlaces):
@@ -77,8 +80,12 @@ class Walk(AttributePlaces):
             self.visit(kind, self.constant(kind), site)
 
     def _instance(self, value: Any, source: Source, site: Site | None) -> None:
+        held = gc.get_referents(value) if _SHOWS_DICTS and is_changeable(type(value)) else None
         namespace = classes.instance_dict(value)
         if namespace is not None and id(namespace) not in self.reached:
+            if held is not None and id(namespace) in self._looks and not any(part is namespace for part in held):
+                # Asking has made it, where a dict of the run's own was that is gone: whose rows these are.
+                self._looks.pop(id(namespace))
             self.reached[id(namespace)] = self.dict_of(value, source)
             self._alive.append(namespace)
             self._todo.append((namespace, self.dict_of(value, source), site))

@@ -99,7 +99,7 @@ def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
             if not holds(frame, *what):
                 break
         else:
-            return escaping  # type: ignore[no-any-return]
+            return escaping
     asked = []
     escaping = _escaping(frame, kinds, asked)
     if _UNKEPT not in asked:
@@ -290,7 +290,7 @@ def _are_classes(frame: Any, loads: Sequence[tuple[Any, Any]], wanted: tuple[typ
 
 
 def _exits(frame: Any, index: int, manager: type) -> bool:
-    exit_ = frame.stack[index] if index < len(frame.stack) else None
+    exit_: Any = frame.stack[index] if index < len(frame.stack) else None
     return _is_silent(exit_) and type(exit_.__self__) is manager
 
 
