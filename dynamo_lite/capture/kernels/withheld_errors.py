@@ -17,6 +17,7 @@ from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.kernels import eager_errors
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply
 from dynamo_lite.symbolic_shapes.expressions.substitution import top_atoms
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_fake import device_of
 
 KINDS: Final[frozenset[type[BaseException]]] = frozenset(
@@ -43,9 +44,8 @@ def withheld(
     key = _key((args, tuple(kwargs.items())), func)
     if key in _SUCCEEDED:
         return None
-    if key is None and not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))):
-        return None  # what has a key has no symbolic sizes
-    if not catches():
+    symbolic = eager_errors.symbolic_sizes((args, kwargs))
+    if not all(map(_is_short, symbolic)) or not catches():
         return None
     try:
         error = _raised_whatever_the_data(func, args, kwargs)
@@ -53,8 +53,9 @@ def withheld(
         return None
     if error is not None:
         # A dtype that no kernel takes is none for other sizes either.
-        sizes = [] if isinstance(error, NotImplementedError) else eager_errors.symbolic_sizes((args, kwargs))
-        return error, sizes
+        return error, [] if isinstance(error, NotImplementedError) else symbolic
+    if symbolic:
+        key = _key((args, tuple(kwargs.items())), func)  # their numbers have been worked out since
     if key is not None:
         _SUCCEEDED[key] = func
     return None
@@ -84,7 +85,8 @@ def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dic
 
 
 def _key(value: Any, func: OpOverload) -> Any:
-    """What the answer rests on; None where it cannot be a key (symbolic sizes)."""
+    """What the answer rests on; None where it cannot be a key. Symbolic sizes are their numbers in the example, of
+    which the kernel is asked; where those have not been worked out, there is no key."""
     try:
         key = id(func), _described(value)  # by id: the hash of an operator is a call of Python
         hash(key)
@@ -93,13 +95,24 @@ def _key(value: Any, func: OpOverload) -> Any:
     return key
 
 
+def _number(size: Any) -> Any:
+    """The number in the example, if it is known already. Raises TypeError."""
+    number = getattr(size.node, "known_hint", None)
+    if number is None:
+        raise TypeError
+    return number
+
+
 def _described(value: Any) -> Any:
     if type(value) is FakeTensor and value.layout is torch.strided:
         sizes = (*value.shape, *value.stride(), value.storage_offset())
         if set(map(type, sizes)) != _INT:
-            raise TypeError
+            sizes = tuple([size if type(size) is int else _number(size) for size in sizes])
         return FakeTensor, sizes, value.dtype, device_of(value).type
-    if isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
+    if type(value) in SYMBOLIC_TYPES:
+        number = _number(value)
+        return type(number), number
+    if isinstance(value, torch.Tensor):
         raise TypeError
     if isinstance(value, list | tuple):
         return type(value), tuple(map(_described, value))
