@@ -33,7 +33,7 @@ from dynamo_lite.program.shapes.deep_expressions import deep_expressions
 from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
-from dynamo_lite.run import Run, RunRequest, traced
+from dynamo_lite.run import Run, RunRequest, late_imports, traced
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
@@ -96,7 +96,7 @@ def capture(
         drops=options.effects == "drop",
         started=_with_call_signatures(root, options.preserve_module_call_signature),
     )
-    with process_as_before():
+    with process_as_before(), late_imports.seen():
         program, run = _attempts(request, call, options)
     orders = run.tracer.reads.key_orders
     if isinstance(program, Program):

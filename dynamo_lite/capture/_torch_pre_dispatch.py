@@ -17,6 +17,7 @@ from torch._C import DispatchKey
 from torch._C import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
 from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
 from torch._ops import OpOverload, mode_stack_state_for_pre_dispatch
+from torch._subclasses import schema_check_mode as _asked_for_by_a_mode  # noqa: F401  # by _set_mode_pre_dispatch
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -32,6 +33,7 @@ SYMBOLS = (
     Symbol("torch._ops:OpOverload._get_dispatch", "torch's own handler, for another mode"),
     Symbol("torch._ops:OpOverload._uncache_dispatch", "the handler is taken away"),
     Symbol("torch._ops:mode_stack_state_for_pre_dispatch", "which modes are at the PreDispatch key"),
+    Symbol("torch._subclasses:schema_check_mode", "torch imports it when a mode is set, which a run is not to do"),
     Symbol("torch._ops#__infra_modes", "the list of the modes at the PreDispatch key"),
     Symbol("torch._ops#_schema_check_mode", "a mode at the key that is in no list"),
 )

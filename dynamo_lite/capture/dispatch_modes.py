@@ -82,12 +82,18 @@ class OperatorMode(ProxyTorchDispatchMode):
         self._recorder = recorder
         self.shortcut = Shortcut()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Whether torch wraps `__torch_dispatch__` to keep TorchDynamo away. There is none in a trace, and the wrapper
+        imports it."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.shortcut.add(func, self)
         return self.operator(func, args, kwargs or {})
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """`__torch_dispatch__`, which torch wraps to keep TorchDynamo away; there is none in a trace."""
+        """`__torch_dispatch__`, as the shortcut calls it."""
         if functorch.active():
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)

@@ -24,7 +24,7 @@ from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
-from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
+from dynamo_lite.interpreter.datamodel.trampoline_code import Entry, original_code
 from dynamo_lite.interpreter.datamodel.trampolines import Trampolines
 from dynamo_lite.interpreter.frames.binding import bind
 from dynamo_lite.interpreter.frames.exceptions import unwind
@@ -207,7 +207,8 @@ class Interpreter:
         code = fn.__code__
         known = self._trusted.get(id(code))
         if known is None:
-            own = self._trusted.get(id(original_code(code)))
+            consts = code.co_consts
+            own = self._trusted.get(id(original_code(code))) if consts and type(consts[-1]) is Entry else None
             known = self._trusted[id(code)] = (code, bool(self.observer.runs_natively(fn)) if own is None else own[1])
         return known[1]
 

@@ -39,6 +39,7 @@ class NativeTracer(Tracer):
     """The tracer where the interpreter does not run. What strict would have refused goes to `unsound`."""
 
     sees_python = False
+    needs_torch_dynamo = True  # its frames are CPython's own, which a run cannot leave early in all places
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         super().__init__(root, recorder, inputs)

@@ -5,18 +5,20 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import torch
+from torch._C import _len_torch_dispatch_stack
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
-from torch._guards import SLoc, Source
+from torch._guards import SLoc, Source, TracingContext, tracing
 from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
-from torch.export._unlift import _StatefulGraphModule as StatefulGraphModule
 from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.fx.experimental import _config
@@ -51,10 +53,50 @@ def never_compiled(function: Callable[..., Any]) -> Any:
     return function
 
 
+@contextmanager
+def mode_known(values: Iterable[Any]) -> Iterator[None]:
+    """Within, torch takes the mode of the FakeTensors among `values` for what detect_fake_mode would find there: it
+    walks through all of them, some eight calls each. Not where they have several modes, or another may be found first.
+    """
+    mode = None
+    if TracingContext.try_get() is None and not _len_torch_dispatch_stack():
+        mode = _mode_of(values)
+    if mode is None:
+        yield
+        return
+    with tracing(TracingContext(mode)) as context:
+        try:
+            yield
+        finally:
+            if context is not None:
+                context.fake_mode = None  # else the end of the block would empty its environment
+
+
+def _mode_of(values: Iterable[Any]) -> FakeTensorMode | None:
+    """The mode of all FakeTensors among `values`; None if there is not one, or for a value of another kind."""
+    mode: FakeTensorMode | None = None
+    todo = [*values]
+    for value in todo:
+        kind = type(value)
+        if kind is FakeTensor:
+            if mode is not None and value.fake_mode is not mode:
+                return None
+            mode = value.fake_mode
+        elif kind is tuple or kind is list:
+            todo += value
+        elif kind not in _NO_TENSORS:
+            return None
+    return mode
+
+
+_NO_TENSORS = frozenset({type(None), bool, int, float, complex, str, torch.SymInt, torch.SymFloat, torch.SymBool})
+
+
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._C:_len_torch_dispatch_stack", "whether another mode is at work"),
     Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
     Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
     Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "checks of inputs are not compiled by torch.compile"),
@@ -66,6 +108,8 @@ SYMBOLS = (
         "torch._export.verifier:TrainingIRVerifier",
         "the verifier that an ExportedProgram of the training IR names",
     ),
+    Symbol("torch._guards:TracingContext", "the mode of a program's FakeTensors is known"),
+    Symbol("torch._guards:tracing", "the mode of a program's FakeTensors is known"),
     Symbol("torch._guards:SLoc", "where a guard or a range of torch's ShapeEnv came from"),
     Symbol("torch._guards:Source", "the type of the sources that torch's ShapeEnv and FakeTensorMode hand over"),
     Symbol(
@@ -88,7 +132,6 @@ SYMBOLS = (
         "torch.export._tree_utils:reorder_kwargs",
         "keyword arguments in the order of the signature, as module() orders them",
     ),
-    Symbol("torch.export._unlift:_StatefulGraphModule", "the class of ExportedProgram.module(), which ours extends"),
     Symbol("torch.export.dynamic_shapes:_IntWrapper", "integers in the arguments of torch.export's AdditionalInputs"),
     Symbol("torch.export.exported_program:ModuleCallEntry", "the signature of a module's call in an ExportedProgram"),
     Symbol(
@@ -142,7 +185,6 @@ __all__ = [
     "SLoc",
     "ShapeEnv",
     "Source",
-    "StatefulGraphModule",
     "TensorMetadata",
     "TrainingIRVerifier",
     "ValueRanges",
@@ -160,4 +202,5 @@ __all__ = [
     "resize_storage_bytes_",
     "wrap_with_autocast",
     "wrap_with_set_grad_enabled",
+    "mode_known",
 ]

@@ -22,7 +22,7 @@ from dynamo_lite.capture.fakes.fake_mode import without_symbols
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.names import HIDDEN, RESERVED
 from dynamo_lite.capture.module_tree import ModuleTree
-from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier
+from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier, mode_known
 from dynamo_lite.program.aliases import add_aliases
 from dynamo_lite.program.call_signatures import Call
 from dynamo_lite.program.exported_program import Program, type_guards
@@ -91,7 +91,8 @@ def build_program(
     tree = ModuleTree(root)
     specs |= add_aliases(graph, tree, recorder.lifted)
     input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
-    with code_on_demand(graph) as comes_later:
+    values = [node.meta.get("val") for node in graph.nodes]
+    with code_on_demand(graph) as comes_later, mode_known(values):
         program = Program(
             root=dict(modules),
             graph=graph,

@@ -17,12 +17,10 @@ from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
 from dynamo_lite.errors import UnsupportedValue
-from dynamo_lite.program._torch_serde import shared_expressions
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
-from dynamo_lite.program.modules.program_module import made_one, without_dtypes
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
 from dynamo_lite.program.trees import constant_inputs
@@ -58,6 +56,9 @@ class Program(ExportedProgram):
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
         module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
+        # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
+        from dynamo_lite.program.modules.program_module import made_one, without_dtypes
+
         program = self if check_dtypes else without_dtypes(self, None)
         check = InputCheck.of(program)
         if not check_dtypes:
@@ -142,6 +143,8 @@ def load(f: FileLike, **options: Any) -> ExportedProgram:
     `torch.export.unflatten`; a program that this function returns does. Deep expressions of sizes are read in steps
     polynomial in their depth.
     """
+    from dynamo_lite.program._torch_serde import shared_expressions  # here, as in module(): it imports TorchDynamo
+
     given = options.pop("extra_files", None)
     extra = {**(given or {}), ENTRY: "{}"}
     with shared_expressions():
@@ -178,6 +181,8 @@ def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
     """`torch.export.save(program, f, **options)`, the same file but for one entry (saved_facts.py). Sizes that are
     divided and multiplied many times over (fifty and more divisions deep) take torch's own function long, or more stack
     than Python has."""
+    from dynamo_lite.program._torch_serde import shared_expressions
+
     options["extra_files"] = with_facts(program, options.get("extra_files"))
     with shared_expressions():
         torch.export.save(program, f, **options)

@@ -32,7 +32,7 @@ from dynamo_lite.program._torch import (
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 _SET_GRAD = _set_grad_enabled
-_MARKERS = frozenset({_SET_GRAD, _enter_autocast, _exit_autocast})
+_MARKERS = frozenset(map(id, (_SET_GRAD, _enter_autocast, _exit_autocast)))
 
 Modules = dict[str, fx.GraphModule]
 
@@ -63,7 +63,7 @@ def outline_regions(graph: fx.Graph, grad_enabled: bool, modules: Modules | None
     modules = dict(modules or {})
     for module in modules.values():
         _outline_subgraph(module)
-    markers = [node for node in graph.nodes if node.target in _MARKERS]
+    markers = [node for node in graph.nodes if id(node.target) in _MARKERS]
     if not markers:
         return modules
     settings = _settings_of_nodes(graph)

@@ -17,10 +17,12 @@ from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, d
 from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
-from dynamo_lite.run import end_passes
+from dynamo_lite.run import end_passes, late_imports
+from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
@@ -202,8 +204,8 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
 
     It is made again where it took more from memory than was exact, and where a library function that ran natively
     asked for the data of a tensor, or left out frames that the program looks at: this time with that function
-    interpreted. Where C code in there does not take what
-    only run time knows, the first refusal stands.
+    interpreted. Also where it imported more of torch, whose functions the rules of the run did not know. Where C code
+    in there does not take what only run time knows, the first refusal stands.
     """
     levels: list[Memory] = [*Memory]
     refused: DataDependent | None = None
@@ -212,8 +214,12 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
         while True:
             try:
                 with logs.phase("the run in the interpreter"):
-                    run.trace()
+                    _trace(run)
                 break
+            except TorchImported:
+                run.undo()
+                torch_dynamo.load()
+                run = _started(request)
             except Inexact as error:
                 lower = levels[levels.index(run.recorder.memory) + 1 :]
                 if not lower:
@@ -244,7 +250,20 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
     return _undone(run)
 
 
+def _trace(run: Run) -> None:
+    """`run.trace()`. Raises TorchImported where it needs TorchDynamo, or another module of torch that is not there."""
+    if torch_dynamo.is_loaded():
+        return run.trace()
+    try:
+        with torch_dynamo.dispatch_alone(), late_imports.ending(run.tracer):
+            return run.trace()
+    except Abort as abort:  # before the program runs
+        raise abort.error from None
+
+
 def _started(request: RunRequest) -> Run:
+    if request.specs is not None or request.tracer.needs_torch_dynamo or not late_imports.are_seen():
+        torch_dynamo.load()  # torch's converter imports it for an input with symbols
     run = Run(request)
     request.started(run)
     return run

@@ -5,6 +5,7 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
     Symbol("torch._subclasses.fake_tensor:FakeTensorConfig", "whether stand-ins keep where they were made"),
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
+    Symbol("torch._subclasses.fake_tensor#_fake_device", "the device of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
     Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
     Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on the meta tensors of stand-ins"),
@@ -45,11 +47,14 @@ SYMBOLS = (
 
 __all__ = [
     "FakeTensor",
+    "device_of",
     "in_kernel",
     "make_fake",
     "without_mode",
 ]
 
+device_of: Callable[[FakeTensor], torch.device] = operator.attrgetter("_fake_device")
+"""`FakeTensor.fake_device`, without a call of Python."""
 _states: list[dict[str, Any]] = []
 
 

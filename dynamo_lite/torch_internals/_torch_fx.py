@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ SYMBOLS = (
     Symbol("torch.fx.graph_module#_lineno_map", "which line of the generated code is which node"),
     Symbol("torch.fx.graph_module#_prologue_start", "where the generated code begins"),
     Symbol("torch.fx.graph#_len", "how many nodes a graph has"),
+    Symbol("torch.fx.node#_args", "a node's arguments"),
+    Symbol("torch.fx.node#_kwargs", "a node's keyword arguments"),
     Symbol("torch.fx.node#_update_args_kwargs", "a node's arguments, as its constructor sets them"),
 )
 
@@ -41,6 +44,7 @@ __all__ = [
     "code_on_demand",
     "is_fx_symbolic_tracing",
     "node_at",
+    "row_of",
 ]
 
 _SETS_ARGUMENTS = hasattr(torch.fx.Node, "_update_args_kwargs") and torch.__version__.startswith("2.13.")
@@ -155,7 +159,12 @@ def _has_plain_code(node: torch.fx.Node) -> bool:
             return False
     elif node.op not in ("placeholder", "output", "get_attr"):
         return False
-    return _are_plain(node.args) and (not node.kwargs or _are_plain(node.kwargs.values()))
+    args, kwargs = node._args, node._kwargs  # node.args is a call of Python
+    return _are_plain(args) and (not kwargs or _are_plain(kwargs.values()))
+
+
+row_of: Callable[[torch.fx.Node], tuple[Any, ...]] = operator.attrgetter("op", "name", "target", "_args", "_kwargs")
+"""(kind, name, target, arguments, keyword arguments) of a node."""
 
 
 def _are_plain(values: Any) -> bool:

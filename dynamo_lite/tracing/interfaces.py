@@ -106,6 +106,7 @@ class Trace(Refusals, Position, Memory, Tables, Protocol):
     inputs: FlatInputs
     root: Any
     sees_python: bool
+    only_logs_reads: bool
 
     def own(self, kind: type[AnyState]) -> AnyState:
         """The state of one feature, which belongs to the feature's file."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
+import torch
 from torch import nn
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
@@ -20,6 +21,8 @@ from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 _PARTS = ("_parameters", "_buffers", "_modules")
+_KINDS = (nn.Module, torch.Tensor, type(None))
+"""What modules keep: the tracer does nothing with such a value but to note where it is from."""
 _NAMES = (*("__dict__", "AttributeError", "type", "__name__"),)
 
 
@@ -71,6 +74,9 @@ def _tell(tracer: Trace, module: nn.Module, name: str, namespace: dict[str, Any]
     vm = tracer.vm
     assert vm.on_look is not None and vm.on_read is not None
     tracer.reads.attribute(module, "__dict__")
+    if tracer.only_logs_reads and issubclass(type(namespace[last][name]), _KINDS):
+        tracer.reads.found_below(namespace, _PARTS[: _PARTS.index(last) + 1], name)
+        return
     for part in _PARTS:
         held = namespace[part]
         vm.on_look("key", namespace, part)

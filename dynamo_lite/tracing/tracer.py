@@ -76,6 +76,9 @@ _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromke
 class Tracer(Refusing):
     """The observer of one run. `recorder` holds the graph; `notes` says what was skipped or assumed."""
 
+    needs_torch_dynamo = False
+    """Whether TorchDynamo is imported before a run begins: where it would import it anyway, or may not end early."""
+
     sees_python = True
     """Whether the interpreter runs the program, so that each read and write is seen (else: dynamo_lite/nonstrict)."""
     recorder_type = Recorder
@@ -104,6 +107,9 @@ class Tracer(Refusing):
         self.plans = CallPlans(self)
         self.readers: dict[type, Reader | None] = ReadPlans()
         self._writers = WritePlans()
+        kind = type(self)
+        self.only_logs_reads = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
+        """Whether a read of an item of a dict is a row of the log and no more."""
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 

@@ -35,6 +35,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     resize_storage_bytes_,
     share_storage_,
 )
+from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import is_loaded, load_first_imports, settings_alone
 from dynamo_lite.symbolic_shapes.torch_node._torch_state import _get_default_device
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
@@ -81,8 +82,10 @@ def fake_mode(env: TorchShapeEnv, *, cache: bool = True, **options: Any) -> Fake
     The mode's class stays torch's (higher-order operators look their rules up by the exact type): the cache takes the
     place of `_cached_dispatch_impl` on the instance. `mode.symbolic_cache` is the `SymbolicCache`.
     """
-    mode = FakeTensorMode(shape_env=env, **{"export": True, **options})  # type: ignore[arg-type]
+    with settings_alone():
+        mode = FakeTensorMode(shape_env=env, **{"export": True, **options})  # type: ignore[arg-type]
     install(mode, enabled=cache)
+    load_first_imports()
     return mode
 
 
@@ -91,7 +94,8 @@ def install(mode: FakeTensorMode, *, enabled: bool = True) -> SymbolicCache:
     symbolic = SymbolicCache(mode, enabled=enabled)
     mode.symbolic_cache = symbolic  # type: ignore[attr-defined]
     mode.cache_enabled = True
-    mode._cached_dispatch_impl = MethodType(lambda _, *call: symbolic.dispatch(*call), mode)  # type: ignore[method-assign]
+    dispatch = symbolic.dispatch if is_loaded() else settings_alone()(symbolic.dispatch)
+    mode._cached_dispatch_impl = MethodType(lambda _, *call: dispatch(*call), mode)  # type: ignore[method-assign]
     return symbolic
 
 

@@ -54,7 +54,7 @@ class SymNode(TorchSymNode):
         self._memo: dict[Any, SymNode] = {}
         self._version = -1
         self._current = core
-        self._known_hint: Any = constant
+        self.known_hint: Any = constant
 
     # -- what it is ---------------------------------------------------------------------------------------
     @property
@@ -78,11 +78,11 @@ class SymNode(TorchSymNode):
     @property
     def hint(self) -> Any:
         """The value in the example; None if an unbacked symbol is in it."""
-        if self._known_hint is not None:
-            return self._known_hint
+        if self.known_hint is not None:
+            return self.known_hint
         value = self.shape_env.hint_of(self.core)
         if value is not None and not any(symbol.unbacked for symbol in symbols_of(self.core)):
-            self._known_hint = value  # that of an unbacked symbol comes from an equation, which may be rolled back
+            self.known_hint = value  # that of an unbacked symbol comes from an equation, which may be rolled back
         return value
 
     @property

@@ -479,6 +479,69 @@ def test_the_bytecode_tells_what_cpython_does(program: Callable[[], Any]) -> Non
     assert asked.answers[0] is (goes_on(program) or program in TOO_CAREFUL)
 
 
+ERROR: Any = RuntimeError
+
+
+def by_a_global() -> None:
+    try:
+        boom()
+    except ERROR:
+        pass
+
+
+def translated_by_a_global() -> None:
+    try:
+        try:
+            boom()
+        except RuntimeError:
+            raise ERROR  # noqa: B904
+    except ValueError:
+        pass
+
+
+def by_an_argument(kind: Any) -> None:
+    try:
+        boom()
+    except kind:
+        pass
+
+
+def in_a_context(manager: Any) -> None:
+    with manager:
+        boom()
+
+
+class Swallows:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: Any) -> bool:
+        return True
+
+
+KINDS = (RuntimeError, ValueError, (KeyError, RuntimeError), KeyError)
+MANAGERS = (torch.no_grad, Swallows, threading.Lock, lambda: contextlib.suppress(RuntimeError), torch.enable_grad)
+AGAIN = {
+    by_a_global: [lambda kind=kind: globals().update(ERROR=kind) or () for kind in KINDS],
+    translated_by_a_global: [lambda kind=kind: globals().update(ERROR=kind) or () for kind in KINDS[:2]],
+    by_an_argument: [lambda kind=kind: (kind,) for kind in KINDS],
+    in_a_context: [lambda make=make: (make(),) for make in MANAGERS],
+}  # fmt: skip
+"""Functions whose answer hangs on more than their code: how the arguments of each call are made."""
+
+
+@pytest.mark.parametrize("program", AGAIN, ids=lambda program: program.__name__)
+def test_a_kept_answer_is_that_of_the_same_names(program: Callable[..., Any]) -> None:
+    calls = [*AGAIN[program], *AGAIN[program]]
+    asked, expected = Asked(), []
+    for arguments in calls:
+        args = arguments()
+        with contextlib.suppress(Exception):
+            asked.vm.enter(program, args, {})
+        expected.append(goes_on(lambda args=args: program(*args)))
+    assert asked.answers == expected and len({*expected}) == 2
+
+
 def log() -> None:
     """Could raise anything, for all that the bytecode of its caller tells."""
 

@@ -26,8 +26,9 @@ from dynamo_lite.capture.fakes.fake_mode import meta_of
 from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
-from dynamo_lite.torch_internals._torch_fake import in_kernel, make_fake
+from dynamo_lite.torch_internals._torch_fake import device_of, in_kernel, make_fake
 
 
 def storage_key(tensor: torch.Tensor) -> int:
@@ -76,7 +77,7 @@ class StandIns:
 
     def _of_any(self, tensor: torch.Tensor) -> torch.Tensor:
         plain = as_plain(tensor)
-        fake = self._mode.from_tensor(plain, static_shapes=True)
+        fake = constant_fake(self._mode, plain)
         if plain is not tensor:
             self._kept.append(plain)  # the converter forgets what is gone
             fake._is_param = isinstance(tensor, nn.Parameter)
@@ -110,7 +111,7 @@ class StandIns:
         layout: Any = (tensor.shape, tensor.stride(), tensor.storage_offset())
         if tensor._has_symbolic_sizes_strides:
             layout = tuple(map(_hashable, layout))
-        key = (layout, tensor.dtype, tensor.fake_device, tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
+        key = (layout, tensor.dtype, device_of(tensor), tensor.requires_grad, tensor.is_conj(), tensor.is_neg())
         known = self._snapshots.get(key)
         if known is None:
             if isinstance(self._mode.shape_env, TorchShapeEnv):
@@ -146,7 +147,7 @@ def _detached(tensor: FakeTensor, requires_grad: bool = False) -> FakeTensor:
     """As fast_detach, without torch's constructor of FakeTensors."""
     with _DisablePythonDispatcher():
         meta = in_kernel(tensor.fake_mode, _DETACH, tensor)
-    return make_fake(tensor.fake_mode, meta, tensor.fake_device, requires_grad)
+    return make_fake(tensor.fake_mode, meta, device_of(tensor), requires_grad)
 
 
 _DETACH = torch.ops.aten.detach.default

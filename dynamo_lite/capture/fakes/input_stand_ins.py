@@ -11,6 +11,7 @@ from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import StandIns
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
+from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
 
 
 class InputStandIns:
@@ -53,7 +54,7 @@ class InputStandIns:
         self._keep.append(alias)
         if policy is not None:
             return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source)
-        return self._fake_mode.from_tensor(alias, static_shapes=True)
+        return constant_fake(self._fake_mode, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
         """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""

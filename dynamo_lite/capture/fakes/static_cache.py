@@ -22,6 +22,7 @@ from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
 from dynamo_lite.capture.fakes.results import Result, is_plain_view, made, recipe_of, tensors_among
 from dynamo_lite.errors import InternalError
 from dynamo_lite.torch_internals._torch_dispatch import _C
+from dynamo_lite.torch_internals._torch_fake import device_of
 
 _ATOMS = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
 _LIMIT = 100_000
@@ -159,7 +160,7 @@ def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
     if tensor._has_symbolic_sizes_strides:
         return False  # symbols mean something in one environment only, which has a cache of its own (dispatch_cache.py)
     flags = (tensor.requires_grad, tensor.is_conj(), tensor.is_neg(), tensor.is_inference())
-    parts += (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, tensor.fake_device, flags)
+    parts += (tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, device_of(tensor), flags)
     return True
 
 

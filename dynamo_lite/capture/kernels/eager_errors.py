@@ -119,12 +119,20 @@ def raised_on(
 def symbolic_sizes(values: Any) -> list[Any]:
     """The sizes and strides in an operator's arguments that are no plain numbers."""
     found: list[Any] = []
-    for value in pytree.tree_leaves(values):
-        if isinstance(value, FakeTensor) and value.layout is torch.strided:
-            found += [*value.shape, *value.stride(), value.storage_offset()]
-        elif not isinstance(value, torch.Tensor):
+    todo = [values]
+    while todo:  # not by pytree, which takes some twenty calls for each operand
+        value = todo.pop()
+        kind = type(value)
+        if kind is tuple or kind is list:
+            todo += reversed(value)
+        elif kind is dict:
+            todo += reversed(value.values())
+        elif isinstance(value, FakeTensor) and value.layout is torch.strided:
+            numbers = (*value.shape, *value.stride(), value.storage_offset())
+            found += [number for number in numbers if type(number) is not int]
+        elif isinstance(value, SYMBOLIC_TYPES):
             found.append(value)
-    return [size for size in found if isinstance(size, torch.SymInt | torch.SymFloat | torch.SymBool)]
+    return found
 
 
 def of_overlap(

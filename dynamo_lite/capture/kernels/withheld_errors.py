@@ -17,6 +17,8 @@ from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.kernels import eager_errors
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply
 from dynamo_lite.symbolic_shapes.expressions.substitution import top_atoms
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
+from dynamo_lite.torch_internals._torch_fake import device_of
 
 KINDS: Final[frozenset[type[BaseException]]] = frozenset(
     {RuntimeError, IndexError, TypeError, NotImplementedError, ValueError, ZeroDivisionError}
@@ -28,8 +30,8 @@ _OPERATORS = 16
 _PLAIN = (type(None), bool, int, float, complex, str, torch.dtype, torch.device, torch.layout, torch.memory_format,
           OpOverload)  # fmt: skip
 _INT = {int}
-_SUCCEEDED: set[Any] = set()
-"""Calls that eager does not fail in."""
+_SUCCEEDED: dict[Any, OpOverload] = {}
+"""Calls that eager does not fail in, with their operators, so that an id stays its operator's own."""
 
 
 def withheld(
@@ -39,12 +41,11 @@ def withheld(
     the program does not catch it, or if eager cannot be asked."""
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
-    key = _key((func, args, tuple(kwargs.items())))
+    key = _key((args, tuple(kwargs.items())), func)
     if key in _SUCCEEDED:
         return None
-    if key is None and not all(map(_is_short, eager_errors.symbolic_sizes((args, kwargs)))):
-        return None  # what has a key has no symbolic sizes
-    if not catches():
+    symbolic = eager_errors.symbolic_sizes((args, kwargs))
+    if not all(map(_is_short, symbolic)) or not catches():
         return None
     try:
         error = _raised_whatever_the_data(func, args, kwargs)
@@ -52,10 +53,11 @@ def withheld(
         return None
     if error is not None:
         # A dtype that no kernel takes is none for other sizes either.
-        sizes = [] if isinstance(error, NotImplementedError) else eager_errors.symbolic_sizes((args, kwargs))
-        return error, sizes
+        return error, [] if isinstance(error, NotImplementedError) else symbolic
+    if symbolic:
+        key = _key((args, tuple(kwargs.items())), func)  # their numbers have been worked out since
     if key is not None:
-        _SUCCEEDED.add(key)
+        _SUCCEEDED[key] = func
     return None
 
 
@@ -82,23 +84,35 @@ def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dic
     return error if type(other) is type(error) and str(other) == str(error) else None
 
 
-def _key(value: Any) -> Any:
-    """What the answer rests on; None where it cannot be a key (symbolic sizes)."""
+def _key(value: Any, func: OpOverload) -> Any:
+    """What the answer rests on; None where it cannot be a key. Symbolic sizes are their numbers in the example, of
+    which the kernel is asked; where those have not been worked out, there is no key."""
     try:
-        key = _described(value)
+        key = id(func), _described(value)  # by id: the hash of an operator is a call of Python
         hash(key)
     except TypeError:
         return None
     return key
 
 
+def _number(size: Any) -> Any:
+    """The number in the example, if it is known already. Raises TypeError."""
+    number = getattr(size.node, "known_hint", None)
+    if number is None:
+        raise TypeError
+    return number
+
+
 def _described(value: Any) -> Any:
     if type(value) is FakeTensor and value.layout is torch.strided:
         sizes = (*value.shape, *value.stride(), value.storage_offset())
         if set(map(type, sizes)) != _INT:
-            raise TypeError
-        return FakeTensor, sizes, value.dtype, value.fake_device.type
-    if isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
+            sizes = tuple([size if type(size) is int else _number(size) for size in sizes])
+        return FakeTensor, sizes, value.dtype, device_of(value).type
+    if type(value) in SYMBOLIC_TYPES:
+        number = _number(value)
+        return type(number), number
+    if isinstance(value, torch.Tensor):
         raise TypeError
     if isinstance(value, list | tuple):
         return type(value), tuple(map(_described, value))

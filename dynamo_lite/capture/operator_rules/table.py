@@ -37,6 +37,7 @@ from dynamo_lite.capture.operator_rules.sizes import Undecided, reader
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
+from dynamo_lite.torch_internals._torch_fake import device_of
 
 RULES: dict[OpOverload, Callable[..., Outs]] = {
     **matmul.RULES,
@@ -183,7 +184,7 @@ def _described(value: Any, operands: list[Operand], read: Callable[[Any], Any] |
             if read is None:
                 raise _Unknown
             shape, stride, offset = tuple(map(read, shape)), tuple(map(read, stride)), read(offset)
-        operand = Operand(len(operands), shape, stride, offset, value.dtype, value.fake_device, value.requires_grad)
+        operand = Operand(len(operands), shape, stride, offset, value.dtype, device_of(value), value.requires_grad)
         operands.append(operand)
         return operand
     if kind is list or kind is tuple or kind is torch.Size:

@@ -69,8 +69,9 @@ _HAS_REST: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 class CodeInfo:
     """What the interpreter knows of one code object. It does not keep the code object alive."""
 
-    __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table", "kind",
-                 "names", "offsets", "ops", "padding", "plain_count", "positions_table", "span_of")  # fmt: skip
+    __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table",
+                 "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table",
+                 "span_of")  # fmt: skip
 
     def __init__(self, code: CodeType, handlers: dict[str, Handler]) -> None:
         self.code_ref = weakref.ref(code)
@@ -90,6 +91,7 @@ class CodeInfo:
         self.binder: CodeType | None = None
         self.fused: tuple[tuple[Handler, Any], ...] | None = None  # made at the first run (opcodes/fused.py)
         self.frame_stubs: dict[int, CodeType] = {}
+        self.known: dict[Any, Any] = {}  # what an observer has found out about the code
 
     @property
     def code(self) -> CodeType:

@@ -194,7 +194,8 @@ class Trampolines:
     def arm_shallow(self, value: Any) -> None:
         """Arms `value`'s type, and `value` if it is a function or class; not what a container holds."""
         kind = type(value)
-        self.arm_type(kind)
+        if kind not in self.known:
+            self.arm_type(kind)
         if kind is tuple or kind is frozenset:
             self.arm(value)  # a key: its hash is made of those of its elements
         elif kind in SHALLOW_KINDS or issubclass(kind, CONTAINERS):
@@ -339,7 +340,8 @@ class Trampolines:
                 if type(held) is FunctionType:
                     self.arm_function(held)
         elif kind not in ATOMS and kind not in CONTAINERS:
-            self.arm_type(kind)
+            if kind not in self.known:
+                self.arm_type(kind)
             if holds_functions(kind):
                 self._arm_held(value)
 

@@ -12,9 +12,9 @@ from torch import fx, nn
 from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UnsupportedConversion, UnsupportedMode
-from dynamo_lite.program._torch import StatefulGraphModule
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules import conversion, modes
+from dynamo_lite.program.modules._torch_module import StatefulGraphModule
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.modules.recipe import Recipe
 

@@ -20,6 +20,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.errors import UnsupportedConversion
 from dynamo_lite.program.trees.paths import flatten_with_path, unflatten
+from dynamo_lite.torch_internals._torch_fx import row_of
 
 Convert = Callable[[torch.Tensor], torch.Tensor]
 Rows = list[tuple[Any, ...]]
@@ -174,7 +175,7 @@ def _converted_call(
 def graphs_of(program: ExportedProgram) -> list[Rows]:
     """The nodes of the program's graphs: (kind, name, target, arguments, keyword arguments), which do not change."""
     return [
-        [(node.op, node.name, node.target, node.args, node.kwargs) for node in part.graph.nodes]
+        [row_of(node) for node in part.graph.nodes]
         for part in program.graph_module.modules()
         if isinstance(part, fx.GraphModule)
     ]

@@ -43,6 +43,7 @@ from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import settings_alone
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
@@ -252,7 +253,8 @@ class Values:
 
     def __init__(self, symbols: Translation) -> None:
         self.symbols = symbols
-        self.fake_mode = FakeTensorMode(shape_env=symbols.shape_env, export=True, allow_non_fake_inputs=True)
+        with settings_alone():
+            self.fake_mode = FakeTensorMode(shape_env=symbols.shape_env, export=True, allow_non_fake_inputs=True)
         self._tensors: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # id: (the old one, kept alive; the new one)
         self._storages: dict[int, torch.Tensor] = {}
         self._metas: dict[int, tuple[TensorMetadata, TensorMetadata]] = {}

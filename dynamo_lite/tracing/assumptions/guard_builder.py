@@ -221,7 +221,10 @@ class Places:
         if plain is None:
             own = classes.entry(kind, "__getattribute__") in (None, _OBJECT_GETATTRIBUTE)
             plain = self._plain[kind] = own or issubclass(kind, (type, ModuleType))
-        return self.child(source, "dict") if plain else self.child(source, "slot", "__dict__")
+        if not plain:
+            return self.child(source, "slot", "__dict__")
+        known = self._children.get((id(source), "dict", None))  # as `child` does
+        return self.child(source, "dict") if known is None else known
 
 
 _OBJECT_GETATTRIBUTE = classes.Entry(object, object.__dict__["__getattribute__"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import gc
 import sys
 import weakref
 from collections.abc import Callable
@@ -20,7 +21,8 @@ import torch
 from dynamo_lite.guards import Source
 from dynamo_lite.guards.classes import behind, form, namespace_of, registrations, subclasses
 from dynamo_lite.guards.values import is_atom
-from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE, is_changeable
+from dynamo_lite.interpreter.code.type_members import flags_of
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, still_holds
 from dynamo_lite.tracing.heap.access_log import VIEWS, Site
@@ -28,6 +30,8 @@ from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
 
 _MISSING = object()
+_SHOWS_DICTS = sys.version_info < (3, 13)
+"""Whether the collector is shown the `__dict__` of each instance that has been asked for one."""
 
 
 class Walk(AttributePlaces):
@@ -73,12 +77,17 @@ class Walk(AttributePlaces):
         else:
             self._instance(value, source, site)
             self.hidden_items(value, source, site)
-        if is_changeable(kind) and id(kind) not in self.reached:
+        if id(kind) not in self.reached and is_changeable(kind):
             self.visit(kind, self.constant(kind), site)
 
     def _instance(self, value: Any, source: Source, site: Site | None) -> None:
+        of_python = flags_of(type(value)) & HEAP_OR_IMMUTABLE == HEAP_TYPE  # is_changeable, for each object
+        held = gc.get_referents(value) if _SHOWS_DICTS and of_python else None
         namespace = classes.instance_dict(value)
         if namespace is not None and id(namespace) not in self.reached:
+            if held is not None and id(namespace) in self._looks and not any(part is namespace for part in held):
+                # Asking has made it, where a dict of the run's own was that is gone: whose rows these are.
+                self._looks.pop(id(namespace))
             self.reached[id(namespace)] = self.dict_of(value, source)
             self._alive.append(namespace)
             self._todo.append((namespace, self.dict_of(value, source), site))
@@ -129,7 +138,7 @@ class Walk(AttributePlaces):
     def _form(self, cls: type) -> None:
         """Bases, special methods and data descriptors of a class; the dict of its attributes, if that was looked at."""
         for base in classes.mro(cls):
-            if is_changeable(base) and id(base) not in self._formed:
+            if id(base) not in self._formed and is_changeable(base):
                 self._formed.add(id(base))
                 self._classes[id(base)] = base
                 self.add("class", self.constant(base), form(base), None)

@@ -92,6 +92,13 @@ _outlines: dict[int, tuple[Any, Outline]] = {}
 """id of a callable → (the callable, so that the id stays its own, what the tables say of it)."""
 
 
+_BY_ID: dict[int, tuple[Step, ...]] = {}
+"""id of a callable that lives as long as the process → the steps of features that know their callables by identity."""
+for _table in (addresses.READERS, hashing.SHOW_ORDER, ties_in_sets.PICK):
+    for _key, _step in _table.items():
+        _BY_ID[_key] = (*_BY_ID.get(_key, ()), _step)
+
+
 class CallPlans:
     """The plans of one run."""
 
@@ -130,7 +137,7 @@ class CallPlans:
         tracer = self._tracer
         reads = call_reads.of_function(tracer, fn)
         before: tuple[Step, ...] = () if reads is None else (reads,)
-        before = (*before, *self._steps((addresses.plan, hashing.plan), fn))
+        before = (*before, *_BY_ID.get(id(fn), ()))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
@@ -144,7 +151,7 @@ class CallPlans:
         before: tuple[Step, ...] = () if outline.reads is None else (outline.reads,)
         if id(fn) in addresses.ORDERS:
             before = (*before, addresses.order)
-        before = (*before, *self._steps((addresses.plan, hashing.plan, ties_in_sets.plan), fn))
+        before = (*before, *_BY_ID.get(id(fn), ()))
         if self._watchers:
             before = (*before, *self._steps(self._watchers, fn))
         rule = tracer.rules.get(id(fn))
@@ -157,8 +164,12 @@ class CallPlans:
         return Plan(_reference(fn, kind), before, None, after, outline.keywords, outline.numbers)
 
     def _steps(self, planners: Iterable[Planner], fn: Any) -> tuple[Step, ...]:
-        tracer = self._tracer
-        return tuple([step for plan in planners if (step := plan(tracer, fn)) is not None])
+        tracer, steps = self._tracer, []
+        for plan in planners:
+            step = plan(tracer, fn)
+            if step is not None:
+                steps.append(step)
+        return tuple(steps)
 
     def _outline(self, fn: Any, kind: type) -> Outline:
         """What the tables say; kept where `verdict_of` keeps it: for what lives as long as the process."""

@@ -16,7 +16,7 @@ from dynamo_lite.capture.alias_analysis import NOTHING, AliasAnalysis, Roots, st
 from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.tracing.effects.requires_grad import nodes_requiring_grad
 
-_KEEPERS = frozenset({torch.ops.higher_order.cond, torch.ops.higher_order.scan})
+_KEEPERS = frozenset(map(id, (torch.ops.higher_order.cond, torch.ops.higher_order.scan)))
 
 
 def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> None:
@@ -24,7 +24,7 @@ def separate(recorder: Recorder, leaves: list[Any], assigned: Iterable[str]) -> 
 
     leaves: the arguments of the program, flat; assigned: the buffers that get their new value at its end.
     """
-    keepers = {node for node in recorder.graph.nodes if node.target in _KEEPERS}
+    keepers = {node for node in recorder.graph.nodes if id(node.target) in _KEEPERS}
     keepers &= nodes_requiring_grad(recorder, leaves) if keepers else set()
     if not keepers:
         return

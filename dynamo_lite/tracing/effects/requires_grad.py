@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from dynamo_lite.program.trees.outputs import FlatOutputs
     from dynamo_lite.tracing.higher_order.autograd import SavedHooks
 
-_STOPS = frozenset({torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default})
+_STOPS = frozenset(map(id, (torch.ops.aten.detach.default, torch.ops.aten.detach_copy.default)))
+"""By id: the hash of an operator is a call of Python."""
 
 
 def lost(recorder: Recorder, leaves: list[Any], outputs: FlatOutputs) -> list[int]:
@@ -100,10 +100,17 @@ def nodes_requiring_grad(recorder: Recorder, leaves: list[Any]) -> set[fx.Node]:
     return _reached(recorder, requiring)
 
 
-@functools.cache
 def _may_share_memory(operator: Any) -> bool:
     """Whether an operator's schema says that it writes to an argument or returns a view of one."""
-    return any(argument.alias_info is not None for argument in operator._schema.arguments)
+    known = _sharing.get(id(operator))
+    if known is None:
+        answer = any(argument.alias_info is not None for argument in operator._schema.arguments)
+        known = _sharing[id(operator)] = answer, operator
+    return known[0]
+
+
+_sharing: dict[int, tuple[bool, Any]] = {}
+"""By the id of the operator, which is kept with it."""
 
 
 def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
@@ -118,17 +125,21 @@ def _reached(recorder: Recorder, requiring: set[fx.Node]) -> set[fx.Node]:
             continue
         sources = node.all_input_nodes
         schema = getattr(node.target, "_schema", None)
-        if node.target in _STOPS:
+        if id(node.target) in _STOPS:
             continue
         if sources and schema is not None and _may_share_memory(node.target):
             memory[node] = memory.get(sources[0], sources[0])
-        if any(source in requiring or memory.get(source) in requiring for source in sources):
-            if _passes_on(node, enabled):
-                requiring.add(node)
-                if schema is not None and schema.is_mutable:
-                    requiring.add(memory[node])  # a write through a view makes its base require grad
-            elif schema is not None and schema.is_mutable and sources[0] in requiring:
-                requiring.add(node)  # as it did before
+        for source in sources:
+            if source in requiring or memory.get(source) in requiring:
+                break
+        else:
+            continue
+        if _passes_on(node, enabled):
+            requiring.add(node)
+            if schema is not None and schema.is_mutable:
+                requiring.add(memory[node])  # a write through a view makes its base require grad
+        elif schema is not None and schema.is_mutable and sources[0] in requiring:
+            requiring.add(node)  # as it did before
     return requiring | {node for node, base in memory.items() if base in requiring}
 
 

@@ -38,7 +38,7 @@ from __future__ import annotations
 import collections
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import partial
@@ -193,9 +193,27 @@ class Reads:
         if place not in self.places and place not in self.written:
             if how == "key" and ("item", id(owner), key) in self.written:
                 return  # whether it is there is known from the program
-            self.places[place] = self.site()
+            frame, last = self.vm.frame, self._last
+            is_last = last is not None and frame is not None and last[2] == frame.pc and last[0] is frame.code
+            self.places[place] = last if is_last else self.site()  # most often, without a call
             if shared_buffers.KINDS[type(owner)]:
                 self.memory_of(owner)
+
+    def found_below(self, namespace: dict[str, Any], parts: Sequence[str], name: str) -> None:
+        """`namespace[part]` is there for each of `parts`, a dict; `name` is in the last of these, and is read: the rows
+        that looks and reads of the program would write (module_attributes.py)."""
+        ident, held = id(namespace), 0
+        rows: list[Place] = []
+        for part in parts:
+            held = id(namespace[part])
+            rows += (("key", ident, part), ("item", ident, part), ("key", held, name))
+            self.read_first.setdefault((ident, part), True)
+        rows.append(("item", held, name))
+        self.read_first.setdefault((held, name), True)
+        places, written, emptied = self.places, self.written, self.emptied
+        new = [row for row in rows if row not in places and row not in written and not emptied.get(row[1])]
+        if new:
+            places.update(dict.fromkeys(new, self.site()))
 
     def _check_namespace(self, owner: Any) -> None:
         """A stand-in's `__dict__` holds what it stands for, too: the program may look up names in it, and no more."""
@@ -236,7 +254,9 @@ class Reads:
         if place not in self.places:
             if kind is ModuleType:
                 self.modules[ident] = owner
-            self.places[place] = self.site()
+            frame, last = self.vm.frame, self._last
+            is_last = last is not None and frame is not None and last[2] == frame.pc and last[0] is frame.code
+            self.places[place] = last if is_last else self.site()
         if self._has_class[kind]:
             known = self.of_class.get((id(kind), key))
             if known is None:

@@ -24,6 +24,7 @@ import torch
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
 
+_UNKNOWN: Any = object()
 _RUNS_NATIVELY = "dynamo_lite.interpreter.vm"
 _by_module: dict[str, Trust] = {}
 _by_code: dict[int, tuple[CodeType, bool]] = {}
@@ -69,11 +70,20 @@ def stateless_code_at_work() -> frozenset[CodeType]:
     return frozenset(found)
 
 
+_as_a_whole: dict[Any, bool | None] = {}
+"""`is_trusted_as_a_whole`, by the name of the module."""
+
+
 def is_trusted(fn: FunctionType) -> bool:
     """Whether CPython may evaluate `fn` during a trace."""
     if fn.__closure__ is not None and wraps_the_program(fn):
         return False
-    whole = is_trusted_as_a_whole(fn)
+    name = fn.__globals__.get("__name__")
+    whole = _as_a_whole.get(name, _UNKNOWN) if type(name) is str else _UNKNOWN
+    if whole is _UNKNOWN:
+        whole = is_trusted_as_a_whole(fn)
+        if type(name) is str:
+            _as_a_whole[name] = whole
     if whole is not None:
         return whole
     code = original_code(fn.__code__)

@@ -36,7 +36,7 @@ def raised_at(frame: Any, at: int) -> tuple[type[Exception], str] | None:
 def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     """(the class, a message) of what the instructions from `at` on raise, if they do nothing else."""
     ops = frame.info.ops
-    found = _named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
+    found = named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
     if not isinstance(found, type) or not issubclass(found, Exception):
         return None
     text = ""
@@ -50,6 +50,7 @@ def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     return None
 
 
-def _named(frame: Any, name: str) -> Any:
+def named(frame: Any, name: str) -> Any:
+    """What the frame's function finds under the name of a global or a builtin."""
     builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
     return frame.globals.get(name, builtins.get(name))

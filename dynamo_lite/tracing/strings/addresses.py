@@ -12,7 +12,7 @@ import builtins
 import re
 from collections.abc import Callable, Iterable
 from types import GeneratorType
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, Trace
@@ -113,18 +113,15 @@ def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return NOT_HANDLED
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
-    """The step of a call plan for what reads texts."""
-    return _call if id(fn) in _READERS else None
-
-
 _PLAIN = frozenset({str, int, bool, float, bytes, dict, re.Pattern, type(None)})
 _OF_PATTERNS = ("match", "fullmatch", "search", "findall", "split", "sub", "subn")
-_READERS = frozenset(
-    {
+READERS: Final[dict[int, Step]] = dict.fromkeys(
+    [
         *(id(member) for name, member in vars(str).items() if callable(member) and name not in _KEEP_WHOLE),
         *(id(vars(re.Pattern)[name]) for name in _OF_PATTERNS),
         *(id(vars(re)[name]) for name in _OF_PATTERNS),
         *map(id, (builtins.int, builtins.ord, bytes, bytearray, list, tuple, set, frozenset)),
-    }
+    ],
+    _call,
 )
+"""The steps of call plans for what reads texts, by the id of the callable."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -35,6 +35,44 @@ def _check_format(tensor: torch.Tensor, spec: str) -> None:
     format(number, spec)
 
 
+class _Watch(NamedTuple):
+    """What a run asks in the place of torch's functions."""
+
+    refuse: Callable[[], None]
+    in_operator: Callable[[], bool]
+    texts: TextsAtWork
+
+    def made(self) -> str:
+        """The program makes the text of a tensor."""
+        if not self.texts.defers_tensor():
+            self.refuse()
+        return _SHOWN
+
+
+_watches: dict[int, _Watch] = {}
+"""By thread."""
+_lock = threading.Lock()
+_plain_text = _tensor_str._str
+_plain_format = torch.Tensor.__format__
+
+
+def _text(*args: Any, **kwargs: Any) -> str:
+    watch = _watches.get(threading.get_ident())
+    if watch is None:
+        return _plain_text(*args, **kwargs)
+    return _SHOWN if watch.in_operator() else watch.made()
+
+
+def _formatted(self: Any, spec: str) -> str:
+    """In the place of Tensor.__format__. It holds nothing of a run: another thread may keep it, where an import of
+    TorchDynamo copies the attributes of torch.Tensor."""
+    watch = _watches.get(threading.get_ident())
+    if watch is None:
+        return _plain_format(self, spec)
+    _check_format(self, spec)
+    return watch.made()
+
+
 @contextmanager
 def refused(
     refuse: Callable[[], None], in_operator: Callable[[], bool], texts: TextsAtWork
@@ -46,29 +84,29 @@ def refused(
     overload before it tries the next one).
     """
     thread = threading.get_ident()
-    text_of = _tensor_str._str
-
-    def text(*args: Any, **kwargs: Any) -> str:
-        if threading.get_ident() != thread:
-            return text_of(*args, **kwargs)
-        return _SHOWN if in_operator() else made()
-
-    def formatted(self: Any, spec: str) -> str:
-        if threading.get_ident() != thread:
-            return plain(self, spec)
-        _check_format(self, spec)
-        return made()
-
-    def made() -> str:
-        if not texts.defers_tensor():
-            refuse()
-        return _SHOWN
-
-    plain = torch.Tensor.__format__
-    _tensor_str._str = text
-    torch.Tensor.__format__ = formatted  # type: ignore[method-assign]
+    outer = _watches.get(thread)
+    _watch(thread, _Watch(refuse, in_operator, texts))
     try:
         yield
     finally:
-        _tensor_str._str = text_of
-        torch.Tensor.__format__ = plain  # type: ignore[method-assign]
+        _watch(thread, outer)
+
+
+def let_go() -> None:
+    """Ends what `refused` does in this thread before its block ends."""
+    _watch(threading.get_ident(), None)
+
+
+def _watch(thread: int, watch: _Watch | None) -> None:
+    """torch's two places hold our functions while some thread has a watch."""
+    global _plain_text, _plain_format
+    with _lock:
+        if watch is not None:
+            if not _watches:
+                _plain_text, _plain_format = _tensor_str._str, torch.Tensor.__format__
+                _tensor_str._str = _text
+                torch.Tensor.__format__ = _formatted  # type: ignore[method-assign]
+            _watches[thread] = watch
+        elif _watches.pop(thread, None) is not None and not _watches:
+            _tensor_str._str = _plain_text
+            torch.Tensor.__format__ = _plain_format  # type: ignore[method-assign]

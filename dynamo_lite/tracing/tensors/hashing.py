@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import nn
@@ -185,7 +185,7 @@ def call_with_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 _ITERTOOLS = [member for member in vars(itertools).values() if isinstance(member, type)]
-_GO_THROUGH = frozenset(
+SHOW_ORDER: Final[dict[int, Step]] = dict.fromkeys(
     map(
         id,
         (
@@ -193,14 +193,11 @@ _GO_THROUGH = frozenset(
             *(functools.reduce, collections.deque, collections.deque.extend, *_ITERTOOLS),
             *(heapq.nlargest, heapq.nsmallest, heapq.merge),
         ),
-    )
+    ),
+    call_with_set,
 )
-"""What shows in which order a set holds its items. (sorted, min and max: ties_in_sets.py.)"""
-
-
-def plan(tracer: Trace, fn: Any) -> Step | None:
-    """The step of a call plan for what shows the order of a set."""
-    return call_with_set if id(fn) in _GO_THROUGH else None
+"""The steps of call plans for what shows in which order a set holds its items, by the id of the callable. (sorted, min
+and max: ties_in_sets.py.)"""
 
 
 def is_address(value: Any) -> bool:

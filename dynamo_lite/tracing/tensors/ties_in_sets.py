@@ -10,7 +10,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import Step, Trace
@@ -18,13 +18,7 @@ from dynamo_lite.tracing.tensors.hashing import refuse_order, shows_address
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _BEFORE: dict[Any, Any] = {sorted: operator.lt, min: operator.lt, max: operator.gt}
-_IDS = frozenset(map(id, _BEFORE))
 _OPTIONS = {"sorted": {"key", "reverse"}, "min": {"key"}, "max": {"key"}}
-
-
-def plan(tracer: Trace, fn: Any) -> Step | None:
-    """The step of a call plan for what picks items of a set by a comparison."""
-    return _call if id(fn) in _IDS else None
 
 
 def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -62,3 +56,7 @@ def _sorted(tracer: Trace, items: list[Any], before: Callable[[int, int], bool],
         if not (before(right, left) if reverse else before(left, right)):
             refuse_order(tracer)
     return [items[at] for at in order]
+
+
+PICK: Final[dict[int, Step]] = dict.fromkeys(map(id, _BEFORE), _call)
+"""The steps of call plans for what picks items of a set by a comparison, by the id of the callable."""

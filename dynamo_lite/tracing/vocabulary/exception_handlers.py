@@ -19,7 +19,7 @@ from dynamo_lite.interpreter.code.decode import info_of
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
-from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, only_raises
+from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -76,11 +76,35 @@ def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
     """The classes of what leaves the program after an exception of `kinds` at the instruction at work of `frame`;
     None if the program may go on."""
     while frame is not None and kinds:
-        escaping = _escaping(frame, kinds)
-        if escaping is None:
-            return None
-        kinds, frame = escaping, frame.back
+        if frame.code.co_exceptiontable:
+            table, at = frame.info.handler_table, frame.pc - 1
+            handler = table[at] if table is not None else frame.info.handler_at(frame.code, at)
+            if handler is not None:
+                escaping = _known(frame, at, kinds)
+                if escaping is None:
+                    return None
+                kinds = escaping
+        frame = frame.back
     return kinds
+
+
+def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
+    """`_escaping`, kept with the code, and with what it has asked of the frame: most calls of a model's forward stand
+    in one `try` of a decorator's."""
+    known, key = frame.info.known, (at, kinds)
+    found = known.get(key)
+    if found is not None:
+        escaping, asked = found
+        for holds, *what in asked:
+            if not holds(frame, *what):
+                break
+        else:
+            return escaping
+    asked = []
+    escaping = _escaping(frame, kinds, asked)
+    if _UNKEPT not in asked:
+        known[key] = escaping, asked
+    return escaping
 
 
 def in_handler(frame: Any) -> bool:
@@ -96,8 +120,12 @@ def in_handler(frame: Any) -> bool:
     return False
 
 
-def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
-    """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there."""
+def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
+    """The classes of what leaves `frame` if an exception of `kinds` is raised in it; None if it may end there.
+
+    asked: gets what the answer rests on beside the code: (function, arguments after the frame), each true as long as it
+    holds; _UNKEPT for what has none.
+    """
     escaping: Kinds = frozenset()
     raised = [Raised(frame.pc - 1, kinds, True)]
     seen: set[Raised] = set()
@@ -110,7 +138,7 @@ def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
         if handler is None:
             escaping |= at.kinds
             continue
-        walk = _Walk(frame, handler.depth if at.live else None)
+        walk = _Walk(frame, handler.depth if at.live else None, asked)
         if walk.ends(handler.target, at.kinds, at.live):
             return None
         raised += walk.raised
@@ -120,9 +148,10 @@ def _escaping(frame: Any, kinds: Kinds) -> Kinds | None:
 class _Walk:
     """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
 
-    def __init__(self, frame: Any, depth: int | None) -> None:
+    def __init__(self, frame: Any, depth: int | None, asked: list[Any]) -> None:
         self.frame = frame
         self.depth = depth
+        self._asked = asked
         self.raised: list[Raised] = []
         self._names: set[tuple[Any, Any]] = set()  # what loads the exception by the name that `except` gave it
         self._todo: list[Raised] = []
@@ -180,10 +209,12 @@ class _Walk:
 
     def _class_raised(self, here: Raised) -> type[BaseException] | None:
         """The class of which the instructions from here on raise one, if they do nothing else."""
-        named = only_raises(self.frame, here.at)
-        if named is None or (here.kinds != {named[0]} and issubclass(named[0], _TAKEN_BY_C)):
+        name = self.frame.info.ops[here.at][1]
+        self._asked.append((_is_named, name, _error_named(self.frame, name)))
+        found = only_raises(self.frame, here.at)
+        if found is None or (here.kinds != {found[0]} and issubclass(found[0], _TAKEN_BY_C)):
             return None
-        return named[0]
+        return found[0]
 
     def _message_is_constant(self, at: int) -> bool:
         """Whether what is raised from `at` on is made by the one call of its class, of constants and variables."""
@@ -210,6 +241,7 @@ class _Walk:
         if ops[at][0] is not _MATCHES or ops[at + 1][0] is not _JUMPS_IF_NOT:
             return False
         wanted = _classes(self.frame, ops[start:at])
+        self._asked.append((_are_classes, ops[start:at], wanted))
         if wanted is None:
             return False
         unknown = kinds & {BaseException}
@@ -227,13 +259,39 @@ class _Walk:
         at, kinds, live = here
         stack = self.frame.stack
         if not live or self.depth is None or not 0 < self.depth <= len(stack):
+            self._asked.append(_UNKEPT)
             return True
-        left = _after_exit(stack[self.depth - 1], kinds)
+        exit_ = stack[self.depth - 1]
+        self._asked.append((_exits, self.depth - 1, type(exit_.__self__)) if _is_silent(exit_) else _UNKEPT)
+        left = _after_exit(exit_, kinds)
         if left is None:
             return True
         if left:
             self.raised.append(Raised(at, left, live))
         return False
+
+
+_UNKEPT: Final = (None,)
+"""Stands for what an answer rests on that a later call could not compare."""
+
+
+def _is_named(frame: Any, name: str, error: type[Exception] | None) -> bool:
+    return _error_named(frame, name) is error
+
+
+def _error_named(frame: Any, name: str) -> type[Exception] | None:
+    """The class of exceptions that `name` is; None for anything else, which is not kept alive."""
+    found = named(frame, name)
+    return found if isinstance(found, type) and issubclass(found, Exception) else None
+
+
+def _are_classes(frame: Any, loads: Sequence[tuple[Any, Any]], wanted: tuple[type, ...] | None) -> bool:
+    return _classes(frame, loads) == wanted
+
+
+def _exits(frame: Any, index: int, manager: type) -> bool:
+    exit_: Any = frame.stack[index] if index < len(frame.stack) else None
+    return _is_silent(exit_) and type(exit_.__self__) is manager
 
 
 # -- except kind ------------------------------------------------------------------------------------------------------
@@ -295,6 +353,16 @@ _SILENT_MODULES = frozenset({"_thread", "_io", "_contextvars", "mmap", "threadin
 """Modules none of whose context managers ends an exception."""
 
 
+def _is_silent(exit_: Any) -> bool:
+    """Whether this is `__exit__` of a context manager of _SILENT_MODULES."""
+    manager = getattr(exit_, "__self__", None)
+    cls = type(manager)
+    return manager is not None and cls not in _OF_OTHERS and cls.__module__.partition(".")[0] in _SILENT_MODULES
+
+
+_OF_OTHERS = (contextlib._GeneratorContextManager, contextlib.suppress, contextlib.ExitStack)
+
+
 def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
     """The classes that come through a context manager's `__exit__` (bound); None if it may end the exception."""
     manager, function = getattr(exit_, "__self__", None), getattr(exit_, "__func__", None)
@@ -319,7 +387,7 @@ def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
 def _after_generator(generator: Any, kinds: Kinds) -> Kinds | None:
     frame = suspended_frame(generator)
     if frame is not None:
-        return _escaping(frame, kinds)
+        return _escaping(frame, kinds, [])
     native = getattr(generator, "gi_frame", None)
     of_torch = native is not None and str(native.f_globals.get("__name__")).partition(".")[0] == "torch"
     return kinds if of_torch else None

@@ -1,0 +1,111 @@
+"""Imports of torch's modules during a run that began without TorchDynamo.
+
+A module that is imported during a run sees torch as the run has prepared it, and may keep what it sees: TorchDynamo
+copies the attributes of torch.Tensor, one of which is ours then. So the run ends where the import is asked for, is
+undone, and is made again after TorchDynamo has been imported (run.py).
+"""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.errors import InternalError
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.strings import tensor_repr
+
+if TYPE_CHECKING:
+    from dynamo_lite.tracing.tracer import Tracer
+
+
+class TorchImported(InternalError):
+    """A run that began without TorchDynamo asks for it, or for another module of torch that is not there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the run imports {name}")
+
+
+class _Finder:
+    """A finder of `sys.meta_path` that finds nothing, and ends the run of the thread that asks for a module of torch.
+
+    An import that C++ asks for takes place (an exception there may end the process), of a torch without our functions.
+    The run goes on then, for nothing: as where the program lets go what is raised, `broken` is what counts.
+    """
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._lets_pass = False
+        self.tracer: Tracer | None = None
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        tracer = self.tracer
+        if tracer is None or not name.startswith("torch.") or threading.get_ident() != self._thread:
+            return
+        if tracer.broken is None:
+            tracer.broken = TorchImported(name)
+        if not self._lets_pass and _asked_by_python(sys._getframe(1)):
+            tracer.abort(tracer.broken)
+        self._lets_pass = True  # what it imports itself as well
+        tensor_repr.let_go()
+
+    @contextmanager
+    def ending(self, tracer: Tracer) -> Iterator[None]:
+        """Within, an import of one of torch's modules ends the run."""
+        outer = self.tracer, self._lets_pass
+        self.tracer, self._lets_pass = tracer, False
+        try:
+            yield
+        finally:
+            self.tracer, self._lets_pass = outer
+
+
+def _asked_by_python(frame: FrameType | None) -> bool:
+    """Whether an import that `frame` is part of is one that Python code asks for: by a statement, by `import_module` or
+    by a call of the program's that the interpreter makes."""
+    while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    code = frame.f_code
+    return code in _CALLS or dis.opname[code.co_code[frame.f_lasti]] in ("IMPORT_NAME", "IMPORT_FROM")
+
+
+_MACHINERY = frozenset({"importlib._bootstrap", "importlib._bootstrap_external"})
+_CALLS = frozenset({importlib.import_module.__code__, run_native.__code__})
+
+
+_at_work: dict[int, _Finder] = {}
+"""By thread. The finder is there before the run begins, whose journal puts `sys.meta_path` back as it found it."""
+
+
+@contextmanager
+def seen() -> Iterator[None]:
+    """Within, runs of this thread may begin without TorchDynamo."""
+    thread = threading.get_ident()
+    if thread in _at_work:
+        yield
+        return
+    finder = _at_work[thread] = _Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        del _at_work[thread]
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+
+
+def are_seen() -> bool:
+    """Whether a run of this thread may begin without TorchDynamo."""
+    return threading.get_ident() in _at_work
+
+
+def ending(tracer: Tracer) -> AbstractContextManager[None]:
+    """Within, an import of one of torch's modules ends the run."""
+    return _at_work[threading.get_ident()].ending(tracer)

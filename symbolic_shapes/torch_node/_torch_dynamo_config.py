@@ -1,0 +1,128 @@
+"""FakeTensorMode without TorchDynamo: of it, torch's mode reads three settings, and importing the package takes 0.7 s.
+
+The settings are a file of their own, torch/_dynamo/config.py, which imports nothing of the package. It is loaded under
+its own name, so that the package finds it there when somebody imports it, and a setting is changed for all alike. While
+torch's mode is at work, an attribute of `torch` shows the settings where the mode looks for them (`settings_alone`).
+The program of a trace never sees it: what else it does with `torch._dynamo` imports the package, and the run is made
+again with it (run/run.py). `dispatch_alone` keeps torch from importing the package at the first operator.
+Checked with torch 2.13.0, 2.14.1 and 2.15.0.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
+
+PACKAGE = "torch._dynamo"
+_ATTRIBUTE = PACKAGE.partition(".")[2]
+_CONFIG = f"{PACKAGE}.config"
+
+
+class _Settings(ModuleType):
+    """What `torch._dynamo` is while the package is not imported. Anything but the settings imports it."""
+
+    def __init__(self, config: ModuleType) -> None:
+        super().__init__(PACKAGE)
+        self.__dict__["config"] = config
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(PACKAGE), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(importlib.import_module(PACKAGE), name, value)
+
+
+def is_loaded() -> bool:
+    """Whether TorchDynamo has been imported."""
+    return PACKAGE in sys.modules
+
+
+def load() -> None:
+    """Import TorchDynamo."""
+    importlib.import_module(PACKAGE)
+
+
+def load_first_imports() -> None:
+    """Import what torch itself imports for the first operator under a mode, which a run is not to be suspected of."""
+    if not is_loaded() and torch.distributed.is_available():
+        with without_collector():
+            importlib.import_module("torch.distributed.tensor")
+
+
+@contextmanager
+def settings_alone() -> Iterator[None]:
+    """Within, `torch._dynamo.config` is there without TorchDynamo."""
+    config = None if is_loaded() or _ATTRIBUTE in vars(torch) else _config()
+    if config is None:  # loaded, shown by a block around this one, or not to be had alone
+        yield
+        return
+    shown = _Settings(config)
+    setattr(torch, _ATTRIBUTE, shown)
+    try:
+        yield
+    finally:
+        if vars(torch).get(_ATTRIBUTE) is shown:  # else the package has been imported since
+            delattr(torch, _ATTRIBUTE)
+
+
+@contextmanager
+def dispatch_alone() -> Iterator[None]:
+    """Within, FakeTensorMode takes operators without TorchDynamo, which torch imports to keep it away from there."""
+    dispatch: Any = getattr(FakeTensorMode.__torch_dispatch__, "__wrapped__", None)
+    if is_loaded() or dispatch is None or hasattr(dispatch, _KEPT_AWAY):
+        yield
+        return
+    setattr(dispatch, _KEPT_AWAY, dispatch)
+    try:
+        yield
+    finally:
+        if getattr(dispatch, _KEPT_AWAY, None) is dispatch:
+            delattr(dispatch, _KEPT_AWAY)
+
+
+_KEPT_AWAY = "__dynamo_disable"
+"""Where torch/_compile.py (`_disable_dynamo`) keeps what a wrapped function is called by."""
+
+
+def _config() -> ModuleType | None:
+    """The module of the settings; None if this torch has it otherwise, or finds no package on demand."""
+    known = sys.modules.get(_CONFIG)
+    if known is not None or _ATTRIBUTE not in getattr(torch, "_lazy_modules", ()):
+        return known
+    path = Path(torch.__path__[0], _ATTRIBUTE, "config.py")
+    spec = importlib.util.spec_from_file_location(_CONFIG, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        return None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_CONFIG] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception:  # it needs the package, which is imported the usual way then
+        if not is_loaded():
+            del sys.modules[_CONFIG]
+        return None
+    return module
+
+
+DISABLES = "nothing: exports import TorchDynamo then"
+"""What does not work if one of these is missing."""
+
+SYMBOLS = (
+    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),
+    Symbol("torch#_lazy_modules", "TorchDynamo is imported when it is asked for"),
+    Symbol("torch._compile#__dynamo_disable", "what torch calls in the place of a function that is not to be compiled"),
+)
+
+__all__ = ["dispatch_alone", "is_loaded", "load", "load_first_imports", "settings_alone"]
