@@ -16,12 +16,13 @@ import torch
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import HasToGrow, grown_on_one, make_grown
+from dynamo_lite.control_flow.lists.growth import HasToGrow
 from dynamo_lite.control_flow.lists.unlike import plan_list
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
-from dynamo_lite.control_flow.sides import run_side
+from dynamo_lite.control_flow.reachable import is_used
+from dynamo_lite.control_flow.sides import opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
     Goes,
@@ -38,6 +39,7 @@ from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
+from dynamo_lite.tracing.heap.snapshots import Snapshot
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -83,25 +85,24 @@ class Branch:
         joins = _Joins(self)
         while True:
             tracer.joins.append((self.frame, joins.at))
-            tracer.bases.append((self.frame, self.base))
             try:
-                sides = self.sides(joins.at)
-                raised = [truth for truth in sides if sides[truth].error is not None]
-                if not raised:
-                    merged = joins.merged(sides[True], sides[False])
+                with opened(tracer, self.frame, self.base) as base:
+                    sides = self.sides(joins.at)
+                    raised = [truth for truth in sides if sides[truth].error is not None]
+                    if not raised:
+                        merged = joins.merged(sides[True], sides[False])
             except JoinsLater as later:
                 if later.frame is not self.frame:
                     raise
                 joins.at = later.at
                 continue
             except HasToGrow as grows:
-                if grows.base is not self.base:
+                if grows.base is not base:
                     raise
-                make_grown(tracer, self.base, grows.owner)
+                grows.make_grown(tracer)
                 continue
             finally:
                 tracer.joins.pop()
-                tracer.bases.pop()
             if raised:
                 return self.assert_not(raised, sides)
             if merged is not None:
@@ -289,14 +290,26 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
     assert left.state is not None and right.state is not None
-    places = [*zip(left.state.locals, right.state.locals), *zip(left.state.stack, right.state.stack)]
-    origin = grown_on_one(branch.base, [*places, (left.result, right.result)])
-    if origin is not None:
-        raise HasToGrow(origin, branch.base)
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     end, unmergeable = _plan_end(branch, merge, left, right)
-    of_list = partial(plan_list, branch.tracer, branch.frame, merge, (left, right))
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list), end, unmergeable)
+    of_list = partial(plan_list, branch.tracer, merge, (left, right))
+    is_used = partial(_is_used, branch, left, right)
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, is_used), end, unmergeable)
+
+
+def _is_used(branch: Branch, left: Side, right: Side, snapshot: Snapshot) -> bool:
+    """Whether an object that both sides leave different can be used behind the join."""
+    tracer, frame, holding = branch.tracer, branch.frame, []
+    if tracer.writes.is_old(snapshot.owner):
+        return True
+    flow = flow_of(frame.info)
+    for side in (left, right):
+        live = flow.live(side.pc) if side.pc != END else 0
+        assert side.state is not None
+        holding += [value for index, value in enumerate(side.state.locals) if live >> index & 1]
+        holding += [*side.state.stack, side.result]
+        holding += [now for (owner, _), (_, now) in side.heap.items() if owner != id(snapshot.owner)]
+    return is_used(tracer, frame, snapshot.owner, holding)
 
 
 def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:

@@ -122,7 +122,8 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
-        results = _call(tracer, predicate, levels, outputs)
+        has_gradient = gradients.requires_grad(value for _, *both in given for value in both)
+        results = _call(tracer, predicate, levels, outputs, has_gradient)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
@@ -222,9 +223,11 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool) -> list[Any]:
     recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
+    if not has_gradient:
+        operands = gradients.detached(tracer, operands)
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
     with _facts_of_its_own(tracer, levels[0]):

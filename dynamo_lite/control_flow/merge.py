@@ -58,6 +58,7 @@ class Pair:
     left: Any
     right: Any
     place: str = ""  # the variable, or what it is in, for notes
+    grows: Any = None  # how rounds of a loop make it longer (loops/growing.py)
 
 
 def describe(value: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
-from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.control_flow.states import CannotMerge, Side, State, cannot_merge
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.tracing.effects import classify
@@ -93,16 +93,25 @@ class HeapPlan(NamedTuple):
 
 
 def plan_heap(
-    tracer: Forking, merge: Merge, left: Side, right: Side, of_list: Callable[[Snapshot], HeapPlan | None]
+    tracer: Forking,
+    merge: Merge,
+    left: Side,
+    right: Side,
+    of_list: Callable[[Snapshot], HeapPlan | None],
+    is_used: Callable[[Snapshot], bool],
 ) -> list[HeapPlan]:
     """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
-    have added unlike items; None for everything else."""
+    have added unlike items; None for everything else. is_used: whether an object that differs matters afterwards."""
     rows = []
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
-        plan = of_list(snapshot)
-        rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
+        try:
+            plan = of_list(snapshot)
+            rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
+        except CannotMerge:
+            if is_used(snapshot):
+                raise
     return rows
 
 

@@ -1,10 +1,10 @@
-"""Whether the program, or its caller, can still get at a tensor's memory (capture/may_share.py asks)."""
+"""What the program, or its caller, can still get at: a tensor's memory (capture/may_share.py asks), a list."""
 
 from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -45,15 +45,43 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
     return ask
 
 
-def is_held(tracer: Forking, frame: Any, value: Any) -> bool:
-    """Whether anything else than variables of `frame`, and its stack, leads to a container that the program made."""
+def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
+    """The frames and objects of the program that hold a container which it has made, an object in the place of its own
+    `__dict__`; None if there is too much to look at."""
+    found: list[Any] = []
+    owned: dict[int, Any] = {}  # id of a dict → the object whose it is
     try:
         for owner, parts in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
-            if owner is not frame and any(part is value for part in parts):
-                return True
+            namespace = namespace_of(owner)
+            if namespace is not None:
+                owned[id(namespace)] = owner
+            if any(part is value for part in parts):
+                found.append(owner)
+    except _TooMany:
+        return None
+    made = {id(holder): holder for holder in (owned.get(id(holder), holder) for holder in found)}
+    return [*made.values()]
+
+
+def is_used(tracer: Forking, frame: Any, value: Any, holding: Sequence[Any]) -> bool:
+    """Whether an object that the program made can be got at from callers of `frame`, `holding`, or what is older."""
+    roots = [caller for caller in _frames(tracer) if caller is not frame]
+    roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
+    try:
+        return any(owner is value for owner, _ in _walk(tracer, [*roots, *holding]))
     except _TooMany:
         return True
-    return False
+
+
+def namespace_of(owner: Any) -> dict[str, Any] | None:
+    """The `__dict__` of an object that is no frame and no class."""
+    if isinstance(owner, (Frame, type)):
+        return None
+    try:
+        namespace: Any = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None
+    return namespace if type(namespace) is dict else None
 
 
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:

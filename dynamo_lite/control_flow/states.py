@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -30,7 +30,11 @@ def cannot_merge(id: str, **names: Any) -> NoReturn:
     raise CannotMerge(id, **names)
 
 
-class JoinsLater(BaseException):
+class BeginsAgain(BaseException):
+    """What was run is undone, and something around is run in another way. Handlers of the program let it pass."""
+
+
+class JoinsLater(BeginsAgain):
     """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too."""
 
     def __init__(self, frame: Any, at: int) -> None:
@@ -38,7 +42,7 @@ class JoinsLater(BaseException):
         self.frame, self.at = frame, at
 
 
-class LeftFromWithin(BaseException):
+class LeftFromWithin(BeginsAgain):
     """A loop that is also left by `return`, or by another way than its test's."""
 
 
@@ -67,6 +71,14 @@ class State:
         frame.pc = self.pc
         frame.vm.handled.value = self.handled
         frame.unmerged = self.unmerged
+
+
+class Base(NamedTuple):
+    """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
+
+    frame: Any
+    state: State
+    marker: list[Any]
 
 
 @dataclass

@@ -13,9 +13,10 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
-from dynamo_lite.control_flow.lists.growth import Growth, entered, replace
+from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
-from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.loops.growing import growing_of
+from dynamo_lite.control_flow.merge import Merge, Pair
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
@@ -76,8 +77,6 @@ class Carried:
         assert side.state is not None
         before = State(variables, stack, unmerged=self.base.unmerged)
         after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
-        if start is None:
-            replace(after, {id(growth.stand_in): growth.owner for growth in self.growths if growth.stand_in})
         plan = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live)
         self.put_frame, self.unmergeable = plan.put, plan.unmergeable
         self.rows = []
@@ -85,6 +84,9 @@ class Carried:
             initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents
             place = plan_place(tracer, merge, snapshot._replace(contents=initial), initial, contents)
             self.rows.append(place._replace(snapshot=snapshot))
+        if start is None and not self.is_scan:
+            for pair in merge.pairs:
+                pair.grows = growing_of(pair, self.counter)
         return merge
 
     def union(self) -> Carried:
@@ -96,6 +98,9 @@ class Carried:
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
                        self.growths, self.is_scan)  # fmt: skip
         made.inplace = self.inplace
+        known = {id(pair.left): pair.grows for pair in self.before.merge.pairs}
+        for pair in made.merge.pairs:
+            pair.grows = known.get(id(pair.left))
         return made
 
     @property
@@ -115,7 +120,7 @@ class Carried:
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             self.predicate_example = torch.empty((), dtype=torch.bool)
-        self.examples = [_example(self.tracer, pair.kind, pair.left) for pair in self.merge.pairs]
+        self.examples = [_example(self.tracer, pair) for pair in self.merge.pairs]
         self.buffers = None
         if self.growths and not self.is_scan:
             assert self.counter is not None
@@ -136,11 +141,14 @@ class Carried:
         if self.buffers is not None:
             self.buffers.enter()
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
+        counter = self._assume_range(level)
+        for index, pair in enumerate(self.merge.pairs):
+            if pair.grows is not None:
+                self.stand_ins[index] = pair.grows.seen(self.examples[index], counter)
         rows = [([s], [p.left, p.right]) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         note_groups(tracer, rows)
-        counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
-        self.inside = entered(tracer, self.frame, self.growths)
+        entered(tracer, self.growths)
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
         ways = [self.stand_ins[index] for index in self.ways]
         self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter, ways)
@@ -161,12 +169,12 @@ class Carried:
         else:
             at = self.stand_ins[0]
         origin = Origin("user line", note="the counter of a loop")
-        for relation in counter.of.relations(at):
+        for relation in (ge(env.unwrap(at), counter.at), *counter.of.relations(at)):
             env.core.assume(relation, origin, "axiom")
         if not self.is_scan:  # said again for torch's decompositions, which do not know what it begins with
             recorder = self.tracer.recorder
-            holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), 0)))
-            args = holds, "the number of a round is negative"
+            holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), counter.at)))
+            args = holds, "the number of a round is below that of the first"
             recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
         return at
 
@@ -181,9 +189,11 @@ class Carried:
         write_heap(self.tracer, self.rows)
 
 
-def _example(tracer: Forking, kind: str, left: Any) -> Any:
+def _example(tracer: Forking, pair: Pair) -> Any:
     """A stand-in for a later value of what is carried."""
-    recorder = tracer.recorder
+    recorder, kind, left = tracer.recorder, pair.kind, pair.left
+    if pair.grows is not None:
+        return pair.grows.example(tracer)
     if kind != "tensor":
         with unrecorded(), recorder.fake_mode:
             return torch.empty((), dtype=torch.bool if kind == "predicate" else getattr(torch, kind))
