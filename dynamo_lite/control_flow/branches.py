@@ -18,10 +18,11 @@ from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.growth import HasToGrow
 from dynamo_lite.control_flow.lists.unlike import plan_list
+from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
-from dynamo_lite.control_flow.reachable import is_used
+from dynamo_lite.control_flow.reachable import is_used_by
 from dynamo_lite.control_flow.sides import opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
@@ -299,17 +300,7 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
 
 def _is_used(branch: Branch, left: Side, right: Side, snapshot: Snapshot) -> bool:
     """Whether an object that both sides leave different can be used behind the join."""
-    tracer, frame, holding = branch.tracer, branch.frame, []
-    if tracer.writes.is_old(snapshot.owner):
-        return True
-    flow = flow_of(frame.info)
-    for side in (left, right):
-        live = flow.live(side.pc) if side.pc != END else 0
-        assert side.state is not None
-        holding += [value for index, value in enumerate(side.state.locals) if live >> index & 1]
-        holding += [*side.state.stack, side.result]
-        holding += [now for (owner, _), (_, now) in side.heap.items() if owner != id(snapshot.owner)]
-    return is_used(tracer, frame, snapshot.owner, holding)
+    return any(is_used_by(branch.tracer, branch.frame, side, side.pc, snapshot.owner) for side in (left, right))
 
 
 def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
@@ -320,6 +311,9 @@ def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Ca
         for side in (left, right):
             as_test(branch.tracer, side, around)
         if left.pc == right.pc and left.pc in around.again:
+            if (left.left_at is None) != (right.left_at is None):
+                goes, leaves = (left, right) if left.left_at is None else (right, left)
+                fill(branch.tracer, around, goes, leaves)
             return _plan_test(frame, merge, left, right, around)
     if left.pc != right.pc:
         if around is not None:
@@ -365,11 +359,13 @@ def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
     assert side.state is not None
     stack, none = side.state.stack, loop.left_by(None)
     if side.pc == loop.leave:
+        side.left_at = side.pc
         stack.append(Goes(False, none))
     elif side.pc in loop.exits:
         above = stack[loop.height :]
         if not all(map(is_iterator, above)) or loop.iterators.setdefault(side.pc, len(above)) != len(above):
             raise LeftFromWithin  # out of a `with`: what is on the stack is used
+        side.left_at = side.pc
         stack[loop.height :] = [Goes(False, loop.left_by(side.pc))]
     elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
         if loop.next_test is not None:

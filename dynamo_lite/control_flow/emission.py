@@ -17,7 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow import gradients, sizes_of_sides
 from dynamo_lite.control_flow import layouts as layouts_of_sides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -128,6 +128,9 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
+    for (kind, a, b), result in zip(given, decoded):
+        if kind == "tensor":
+            sizes_of_sides.note(tracer, predicate, a, b, result)
     merge.give(decoded[: len(merge.pairs)])
     required = [target.requires_grad for target in targets]
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])

@@ -265,9 +265,12 @@ def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
         merge.partner.setdefault(id(right), id(left)) != id(left)
     ):
         raise Differs(f"{describe(left)} that is one object on one side and two on the other")
-    both = (snapshots.container(left), snapshots.container(right)), (
-        snapshots.attributes(left),
-        snapshots.attributes(right),
+    both = (
+        (snapshots.container(left), snapshots.container(right)),
+        (
+            snapshots.attributes(left),
+            snapshots.attributes(right),
+        ),
     )
     views = [(one, other) for one, other in both if one is not None and other is not None]
     if not views:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,15 +12,14 @@ import torch
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.control_flow.states import Side
+from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_LEAVES = frozenset(
-    {int, float, bool, str, bytes, type(None), torch.dtype, torch.device, FakeTensorMode, *SYMBOLIC}
-)
+_LEAVES = frozenset({int, float, bool, str, bytes, type(None), torch.dtype, torch.device, FakeTensorMode, *SYMBOLIC})
 _PASSED = (type, types.ModuleType, types.CodeType)
 _LIMIT = 50_000
 """Objects that are looked at; beyond that the answer is yes."""
@@ -63,12 +62,19 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
     return [*made.values()]
 
 
-def is_used(tracer: Forking, frame: Any, value: Any, holding: Sequence[Any]) -> bool:
-    """Whether an object that the program made can be got at from callers of `frame`, `holding`, or what is older."""
+def is_used_by(tracer: Forking, frame: Any, side: Side, at: int, value: Any) -> bool:
+    """Whether an object can be got at after a side of `frame`, that goes on at `at`."""
+    if tracer.writes.is_old(value):
+        return True
+    live = flow_of(frame.info).live(at) if at != END else 0
+    assert side.state is not None
     roots = [caller for caller in _frames(tracer) if caller is not frame]
     roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
+    roots += [variable for index, variable in enumerate(side.state.locals) if live >> index & 1]
+    roots += [*side.state.stack, side.result]
+    roots += [now for (owner, _), (_, now) in side.heap.items() if owner != id(value)]
     try:
-        return any(owner is value for owner, _ in _walk(tracer, [*roots, *holding]))
+        return any(owner is value for owner, _ in _walk(tracer, roots))
     except _TooMany:
         return True
 

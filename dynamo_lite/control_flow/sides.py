@@ -87,7 +87,9 @@ def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) 
     try:
         stop = None if frame.state == RETURNED else tracer.vm.run_until(frame, flow.places(stops))
         if tracer.caught is not None:
-            tracer.refuse("branch-unsupported", why="the program catches exceptions of all kinds, BaseException as well")
+            tracer.refuse(
+                "branch-unsupported", why="the program catches exceptions of all kinds, BaseException as well"
+            )
     except BeginsAgain:
         tracer.caught = None  # no handler has kept it
         raise

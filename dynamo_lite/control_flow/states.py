@@ -95,6 +95,7 @@ class Side:
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.
+        left_at: where it goes on, if it has left the loop around.
     """
 
     level: Level
@@ -111,6 +112,7 @@ class Side:
     keep: list[Any] = field(default_factory=list)
     dicts: set[int] = field(default_factory=set)
     reads: FirstReads | None = None
+    left_at: int | None = None
 
 
 @dataclass
@@ -119,7 +121,8 @@ class OpenLoop:
 
     `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
-    `iterators` how many iterators lie above that at each exit, where it was seen.
+    `iterators` how many iterators lie above that at each exit, where it was seen. `filled` are the variables that a side
+    which left it has no value for, since they are not used there.
     """
 
     frame: Any
@@ -131,6 +134,7 @@ class OpenLoop:
     exits: tuple[int, ...] = ()
     height: int = 0
     iterators: dict[int, int] = field(default_factory=dict)
+    filled: set[int] = field(default_factory=set)
 
     @property
     def stops(self) -> set[int]:

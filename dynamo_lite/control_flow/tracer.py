@@ -19,7 +19,15 @@ from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
-from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, State
+from dynamo_lite.control_flow.states import (
+    Base,
+    BeginsAgain,
+    CannotMerge,
+    FirstRoundDiffers,
+    LeftFromWithin,
+    OpenLoop,
+    State,
+)
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors

@@ -41,6 +41,7 @@ from dynamo_lite.control_flow.merge import Differs, Pair
 from dynamo_lite.control_flow.sides import keep_facts, opened, run_side
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -96,10 +97,21 @@ class DataLoop:
         else:
             results, added = self._emit(predicate, carried, found)
         carried.put(results, leave=True)
+        self._forget_filled()
         grown(tracer, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
         return left_from_within(tracer, self, [results[index] for index in carried.ways])
+
+    def _forget_filled(self) -> None:
+        """Variables that have no value behind the loop, where they are not used."""
+        live = self.flow.live(self.loop.leave)
+        for exit in self.open.exits:
+            live |= self.flow.live(exit)
+        for index in self.open.filled:
+            if not live >> index & 1:
+                self.frame.locals[index] = UNBOUND
+                self.frame.unmerged = {**(self.frame.unmerged or {}), index: "it is not used behind the loop"}
 
     def _settled(self) -> tuple[Carried, Carried]:
         """(what is carried, the same after a round on stand-ins)."""
@@ -142,9 +154,13 @@ class DataLoop:
                            growths, is_scan)  # fmt: skip
 
         made = found()
-        if carried is None and made.unmergeable and self._may_run_first_round():
-            names = [self.frame.info.names[index] for index in made.unmergeable]
-            raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
+        if carried is None and self._may_run_first_round():
+            names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
+            names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
+            if names:
+                raise FirstRoundDiffers(
+                    "branch-differs", what=f"{names[0]} different", why="the first round changes it"
+                )
         is_longer = any(pair.grows is not None for pair in made.merge.pairs)
         if is_longer and self.has_gradient(made):
             why = "torch's while_loop, which it would become, has no right gradient, and a tensor grows with each round"
@@ -324,6 +340,14 @@ def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
             recorder.levels.argument(example, f"arg{index}_1")
             keep.append(example)
         return level, recorder.node_of(examples[0].clone())
+
+
+def _has_other_shape(pair: Pair) -> bool:
+    """Whether the first round gives a tensor another shape, otherwise than by making it longer."""
+    if pair.kind != "tensor" or pair.grows is not None:
+        return False
+    known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]
+    return any(one != other for one, other in known)
 
 
 def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
