@@ -130,7 +130,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
-            sizes_of_sides.note(tracer, predicate, a, b, result)
+            sizes_of_sides.note(tracer, predicate, a, b, result, left.symbols)
     merge.give(decoded[: len(merge.pairs)])
     required = [target.requires_grad for target in targets]
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])

@@ -191,6 +191,7 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
         return
     core = env.core
     mark, symbols = core.snapshot(), set(core.symbols.values())
+    side.symbols = symbols
     if assumed is not None:
         core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
     count = len(core.facts)
@@ -203,6 +204,22 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
             keep_facts(tracer, side, new_facts, symbols)
         else:
             side.new_facts = new_facts, symbols
+
+
+@contextmanager
+def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
+    """Within, what was known at the end of a side whose facts are not kept yet is known again."""
+    env = tracer.recorder.env
+    if env is None:
+        yield
+        return
+    mark = env.core.snapshot()
+    try:
+        for fact in side.new_facts[0]:
+            env.core.assume(fact.relation, fact.origin, fact.kind)
+        yield
+    finally:
+        env.core.rollback(mark)
 
 
 def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any]) -> None:

@@ -13,8 +13,11 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 
 
-def note(tracer: Forking, predicate: Any, one: torch.Tensor, other: torch.Tensor, result: torch.Tensor) -> None:
-    """Make facts, and assertions of the program, of the sizes of a branch's result."""
+def note(
+    tracer: Forking, predicate: Any, one: torch.Tensor, other: torch.Tensor, result: torch.Tensor, known: set[Any]
+) -> None:
+    """Make facts, and assertions of the program, of the sizes of a branch's result. known: the symbols that there were
+    before it."""
     env = tracer.recorder.env
     if env is None:
         return
@@ -22,7 +25,7 @@ def note(tracer: Forking, predicate: Any, one: torch.Tensor, other: torch.Tensor
         if type(size) is not torch.SymInt or size.node.has_hint() or size.node.maybe_as_int() is not None:
             continue
         if not _is_its_own(env, size, a, b):
-            _note_size(tracer, predicate, a, b, size)
+            _note_size(tracer, predicate, a, b, size, known)
 
 
 def _is_its_own(env: Any, size: Any, *sizes: Any) -> bool:
@@ -30,7 +33,7 @@ def _is_its_own(env: Any, size: Any, *sizes: Any) -> bool:
     return any(type(other) is torch.SymInt and env.unwrap(other) is env.unwrap(size) for other in sizes)
 
 
-def _note_size(tracer: Forking, predicate: Any, a: Any, b: Any, size: Any) -> None:
+def _note_size(tracer: Forking, predicate: Any, a: Any, b: Any, size: Any, known: set[Any]) -> None:
     env: Any = tracer.recorder.env
     low, high = _range(env, a, predicate, True)
     other_low, other_high = _range(env, b, predicate, False)
@@ -38,7 +41,6 @@ def _note_size(tracer: Forking, predicate: Any, a: Any, b: Any, size: Any) -> No
         _check(tracer, size >= min(low, other_low))
     if max(high, other_high) < math.inf:
         _check(tracer, size <= max(high, other_high))
-    known = {*env.core.symbols.values()}
     for less, more in ((a, b), (b, a)):
         if type(less) is type(more) is int or env.decide_node(env.node_of(less <= more)) is not True:
             continue

@@ -96,6 +96,7 @@ class Side:
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.
         left_at: where it goes on, if it has left the loop around.
+        symbols: the symbols of sizes that there were before it.
     """
 
     level: Level
@@ -113,6 +114,7 @@ class Side:
     dicts: set[int] = field(default_factory=set)
     reads: FirstReads | None = None
     left_at: int | None = None
+    symbols: set[Any] = field(default_factory=set)
 
 
 @dataclass
@@ -121,8 +123,8 @@ class OpenLoop:
 
     `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
-    `iterators` how many iterators lie above that at each exit, where it was seen. `filled` are the variables that a side
-    which left it has no value for, since they are not used there.
+    `iterators` how many iterators lie above that at each exit, where it was seen. `filled` are the variables for which a
+    side that left it has no value, since they are not used there.
     """
 
     frame: Any

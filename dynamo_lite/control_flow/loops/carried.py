@@ -15,9 +15,10 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
-from dynamo_lite.control_flow.loops.growing import growing_of
+from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.merge import Merge, Pair
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
+from dynamo_lite.control_flow.sides import facts_of
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
@@ -35,10 +36,13 @@ class Carried:
     """
 
     def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
-                 live: int, before: Carried | None, growths: list[Growth], is_scan: bool) -> None:  # fmt: skip
+                 live: int, before: Carried | None, growths: list[Growth], is_scan: bool,
+                 growing: dict[Any, Growing] | None = None) -> None:  # fmt: skip
         self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
         self.counter, self.live, self.before, self.side = counter, live, before, side
         self.growths, self.is_scan = growths, is_scan
+        self.growing = growing  # by what a pair begins with and its place, where it is known
+        self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
         self.entry: Any = None  # the state at the beginning of a round on stand-ins
         assert side.state is not None
@@ -84,10 +88,32 @@ class Carried:
             initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents
             place = plan_place(tracer, merge, snapshot._replace(contents=initial), initial, contents)
             self.rows.append(place._replace(snapshot=snapshot))
-        if start is None and not self.is_scan:
-            for pair in merge.pairs:
-                pair.grows = growing_of(pair, self.counter)
+        if not self.is_scan:
+            with facts_of(tracer, side):
+                self._find_growing(merge)
         return merge
+
+    def _find_growing(self, merge: Merge) -> None:
+        """Which tensors each round makes longer."""
+        for index, pair in enumerate(list(merge.pairs)):
+            length = None
+            if self.before is not None:
+                at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
+                pair.grows = self.before.merge.pairs[at].grows if at is not None else None
+                length = self.before.stand_ins[self.before.lengths[at]] if at in self.before.lengths else None
+            elif self.growing is not None:
+                pair.grows = self.growing.get((id(pair.left), pair.place))
+            else:
+                pair.grows = growing_of(self.tracer, pair, self.counter)
+            if pair.grows is not None and not pair.grows.is_exact:
+                dim = pair.grows.dim
+                self.lengths[index] = len(merge.pairs)
+                merge.place = f"the length of {pair.place}"
+                merge.pair("int64", pair.left.shape[dim] if length is None else length, pair.right.shape[dim])
+
+    def length(self, index: int, values: Sequence[Any]) -> Any:
+        """How long a tensor that grows is. values: those of all pairs, at one time."""
+        return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
 
     def union(self) -> Carried:
         """All that is known to be carried, in terms of the program's own values before the loop."""
@@ -95,12 +121,10 @@ class Carried:
             return self
         assert self.side.state is not None
         self.side.state.stack.append(self.goes)
+        known = {(id(pair.left), pair.place): pair.grows for pair in self.before.merge.pairs}
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
-                       self.growths, self.is_scan)  # fmt: skip
+                       self.growths, self.is_scan, known)  # fmt: skip
         made.inplace = self.inplace
-        known = {id(pair.left): pair.grows for pair in self.before.merge.pairs}
-        for pair in made.merge.pairs:
-            pair.grows = known.get(id(pair.left))
         return made
 
     @property
@@ -144,7 +168,10 @@ class Carried:
         counter = self._assume_range(level)
         for index, pair in enumerate(self.merge.pairs):
             if pair.grows is not None:
-                self.stand_ins[index] = pair.grows.seen(self.examples[index], counter)
+                length = self.length(index, self.stand_ins)
+                if not pair.grows.is_exact:
+                    pair.grows.assume(tracer, length, counter)
+                self.stand_ins[index] = pair.grows.seen(self.examples[index], length)
         rows = [([s], [p.left, p.right]) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         note_groups(tracer, rows)
         self.put(self.stand_ins, leave=False)

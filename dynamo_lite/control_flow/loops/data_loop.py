@@ -286,7 +286,7 @@ class DataLoop:
         values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
         for index, pair in enumerate(pairs):
             if pair.grows is not None:
-                values[index] = pair.grows.at_end(tracer, values[index], values[0])
+                values[index] = pair.grows.at_end(tracer, values[index], carried.length(index, values))
         rows = zip(pairs, carried.stand_ins, found.outputs, values)
         tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
         added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []

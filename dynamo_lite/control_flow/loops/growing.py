@@ -6,6 +6,7 @@ program behind the loop.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -20,17 +21,22 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 class Growing(NamedTuple):
-    """How one tensor grows. before: the tensor before the loop; step: by how much it is longer, along `dim`, after each
-    round; start: the number of the first round; room: how many rounds there may be."""
+    """How one tensor grows.
+
+    before: the tensor before the loop; step: by how much it is longer, along `dim`, after each round, or by how much it
+    may be (is_exact False: a side that leaves the loop has not made it longer); start: the number of the first round;
+    room: how many rounds there may be.
+    """
 
     before: torch.Tensor
     dim: int
     step: int
+    is_exact: bool
     start: Any
     room: Any
 
-    def length(self, at: Any) -> Any:
-        """How long it is before round number `at`."""
+    def most(self, at: Any) -> Any:
+        """How long it is, or may be, before round number `at`."""
         return self.before.shape[self.dim] + self.step * (at - self.start)
 
     def _whole(self) -> list[Any]:
@@ -43,9 +49,17 @@ class Growing(NamedTuple):
         with unrecorded(), tracer.recorder.fake_mode:
             return torch.empty(self._whole(), dtype=self.before.dtype, device=self.before.device)
 
-    def seen(self, whole: torch.Tensor, at: Any) -> torch.Tensor:
-        """What the program has before round number `at`, of what is carried."""
-        return whole.narrow(self.dim, 0, self.length(at)).clone(memory_format=torch.contiguous_format)
+    def assume(self, tracer: Forking, length: Any, at: Any) -> None:
+        """What holds of the length in a round. (It is asserted too: the operator runs the round once more.)"""
+        recorder = tracer.recorder
+        for holds in (length >= self.before.shape[self.dim], length <= self.most(at)):
+            recorder.guarded(torch._check, holds)
+            args = recorder.lower_symbolic(holds), "the length of a tensor that a loop makes longer"
+            recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
+
+    def seen(self, whole: torch.Tensor, length: Any) -> torch.Tensor:
+        """What the program has of what is carried."""
+        return whole.narrow(self.dim, 0, length).clone(memory_format=torch.contiguous_format)
 
     def carried(self, value: torch.Tensor) -> torch.Tensor:
         """What is carried of the program's tensor."""
@@ -55,42 +69,43 @@ class Growing(NamedTuple):
 
     def check(self, tracer: Forking, value: torch.Tensor, at: Any) -> None:
         """The tensor after round number `at` is as long as it has to be. Raises CannotMerge."""
-        due = list(self.before.shape)
-        due[self.dim] = self.length(at + 1)
-        if len(value.shape) != len(due) or not all(_are_equal(tracer, *sizes) for sizes in zip(value.shape, due)):
+        due, dim = list(self.before.shape), self.dim
+        due[dim] = self.most(at + 1) if self.is_exact else value.shape[dim]
+        fits = len(value.shape) == len(due) and all(_holds(tracer, a == b) for a, b in zip(value.shape, due))
+        if fits and not self.is_exact:
+            size = value.shape[dim]
+            fits = _holds(tracer, size >= self.before.shape[dim]) and _holds(tracer, size <= self.most(at + 1))
+        if not fits:
             why = f"{shape_text(self.before.shape)} before, {shape_text(value.shape)} after"
             cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
 
-    def at_end(self, tracer: Forking, result: torch.Tensor, end: Any) -> torch.Tensor:
-        """What the program has behind the loop. end: the number of the round that did not begin."""
+    def at_end(self, tracer: Forking, result: torch.Tensor, length: Any) -> torch.Tensor:
+        """What the program has behind the loop."""
         check = tracer.recorder.guarded
-        check(torch._check, end >= self.start)
-        check(torch._check, end <= self.start + self.room)
-        return self.seen(result, end)
+        check(torch._check, length >= self.before.shape[self.dim])
+        check(torch._check, length <= result.shape[self.dim])
+        return self.seen(result, length)
 
 
-def growing_of(pair: Pair, counter: Counter | None) -> Growing | None:
+def growing_of(tracer: Forking, pair: Pair, counter: Counter | None) -> Growing | None:
     """How a tensor grows in the first round, which is run on the program's own values; None if it does not."""
-    before, after = pair.left, pair.right
-    if counter is None or pair.kind != "tensor" or not is_tensor(before) or before.layout is not torch.strided:
+    before, after, env = pair.left, pair.right, tracer.recorder.env
+    if counter is None or env is None or pair.kind != "tensor" or not is_tensor(before):
         return None
-    unlike = [dim for dim, sizes in enumerate(zip(before.shape, after.shape)) if sizes[0] is not sizes[1]]
-    unlike = [dim for dim in unlike if not _is_same(before.shape[dim], after.shape[dim])]
-    if len(unlike) != 1 or not before.is_contiguous():
+    if before.layout is not torch.strided or not before.is_contiguous():
         return None
-    step = after.shape[unlike[0]] - before.shape[unlike[0]]
-    step = step if type(step) is int else step.node.maybe_as_int()
-    if step is None or step <= 0:
+    unlike = [
+        dim for dim, sizes in enumerate(zip(before.shape, after.shape)) if not _holds(tracer, sizes[0] == sizes[1])
+    ]
+    if len(unlike) != 1:
         return None
-    return Growing(before, unlike[0], step, counter.at, counter.of.count - counter.at)
+    by = after.shape[unlike[0]] - before.shape[unlike[0]]
+    least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))
+    if least < 0 or not 0 < most < math.inf:
+        return None
+    return Growing(before, unlike[0], int(most), least == most, counter.at, counter.of.count - counter.at)
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    answer = one == other
-    return answer if type(answer) is bool else answer.node.maybe_as_bool() is True
-
-
-def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
-    answer = one == other
+def _holds(tracer: Forking, answer: Any) -> bool:
     env = tracer.recorder.env
     return answer if type(answer) is bool else env is not None and env.decide_node(answer.node) is True
