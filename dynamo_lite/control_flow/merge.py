@@ -67,6 +67,8 @@ def describe(value: Any) -> str:
         return "nothing"
     if is_tensor(value):
         return f"a tensor {str(value.dtype).removeprefix('torch.')}{shape_text(value.shape)}"
+    if type(value) is not value.__class__ and value.__class__ in (list, tuple):  # lists/grown.py
+        return f"a {value.__class__.__name__} whose length depends on the data"
     return classify.describe(value)
 
 

@@ -123,8 +123,8 @@ class OpenLoop:
 
     `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
-    `iterators` how many iterators lie above that at each exit, where it was seen. `filled` are the variables for which a
-    side that left it has no value, since they are not used there.
+    `iterators` how many iterators lie above that at each exit, where it was seen. `filled`: variables for which a side
+    that left the loop has no value, since they are not used there.
     """
 
     frame: Any

@@ -410,19 +410,6 @@ class numbers_and_tensors(nn.Module):
         return x
 
 
-@program(*_ALL, refused="branch-differs")
-class held_by_an_object(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.seen = {}
-
-    def forward(self, x):
-        holder = {"out": []}
-        if x.sum() > 0:
-            holder["out"].append(x)
-        return x * len(holder["out"])
-
-
 @program(*_ALL, refused="branch-unsupported")
 class without_a_bound(nn.Module):
     def forward(self, x):
