@@ -123,7 +123,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
-        has_gradient = gradients.requires_grad(value for _, *both in given for value in both)
+        has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
         results = _call(tracer, predicate, levels, outputs, has_gradient)
     if not pairs:
         return "torch.cond, for its assertions"
@@ -259,7 +259,7 @@ def _with_its_own_facts(tracer: Forking, level: Level, run: Callable[[], Any]) -
 def _sizes(results: Sequence[Any]) -> Iterator[Any]:
     for result in results:
         if is_tensor(result):
-            yield from (size for size in (*result.shape, *result.stride()) if type(size) is torch.SymInt)
+            yield from (size for size in result.shape if type(size) is torch.SymInt)
         elif type(result) is torch.SymInt:
             yield result
 

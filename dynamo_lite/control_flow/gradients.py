@@ -73,11 +73,17 @@ def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
         tracer.refuse("loop-gradient", why=why)
 
 
+def may_have(values: Iterable[Any]) -> bool:
+    """Whether a gradient of one of an operator's results may be asked for. A program that is exported without gradients
+    may be called with them."""
+    if torch.is_grad_enabled():
+        return requires_grad(values)
+    return any(is_tensor(value) and (value.is_floating_point() or value.is_complex()) for value in values)
+
+
 def detached(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
-    """The operands of an operator none of whose results requires grad, detached. (torch traces a backward of cond as
+    """The operands of an operator none of whose results has a gradient, detached. (torch traces a backward of cond as
     soon as an operand requires grad, again on each level of nested ones.)"""
-    if not torch.is_grad_enabled():
-        return [*operands]
     return [_detached(tracer, value) if is_tensor(value) and value.requires_grad else value for value in operands]
 
 

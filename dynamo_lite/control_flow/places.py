@@ -9,7 +9,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
 from dynamo_lite.control_flow.states import CannotMerge, Side, State, cannot_merge
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
-from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
@@ -106,6 +106,8 @@ def plan_heap(
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
+        if left.pc == END and not is_used(snapshot):
+            continue  # of the function that returns
         try:
             plan = of_list(snapshot)
             rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)

@@ -211,12 +211,15 @@ class DataLoop:
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
-        found = found or carried
+        return torch.is_grad_enabled() and gradients.requires_grad(self._differentiable(carried, found or carried))
+
+    def _differentiable(self, carried: Carried, found: Carried) -> list[Any]:
+        """What the loop gives, and what it may give."""
         values = [value for pair in (*carried.merge.pairs, *found.merge.pairs) for value in (pair.left, pair.right)]
         values += found.items
         if found.inplace:  # what is written may require grad
             values += [value for _, value in found.side.level.captured]
-        return torch.is_grad_enabled() and gradients.requires_grad(values)
+        return values
 
     def _round(self, carried: Carried | None) -> Side:
         tracer, counter, frame = self.tracer, self.counter, self.frame
@@ -274,7 +277,8 @@ class DataLoop:
         gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
-        operands = gradients.detached(tracer, operands)
+        if not gradients.may_have(self._differentiable(carried, found)):
+            operands = gradients.detached(tracer, operands)
         separate(tracer, initial, operands)
         names = ("while_loop_cond_graph_", "while_loop_body_graph_")
         modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)

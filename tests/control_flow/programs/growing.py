@@ -186,7 +186,7 @@ class grows_at_the_front(nn.Module):
 class two_grow_from_one(nn.Module):
     def forward(self, x):
         a = b = x
-        for i in range(12):
+        for i in range(12):  # noqa: B007
             a = torch.cat([a, a[-1:] * 0.9])
             b = torch.cat([b[:1], b[:1] * 2, b[1:]])
             if a[-1].norm() < 1:
@@ -336,7 +336,7 @@ class another_shape_that_is_not_used_behind(nn.Module):
 class used_behind_one_way_out_only(nn.Module):
     def forward(self, x):
         v = x
-        for i in range(12):
+        for i in range(12):  # noqa: B007
             x = x * 0.8
             if x.norm() < 1:
                 break

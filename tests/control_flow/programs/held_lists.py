@@ -92,7 +92,7 @@ class held_by_slots(nn.Module):
         for row in x:
             if row.max() > 1:
                 held.items.append(row.max())
-        return len(held.items), torch.stack(held.items + [x.sum()])
+        return len(held.items), torch.stack(held.items + [x.sum()])  # noqa: RUF005
 
 
 @program(*_ALL)
@@ -108,7 +108,7 @@ class held_by_a_cell(nn.Module):
                 add(row)
             if row.max() > 1:
                 add(-row)
-        return torch.stack(keep) if keep else x[0]
+        return torch.stack(keep) if keep else x[:1]
 
 
 @program(*_ALL)

@@ -381,7 +381,7 @@ class filtered_with_a_gradient(nn.Module):
         return torch.stack(out)
 
 
-@program(*_ALL, refused="branch-differs")
+@program(*_ALL)
 class sizes_that_are_data(nn.Module):
     def forward(self, x):
         out = []
@@ -390,13 +390,22 @@ class sizes_that_are_data(nn.Module):
         return len(out)
 
 
-@program(*_ALL, refused="branch-differs")
+@program(*_ALL)
 class strings(nn.Module):
     def forward(self, x):
         out = []
         if x.sum() > 0:
             out.append("positive")
-        return x * len(out)
+        return x * len(out)  # on each side, to the end
+
+
+@program(*_ALL, refused="branch-differs")
+class strings_that_are_returned(nn.Module):
+    def forward(self, x):
+        out = []
+        if x.sum() > 0:
+            out.append("positive")
+        return x, out
 
 
 @program(*_ALL, refused="branch-unsupported")
