@@ -21,8 +21,9 @@ from dynamo_lite.control_flow.lists.unlike import plan_list
 from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
-from dynamo_lite.control_flow.reachable import is_used_by
+from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.sides import opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
@@ -40,7 +41,6 @@ from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
-from dynamo_lite.tracing.heap.snapshots import Snapshot
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -82,6 +82,9 @@ class Branch:
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        return reported(self.tracer, self._capture)
+
+    def _capture(self) -> Any:
         tracer = self.tracer
         joins = _Joins(self)
         while True:
@@ -294,13 +297,8 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     end, unmergeable = _plan_end(branch, merge, left, right)
     of_list = partial(plan_list, branch.tracer, merge, (left, right))
-    is_used = partial(_is_used, branch, left, right)
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, is_used), end, unmergeable)
-
-
-def _is_used(branch: Branch, left: Side, right: Side, snapshot: Snapshot) -> bool:
-    """Whether an object that both sides leave different can be used behind the join."""
-    return any(is_used_by(branch.tracer, branch.frame, side, side.pc, snapshot.owner) for side in (left, right))
+    used = [Used(branch.tracer, branch.frame, side, side.pc) for side in (left, right)]
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable)
 
 
 def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
-from dynamo_lite.control_flow.states import CannotMerge, Side, State, cannot_merge
+from dynamo_lite.control_flow.states import Side, State, cannot_merge
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
-from dynamo_lite.interpreter.flow import END, flow_of
+from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
@@ -98,22 +98,18 @@ def plan_heap(
     left: Side,
     right: Side,
     of_list: Callable[[Snapshot], HeapPlan | None],
-    is_used: Callable[[Snapshot], bool],
+    used: Sequence[Container[Any]],
 ) -> list[HeapPlan]:
     """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
-    have added unlike items; None for everything else. is_used: whether an object that differs matters afterwards."""
+    have added unlike items; None for everything else. used: the objects that can be got at after each side."""
     rows = []
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
-        if left.pc == END and not is_used(snapshot):
-            continue  # of the function that returns
-        try:
-            plan = of_list(snapshot)
-            rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
-        except CannotMerge:
-            if is_used(snapshot):
-                raise
+        if all(snapshot.owner not in objects for objects in used):
+            continue
+        plan = of_list(snapshot)
+        rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
     return rows
 
 

@@ -62,21 +62,42 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
     return [*made.values()]
 
 
-def is_used_by(tracer: Forking, frame: Any, side: Side, at: int, value: Any) -> bool:
-    """Whether an object can be got at after a side of `frame`, that goes on at `at`."""
-    if tracer.writes.is_old(value):
-        return True
-    live = flow_of(frame.info).live(at) if at != END else 0
-    assert side.state is not None
-    roots = [caller for caller in _frames(tracer) if caller is not frame]
-    roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
-    roots += [variable for index, variable in enumerate(side.state.locals) if live >> index & 1]
-    roots += [*side.state.stack, side.result]
-    roots += [now for (owner, _), (_, now) in side.heap.items() if owner != id(value)]
-    try:
-        return any(owner is value for owner, _ in _walk(tracer, roots))
-    except _TooMany:
-        return True
+class Used:
+    """The objects that can be got at after a side of `frame`, which goes on at `at`. Found when it is first asked."""
+
+    def __init__(self, tracer: Forking, frame: Any, side: Side, at: int) -> None:
+        self.tracer, self.frame, self.side, self.at = tracer, frame, side, at
+        self._ids: set[int] | None = None
+        self._are_all = False
+
+    def __contains__(self, value: Any) -> bool:
+        if self.tracer.writes.is_old(value):
+            return True
+        if self._ids is None:
+            self._ids = set()
+            try:
+                self._ids.update(id(owner) for owner, _ in _walk(self.tracer, self._roots(), self._now()))
+            except _TooMany:
+                self._are_all = True
+        return self._are_all or id(value) in self._ids
+
+    def _roots(self) -> list[Any]:
+        state, tracer = self.side.state, self.tracer
+        assert state is not None
+        live = flow_of(self.frame.info).live(self.at) if self.at != END else 0
+        roots = [caller for caller in _frames(tracer) if caller is not self.frame]
+        roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
+        roots += [variable for index, variable in enumerate(state.locals) if live >> index & 1]
+        return [*roots, *state.stack, self.side.result]
+
+    def _now(self) -> dict[int, list[Any]]:
+        """id of an object → what the side has put into it. (The side is undone.)"""
+        found: dict[int, list[Any]] = {}
+        for (owner, _), (_, contents) in self.side.heap.items():
+            values = contents.values() if isinstance(contents, dict) else contents
+            if not isinstance(values, bytes):
+                found.setdefault(owner, []).extend(values)
+        return found
 
 
 def namespace_of(owner: Any) -> dict[str, Any] | None:
@@ -110,8 +131,10 @@ def _changed(tracer: Forking) -> Iterator[Any]:
         yield from journal.owners()
 
 
-def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """What can be reached from frames and objects: (object, what it holds), each once.
+def _walk(
+    tracer: Forking, roots: list[Any], now: dict[int, list[Any]] | None = None
+) -> Iterator[tuple[Any, list[Any]]]:
+    """What can be reached from frames and objects: (object, what it holds), each once. now: what objects hold beside.
 
     The tracer itself, which the iterators of loops hold, is not the program's: it leads to all that the process has.
     """
@@ -131,6 +154,8 @@ def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
             parts = _parts(value)
         yield value, parts
         todo += parts
+        if now and id(value) in now:
+            todo += now[id(value)]
 
 
 def _parts(value: Any) -> list[Any]:

@@ -54,6 +54,8 @@ def _put_in(tracer: Forking, holder: Any, owner: list[Any], by: Any) -> Put | No
     if isinstance(holder, Frame):
         return partial(_put_in_frame, tracer, holder, owner, by)
     kind = type(holder)
+    part: str
+    whole: snapshots.Snapshot | None
     if kind is CellType:
         part, whole = "cell", snapshots.cell(holder)
     elif kind in _LISTS or kind in _DICTS:

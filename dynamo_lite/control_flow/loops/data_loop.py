@@ -38,6 +38,7 @@ from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.scan import check_added, emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
+from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.sides import keep_facts, opened, run_side
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -83,6 +84,9 @@ class DataLoop:
     def capture(self) -> Any:
         """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
         handler returns. Raises CannotMerge."""
+        return reported(self.tracer, self._capture)
+
+    def _capture(self) -> Any:
         tracer = self.tracer
         predicate = self.predicate
         if self.counter is None and not self.loop.goes_if(self.flow, self.at):

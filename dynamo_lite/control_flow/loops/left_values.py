@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.reachable import is_used_by
+from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.states import OpenLoop, Side
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
@@ -42,11 +42,10 @@ def fill(tracer: Forking, loop: OpenLoop, goes: Side, leaves: Side) -> None:
         if value is not variables[index] and again >> index & 1 and not live >> index & 1:
             variables[index] = filling.of(value, variables[index])
             loop.filled.add(index)
+    used = Used(tracer, loop.frame, leaves, leaves.left_at)
     for key, (snapshot, contents) in [*goes.heap.items()]:
         own = leaves.heap[key][1] if key in leaves.heap else snapshot.contents
-        if type(contents) in (dict, list) and not is_used_by(
-            tracer, loop.frame, leaves, leaves.left_at, snapshot.owner
-        ):
+        if type(contents) in (dict, list) and snapshot.owner not in used:
             leaves.heap[key] = snapshot, filling.contents(contents, own)
 
 
@@ -71,10 +70,10 @@ class _Filling:
     def contents(self, contents: Any, own: Any) -> Any:
         """The same for what a dict or a list holds."""
         if type(contents) is dict:
-            mine = own if type(own) is dict else {}
-            return {key: self.of(value, mine.get(key, MISSING)) for key, value in contents.items()}
-        mine = own if type(own) is list else []
-        return [self.of(value, mine[i] if i < len(mine) else MISSING) for i, value in enumerate(contents)]
+            entries = own if type(own) is dict else {}
+            return {key: self.of(value, entries.get(key, MISSING)) for key, value in contents.items()}
+        items = own if type(own) is list else []
+        return [self.of(value, items[i] if i < len(items) else MISSING) for i, value in enumerate(contents)]
 
     def _made(self, value: Any) -> Any:
         if value is UNBOUND or isinstance(value, _ATOMS):
