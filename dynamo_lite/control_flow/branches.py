@@ -16,12 +16,15 @@ import torch
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.emission import emit_cond
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import HasToGrow, grown_on_one, make_grown
+from dynamo_lite.control_flow.lists.growth import HasToGrow
 from dynamo_lite.control_flow.lists.unlike import plan_list
+from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
-from dynamo_lite.control_flow.sides import lasting_change, run_side
+from dynamo_lite.control_flow.reachable import Used
+from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
     Goes,
@@ -79,29 +82,31 @@ class Branch:
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        return reported(self.tracer, self._capture)
+
+    def _capture(self) -> Any:
         tracer = self.tracer
         joins = _Joins(self)
         while True:
             tracer.joins.append((self.frame, joins.at))
-            tracer.bases.append((self.frame, self.base))
             try:
-                sides = self.sides(joins.at)
-                raised = [truth for truth in sides if sides[truth].error is not None]
-                if not raised:
-                    merged = joins.merged(sides[True], sides[False])
+                with opened(tracer, self.frame, self.base) as base:
+                    sides = self.sides(joins.at)
+                    raised = [truth for truth in sides if sides[truth].error is not None]
+                    if not raised:
+                        merged = joins.merged(sides[True], sides[False])
             except JoinsLater as later:
                 if later.frame is not self.frame:
                     raise
                 joins.at = later.at
                 continue
             except HasToGrow as grows:
-                if grows.base is not self.base:
+                if grows.base is not base:
                     raise
-                make_grown(tracer, self.base, grows.owner)
+                grows.make_grown(tracer)
                 continue
             finally:
                 tracer.joins.pop()
-                tracer.bases.pop()
             if raised:
                 return self.assert_not(raised, sides)
             if merged is not None:
@@ -296,14 +301,11 @@ def merge_sides(branch: Branch, left: Side, right: Side) -> Merged:
         if one != other:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
     assert left.state is not None and right.state is not None
-    places = [*zip(left.state.locals, right.state.locals), *zip(left.state.stack, right.state.stack)]
-    origin = grown_on_one(branch.base, [*places, (left.result, right.result)])
-    if origin is not None:
-        raise HasToGrow(origin, branch.base)
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
     end, unmergeable = _plan_end(branch, merge, left, right)
-    of_list = partial(plan_list, branch.tracer, branch.frame, merge, (left, right))
-    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list), end, unmergeable)
+    of_list = partial(plan_list, branch.tracer, merge, (left, right))
+    used = [Used(branch.tracer, branch.frame, side, side.pc) for side in (left, right)]
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable)
 
 
 def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
@@ -314,6 +316,9 @@ def _plan_end(branch: Branch, merge: Merge, left: Side, right: Side) -> tuple[Ca
         for side in (left, right):
             as_test(branch.tracer, side, around)
         if left.pc == right.pc and left.pc in around.again:
+            if (left.left_at is None) != (right.left_at is None):
+                goes, leaves = (left, right) if left.left_at is None else (right, left)
+                fill(branch.tracer, around, goes, leaves)
             return _plan_test(frame, merge, left, right, around)
     if left.pc != right.pc:
         if around is not None:
@@ -359,11 +364,13 @@ def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
     assert side.state is not None
     stack, none = side.state.stack, loop.left_by(None)
     if side.pc == loop.leave:
+        side.left_at = side.pc
         stack.append(Goes(False, none))
     elif side.pc in loop.exits:
         above = stack[loop.height :]
         if not all(map(is_iterator, above)) or loop.iterators.setdefault(side.pc, len(above)) != len(above):
             raise LeftFromWithin  # out of a `with`: what is on the stack is used
+        side.left_at = side.pc
         stack[loop.height :] = [Goes(False, loop.left_by(side.pc))]
     elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
         if loop.next_test is not None:

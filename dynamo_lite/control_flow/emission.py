@@ -7,8 +7,8 @@ changes in place is a clone of the operand inside, and a `copy_` of the result o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -17,13 +17,14 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow import gradients, sizes_of_sides
 from dynamo_lite.control_flow import layouts as layouts_of_sides
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.control_flow.unlike import answers
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -123,11 +124,15 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         changed_tensors(tracer, levels, "a branch on data")  # results may have taken views
         for level in levels:
             level.may_mutate = False
-        results = _call(tracer, predicate, levels, outputs)
+        has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
+        results = _call(tracer, predicate, levels, outputs, has_gradient)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
+    for (kind, a, b), result in zip(given, decoded):
+        if kind == "tensor":
+            sizes_of_sides.note(tracer, predicate, a, b, result, left.symbols)
     merge.give(decoded[: len(merge.pairs)])
     required = [target.requires_grad for target in targets]
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])
@@ -224,31 +229,44 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any]) -> list[Any]:
+def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool) -> list[Any]:
     recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
+    if not has_gradient:
+        operands = gradients.detached(tracer, operands)
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
-    with _facts_of_its_own(tracer, levels[0]):
-        results = list(_recorded(tracer, torch.ops.higher_order.cond, args))
+    cond = torch.ops.higher_order.cond
+    results = _with_its_own_facts(tracer, levels[0], lambda: _recorded(tracer, cond, args))
     gradients.check_draws(tracer, modules, results)
     return results
 
 
-@contextmanager
-def _facts_of_its_own(tracer: Forking, level: Level) -> Iterator[None]:
-    """Facts from running the sub-graphs are true where they run."""
+def _with_its_own_facts(tracer: Forking, level: Level, run: Callable[[], Any]) -> list[Any]:
+    """The results of an operator. Facts from running its sub-graphs are true where they run; kept are those of what is
+    known around, and of the results."""
     env = tracer.recorder.env
     if env is None:
-        yield
-        return
+        return list(run())
     mark, facts, symbols = env.core.snapshot(), len(env.core.facts), set(env.core.symbols.values())
     try:
-        yield
-    finally:
-        new_facts = env.core.facts[facts:]
+        results = list(run())
+    except BaseException:
         env.core.rollback(mark)
-        keep_facts(tracer, Side(level), new_facts, symbols)
+        raise
+    new_facts = env.core.facts[facts:]
+    env.core.rollback(mark)
+    known = symbols.union(*(symbols_of(env.unwrap(size)) for size in _sizes(results)))
+    keep_facts(tracer, Side(level), [f for f in new_facts if symbols_of(f.relation) <= known], symbols)
+    return results
+
+
+def _sizes(results: Sequence[Any]) -> Iterator[Any]:
+    for result in results:
+        if is_tensor(result):
+            yield from (size for size in result.shape if type(size) is torch.SymInt)
+        elif type(result) is torch.SymInt:
+            yield result
 
 
 def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:
@@ -262,8 +280,7 @@ def record_loop(tracer: Forking, level: Level, op: Any, args: Sequence[Any], exa
     place of the lists: what comes out must not depend on the first round's values."""
     *_, operands = args
     fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
-    with _facts_of_its_own(tracer, level):
-        return list(_recorded(tracer, op, tuple(args), (*examples, fakes)))
+    return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes)))
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from torch import fx
 
 from dynamo_lite.capture.alias_analysis import draws
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
@@ -47,7 +48,12 @@ def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> I
 
 
 def _any_requires_grad(pairs: Pairs) -> bool:
-    return any(value.requires_grad for _, *both in pairs for value in both if is_tensor(value))
+    return requires_grad(value for _, *both in pairs for value in both)
+
+
+def requires_grad(values: Iterable[Any]) -> bool:
+    """Whether one of them is a tensor that requires grad."""
+    return any(is_tensor(value) and value.requires_grad for value in values)
 
 
 def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[Any]:
@@ -75,7 +81,27 @@ def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Itera
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
     """Under no_grad a loop's operator gives no gradient: nothing that it carries may require one."""
-    requires = any(is_tensor(value) and value.requires_grad for value in carried)
-    if requires and tracer.recorder.grad_enabled and not torch.is_grad_enabled():
+    if requires_grad(carried) and tracer.recorder.grad_enabled and not torch.is_grad_enabled():
         why = "it is under no_grad, where torch's operator has no gradient, and it carries a tensor that requires one"
         tracer.refuse("loop-gradient", why=why)
+
+
+def may_have(values: Iterable[Any]) -> bool:
+    """Whether a gradient of one of an operator's results may be asked for. A program that is exported without gradients
+    may be called with them."""
+    if torch.is_grad_enabled():
+        return requires_grad(values)
+    return any(is_tensor(value) and (value.is_floating_point() or value.is_complex()) for value in values)
+
+
+def detached(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
+    """The operands of an operator none of whose results has a gradient, detached. (torch traces a backward of cond as
+    soon as an operand requires grad, again on each level of nested ones.)"""
+    return [_detached(tracer, value) if is_tensor(value) and value.requires_grad else value for value in operands]
+
+
+def _detached(tracer: Forking, value: Any) -> Any:
+    recorder, op = tracer.recorder, torch.ops.aten.detach.default
+    with unrecorded():
+        made = op(value)
+        return recorder.record(op, (recorder.node_of(value),), {}, made)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from dynamo_lite.control_flow.states import OpenLoop, State
+from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -21,9 +21,10 @@ class Forking(Trace, Protocol):
         known: tensors whose truth is known on the side at work.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
-        bases: what the sides and rounds at work began with, as (frame, State), innermost last.
+        bases: what the sides and rounds at work began with, innermost last.
         joins: where the sides at work run to, as (frame, instruction), innermost last.
         unrolled: why a loop that data end is unrolled, "" if none is.
+        caught: what a handler of the program has caught that is none of its exceptions.
         branches: what became of each branch, for `trace.notes` (notes.py).
     """
 
@@ -36,8 +37,9 @@ class Forking(Trace, Protocol):
     predicates: Any
     unlike_layouts: bool
     unrolled: str
-    bases: list[tuple[Any, State]]
+    bases: list[Base]
     joins: list[tuple[Any, int]]
+    caught: BeginsAgain | None
     branches: Any
 
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

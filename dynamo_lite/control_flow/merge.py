@@ -60,6 +60,7 @@ class Pair:
     left: Any
     right: Any
     place: str = ""  # the variable, or what it is in, for notes
+    grows: Any = None  # how rounds of a loop make it longer (loops/growing.py)
 
 
 def describe(value: Any) -> str:
@@ -68,6 +69,8 @@ def describe(value: Any) -> str:
         return "nothing"
     if is_tensor(value):
         return f"a tensor {str(value.dtype).removeprefix('torch.')}{shape_text(value.shape)}"
+    if type(value) is not value.__class__ and value.__class__ in (list, tuple):  # lists/grown.py
+        return f"a {value.__class__.__name__} whose length depends on the data"
     return classify.describe(value)
 
 
@@ -261,9 +264,12 @@ def _objects(merge: Merge, left: Any, right: Any) -> Plan | None:
         merge.partner.setdefault(id(right), id(left)) != id(left)
     ):
         raise Differs(f"{describe(left)} that is one object on one side and two on the other")
-    both = (snapshots.container(left), snapshots.container(right)), (
-        snapshots.attributes(left),
-        snapshots.attributes(right),
+    both = (
+        (snapshots.container(left), snapshots.container(right)),
+        (
+            snapshots.attributes(left),
+            snapshots.attributes(right),
+        ),
     )
     views = [(one, other) for one, other in both if one is not None and other is not None]
     if not views:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
@@ -94,14 +94,21 @@ class HeapPlan(NamedTuple):
 
 
 def plan_heap(
-    tracer: Forking, merge: Merge, left: Side, right: Side, of_list: Callable[[Snapshot], HeapPlan | None]
+    tracer: Forking,
+    merge: Merge,
+    left: Side,
+    right: Side,
+    of_list: Callable[[Snapshot], HeapPlan | None],
+    used: Sequence[Container[Any]],
 ) -> list[HeapPlan]:
     """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
-    have added unlike items; None for everything else."""
+    have added unlike items; None for everything else. used: the objects that can be got at after each side."""
     rows = []
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
+        if all(snapshot.owner not in objects for objects in used):
+            continue
         plan = of_list(snapshot)
         rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)
     return rows

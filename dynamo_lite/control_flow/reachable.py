@@ -1,4 +1,4 @@
-"""Whether the program, or its caller, can still get at a tensor's memory (capture/may_share.py asks)."""
+"""What the program, or its caller, can still get at: a tensor's memory (capture/may_share.py asks), a list."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ import torch
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.interpreter.flow import flow_of
+from dynamo_lite.control_flow.states import Side
+from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_LEAVES = frozenset(
-    {int, float, bool, str, bytes, type(None), torch.dtype, torch.device, FakeTensorMode, *SYMBOLIC}
-)
+_LEAVES = frozenset({int, float, bool, str, bytes, type(None), torch.dtype, torch.device, FakeTensorMode, *SYMBOLIC})
 _PASSED = (type, types.ModuleType, types.CodeType)
 _LIMIT = 50_000
 """Objects that are looked at; beyond that the answer is yes."""
@@ -45,15 +44,71 @@ def reaches(tracer: Forking) -> Callable[[set[int]], bool]:
     return ask
 
 
-def is_held(tracer: Forking, frame: Any, value: Any) -> bool:
-    """Whether anything else than variables of `frame`, and its stack, leads to a container that the program made."""
+def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
+    """The frames and objects of the program that hold a container which it has made, an object in the place of its own
+    `__dict__`; None if there is too much to look at."""
+    found: list[Any] = []
+    owned: dict[int, Any] = {}  # id of a dict → the object whose it is
     try:
         for owner, parts in _walk(tracer, [*_frames(tracer), *_changed(tracer)]):
-            if owner is not frame and any(part is value for part in parts):
-                return True
+            namespace = namespace_of(owner)
+            if namespace is not None:
+                owned[id(namespace)] = owner
+            if any(part is value for part in parts):
+                found.append(owner)
     except _TooMany:
-        return True
-    return False
+        return None
+    made = {id(holder): holder for holder in (owned.get(id(holder), holder) for holder in found)}
+    return [*made.values()]
+
+
+class Used:
+    """The objects that can be got at after a side of `frame`, which goes on at `at`. Found when it is first asked."""
+
+    def __init__(self, tracer: Forking, frame: Any, side: Side, at: int) -> None:
+        self.tracer, self.frame, self.side, self.at = tracer, frame, side, at
+        self._ids: set[int] | None = None
+        self._are_all = False
+
+    def __contains__(self, value: Any) -> bool:
+        if self.tracer.writes.is_old(value):
+            return True
+        if self._ids is None:
+            self._ids = set()
+            try:
+                self._ids.update(id(owner) for owner, _ in _walk(self.tracer, self._roots(), self._now()))
+            except _TooMany:
+                self._are_all = True
+        return self._are_all or id(value) in self._ids
+
+    def _roots(self) -> list[Any]:
+        state, tracer = self.side.state, self.tracer
+        assert state is not None
+        live = flow_of(self.frame.info).live(self.at) if self.at != END else 0
+        roots = [caller for caller in _frames(tracer) if caller is not self.frame]
+        roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
+        roots += [variable for index, variable in enumerate(state.locals) if live >> index & 1]
+        return [*roots, *state.stack, self.side.result]
+
+    def _now(self) -> dict[int, list[Any]]:
+        """id of an object → what the side has put into it. (The side is undone.)"""
+        found: dict[int, list[Any]] = {}
+        for (owner, _), (_, contents) in self.side.heap.items():
+            values = contents.values() if isinstance(contents, dict) else contents
+            if not isinstance(values, bytes):
+                found.setdefault(owner, []).extend(values)
+        return found
+
+
+def namespace_of(owner: Any) -> dict[str, Any] | None:
+    """The `__dict__` of an object that is no frame and no class."""
+    if isinstance(owner, (Frame, type)):
+        return None
+    try:
+        namespace: Any = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None
+    return namespace if type(namespace) is dict else None
 
 
 def _tensors(tracer: Forking) -> Iterator[torch.Tensor]:
@@ -76,8 +131,10 @@ def _changed(tracer: Forking) -> Iterator[Any]:
         yield from journal.owners()
 
 
-def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """What can be reached from frames and objects: (object, what it holds), each once.
+def _walk(
+    tracer: Forking, roots: list[Any], now: dict[int, list[Any]] | None = None
+) -> Iterator[tuple[Any, list[Any]]]:
+    """What can be reached from frames and objects: (object, what it holds), each once. now: what objects hold beside.
 
     The tracer itself, which the iterators of loops hold, is not the program's: it leads to all that the process has.
     """
@@ -97,6 +154,8 @@ def _walk(tracer: Forking, roots: list[Any]) -> Iterator[tuple[Any, list[Any]]]:
             parts = _parts(value)
         yield value, parts
         todo += parts
+        if now and id(value) in now:
+            todo += now[id(value)]
 
 
 def _parts(value: Any) -> list[Any]:

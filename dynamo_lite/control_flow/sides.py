@@ -17,10 +17,11 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import CannotMerge, Side, State
+from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Side, State
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
-from dynamo_lite.control_flow.undoing.iterators import Kept, Watch, is_held_elsewhere
+from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
+from dynamo_lite.control_flow.undoing.young_objects import younger_than
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -58,7 +59,7 @@ def run_side(
     side = Side(None)  # type: ignore[arg-type]
     with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed, keeps):
         marker: list[Any] = []  # what the collector lists behind it is younger
-        watch = Watch(lambda value: any(value is other for other in _younger_than(marker)))
+        watch = Watch(lambda value: any(value is other for other in younger_than(marker)))
         tracer.watches.append(watch)
         made, locks = set(tracer.made_dicts), tracer.writes.locks.counts()
         tracer.made_dicts.clear()
@@ -86,8 +87,16 @@ def run_side(
 
 def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
     snapshot, flow = frame.snapshot, flow_of(frame.info)
+    tracer.caught = None
     try:
         stop = None if frame.state == RETURNED else tracer.vm.run_until(frame, flow.places(stops))
+        if tracer.caught is not None:
+            tracer.refuse(
+                "branch-unsupported", why="the program catches exceptions of all kinds, BaseException as well"
+            )
+    except BeginsAgain:
+        tracer.caught = None  # no handler has kept it
+        raise
     except Exception as error:
         if tracer.broken is not None:
             raise
@@ -110,6 +119,18 @@ _FUNCTION = 2  # CO_NEWLOCALS
 
 
 # -- around a side -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened(tracer: Forking, frame: Any, state: State) -> Iterator[Base]:
+    """Sides or rounds that begin with `state` are run and merged."""
+    with _no_collection(tracer):
+        base = Base(frame, state, [])
+        tracer.bases.append(base)
+        try:
+            yield base
+        finally:
+            tracer.bases.pop()
 
 
 @contextmanager
@@ -174,6 +195,7 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
         return
     core = env.core
     mark, symbols = core.snapshot(), set(core.symbols.values())
+    side.symbols = symbols
     if assumed is not None:
         core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
     count = len(core.facts)
@@ -186,6 +208,22 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
             keep_facts(tracer, side, new_facts, symbols)
         else:
             side.new_facts = new_facts, symbols
+
+
+@contextmanager
+def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
+    """Within, what was known at the end of a side whose facts are not kept yet is known again."""
+    env = tracer.recorder.env
+    if env is None:
+        yield
+        return
+    mark = env.core.snapshot()
+    try:
+        for fact in side.new_facts[0]:
+            env.core.assume(fact.relation, fact.origin, fact.kind)
+        yield
+    finally:
+        env.core.rollback(mark)
 
 
 def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any]) -> None:
@@ -235,7 +273,7 @@ def _check_variables(tracer: Forking) -> None:
 def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> None:
     """Tell the objects that the side made from those that it changed."""
     young = side.young
-    made_here = _younger_than(marker)
+    made_here = younger_than(marker)
     young.update(map(id, made_here))
     young |= tracer.made_dicts
     side.keep.append(made_here)
@@ -271,21 +309,6 @@ def _differ(before: Any, now: Any) -> bool:
     if isinstance(before, list):
         return len(before) != len(now) or any(one is not other for one, other in zip(before, now))
     return bool(before != now)
-
-
-def _younger_than(marker: list[Any]) -> Kept:
-    """The collector lists objects as they were made, the youngest generation's first."""
-    found: Kept | None = None
-    for generation in range(3):
-        objects = gc.get_objects(generation)
-        at = len(objects) - 1
-        while at >= 0 and objects[at] is not marker:  # no closure over the list: it would be in itself, and stay
-            at -= 1
-        found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
-        found += objects[at + 1 :]
-        if at >= 0:
-            return found
-    raise AssertionError("the marker is gone")
 
 
 def _check_stand_ins(tracer: Forking, level: Level) -> None:

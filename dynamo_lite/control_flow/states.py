@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -30,7 +30,11 @@ def cannot_merge(id: str, **names: Any) -> NoReturn:
     raise CannotMerge(id, **names)
 
 
-class JoinsLater(BaseException):
+class BeginsAgain(BaseException):
+    """What was run is undone, and something around is run in another way. Handlers of the program let it pass."""
+
+
+class JoinsLater(BeginsAgain):
     """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too."""
 
     def __init__(self, frame: Any, at: int) -> None:
@@ -38,7 +42,7 @@ class JoinsLater(BaseException):
         self.frame, self.at = frame, at
 
 
-class LeftFromWithin(BaseException):
+class LeftFromWithin(BeginsAgain):
     """A loop that is also left by `return`, or by another way than its test's."""
 
 
@@ -69,6 +73,14 @@ class State:
         frame.unmerged = self.unmerged
 
 
+class Base(NamedTuple):
+    """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
+
+    frame: Any
+    state: State
+    marker: list[Any]
+
+
 @dataclass
 class Side:
     """One way from a branch to a stop, after it was undone.
@@ -83,6 +95,8 @@ class Side:
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.
+        left_at: where it goes on, if it has left the loop around.
+        symbols: the symbols of sizes that there were before it.
     """
 
     level: Level
@@ -99,6 +113,8 @@ class Side:
     keep: list[Any] = field(default_factory=list)
     dicts: set[int] = field(default_factory=set)
     reads: FirstReads | None = None
+    left_at: int | None = None
+    symbols: set[Any] = field(default_factory=set)
 
 
 @dataclass
@@ -107,7 +123,8 @@ class OpenLoop:
 
     `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
-    `iterators` how many iterators lie above that at each exit, where it was seen.
+    `iterators` how many iterators lie above that at each exit, where it was seen. `filled`: variables for which a side
+    that left the loop has no value, since they are not used there.
     """
 
     frame: Any
@@ -119,6 +136,7 @@ class OpenLoop:
     exits: tuple[int, ...] = ()
     height: int = 0
     iterators: dict[int, int] = field(default_factory=dict)
+    filled: set[int] = field(default_factory=set)
 
     @property
     def stops(self) -> set[int]:

@@ -19,7 +19,15 @@ from dynamo_lite.control_flow.loops.data_loop import DataLoop
 from dynamo_lite.control_flow.notes import Notes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
-from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, State
+from dynamo_lite.control_flow.states import (
+    Base,
+    BeginsAgain,
+    CannotMerge,
+    FirstRoundDiffers,
+    LeftFromWithin,
+    OpenLoop,
+    State,
+)
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
@@ -51,7 +59,8 @@ class ForkingTracer(Tracer):
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
         self.joins: list[tuple[Any, int]] = []
-        self.bases: list[tuple[Any, State]] = []
+        self.bases: list[Base] = []
+        self.caught: BeginsAgain | None = None
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
@@ -88,6 +97,11 @@ class ForkingTracer(Tracer):
         if is_c_iterator(type(result)) or id(result) in self.writes.made:
             self.watches[-1].made(result)
         return answer
+
+    def on_caught(self, error: BaseException) -> None:
+        if isinstance(error, BeginsAgain):
+            self.caught = error
+        super().on_caught(error)
 
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
         if self.watches and not self.watches[-1].may_change(owner):

@@ -224,7 +224,6 @@ class _Writer:
             self.lines.append(f"{pad}for i in range(int(x[0, 0].abs().to(torch.int64).item())):")
             self.block(indent + 1, True)
 
-
     def counted_loop(self, indent: int) -> None:
         """Of many rounds, which data end."""
         pad, rng = "    " * indent, self.rng
@@ -258,7 +257,6 @@ class _Writer:
         for _ in range(rng.randint(1, 3)):
             self.pad = pad
             self.lines.append(pad + self.fill(rng.choice(_AFTER)))
-
 
     def filtering_loop(self, indent: int) -> None:
         """Branches of its rounds add to `kept` and `marks`, then something is made of them."""

@@ -28,7 +28,6 @@ REFUSED: dict[str, Callable[[list[Tensor], Tensor], Any]] = {
     "torch.hstack": lambda outs, x: torch.hstack(outs),
     "torch.column_stack": lambda outs, x: torch.column_stack(outs),
     "torch.atleast_1d": lambda outs, x: torch.atleast_1d(outs),
-    "nested in an argument": lambda outs, x: torch.utils._pytree.tree_leaves({"outs": (outs,)})[0],
     "__len__": lambda outs, x: x * outs.__len__(),
     "list.__len__": lambda outs, x: x * list.__len__(outs),
     "list.copy": lambda outs, x: x * len(list.copy(outs)),
@@ -81,6 +80,12 @@ def test_one_side_adds_the_row_itself() -> None:
 def test_what_it_is_made_of_is_not_seen(name: str) -> None:
     with pytest.raises(dynamo_lite.errors.DataDependent, match="whose length depends on the data"):
         _exported(REFUSED[name])
+
+
+def test_leaves_of_a_container_that_holds_it() -> None:
+    """pytree goes over the items one by one: that fixes the length, which was promised to vary."""
+    with pytest.raises(dynamo_lite.errors.ConstraintViolation):
+        _exported(lambda outs, x: torch.utils._pytree.tree_leaves({"outs": (outs,)})[0])
 
 
 def test_what_the_process_holds_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,11 @@ def _merge(torchs: Merge, one: Any, other: Any, mode: Any) -> Any:
     """torchs: torch's rule, for the result of one side and the other."""
     if not (_is_dense(one) and _is_dense(other) and _is_alike(one, other)):
         return torchs(one, other, mode)
-    pairs = [(_row(one, a, mode), _row(other, b, mode)) for a, b in zip(one.shape, other.shape)]
-    sizes = [torchs(a, b, mode).shape[0] for a, b in pairs]
+
+    def merged(a: Any, b: Any) -> Any:
+        return a if _term(a) == _term(b) else torchs(_row(one, a, mode), _row(other, b, mode), mode).shape[0]
+
+    sizes = [merged(a, b) for a, b in zip(one.shape, other.shape)]
     with mode:
         return torch.empty_strided(sizes, _strides(sizes), dtype=one.dtype, device=one.device)
 

@@ -6,4 +6,6 @@
 | what a program does with it: torch.stack, len(), x[keep] | uses.py |
 | rounds that add to lists | growth.py |
 | sides of a branch that add unlike numbers of items | unlike.py |
+| putting such a list everywhere where the program holds it | holders.py |
+| room for what rounds add, where data may end the loop | buffers.py |
 """

@@ -90,13 +90,11 @@ class Added:
 
 
 class GrownList(list[Any]):
-    """A list with items of the types Earlier and Added. `tracer` refuses what no symbolic length answers; `origin` is
-    the list that it stands for."""
+    """A list with items of the types Earlier and Added. `tracer` refuses what no symbolic length answers."""
 
-    def __init__(self, tracer: Forking, items: list[Any], origin: list[Any] | None = None) -> None:
+    def __init__(self, tracer: Forking, items: list[Any]) -> None:
         super().__init__(items)
         self.tracer = tracer
-        self.origin = origin
         self._chosen: tuple[list[Any], torch.Tensor, torch.Tensor] | None = None  # for which parts: rows, numbers
 
     def parts(self) -> list[Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, Earlier, GrownList
-from dynamo_lite.control_flow.reachable import is_held
-from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhere
+from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
+from dynamo_lite.control_flow.undoing.young_objects import is_older
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_HELD = "a list whose length depends on the data is held by an object of C, or by one with too many others around it"
+_NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a number"
 
 
 class Item(NamedTuple):
@@ -23,32 +27,43 @@ class Item(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A list that rounds add to. stand_in: the list in a round, None in the first; added: the tensors of what the round
-    added, and items: what these are."""
+    """A list that rounds add to. added: the tensors of what a round added, and items: what these are."""
 
-    owner: list[Any]
-    stand_in: GrownList | None
+    owner: GrownList
     added: list[torch.Tensor]
     items: tuple[Item, ...] = ()
 
 
-def growths_of(tracer: Forking, frame: Any, side: Side) -> list[Growth]:
-    """The lists that the first round adds tensors to; they are taken out of what the side changed."""
-    found = []
+def growths_of(tracer: Forking, side: Side) -> list[Growth]:
+    """The lists that the first round adds to; they are taken out of what the side changed. Raises HasToGrow."""
+    found, plain = [], []
     for key, (snapshot, contents) in list(side.heap.items()):
-        before = snapshot.contents
-        if snapshot.part != "items" or type(before) is not list or type(snapshot.owner) not in (list, GrownList):
+        before, owner = snapshot.contents, snapshot.owner
+        if snapshot.part != "items" or type(before) is not list or type(owner) not in (list, GrownList):
             continue
         added = contents[len(before) :]
         if not added or len(contents) < len(before) or any(a is not b for a, b in zip(before, contents)):
             continue
-        tensors, items = _as_tensors(tracer, side.level, added)
-        if is_held(tracer, frame, snapshot.owner) or tracer.writes.is_old(snapshot.owner):
-            why = "a list to which each round of a loop adds is held by more than variables of the loop's function"
-            cannot_merge("branch-unsupported", why=why)
-        found.append(Growth(snapshot.owner, None, tensors, items))
+        if type(owner) is list:
+            plain.append(owner)
+            continue
+        found.append(Growth(owner, *_as_tensors(tracer, side.level, added)))
         del side.heap[key]
+    if plain:
+        if any(map(tracer.writes.is_old, plain)):
+            why = "each round of a loop adds to a list that is older than the program's run"
+            cannot_merge("branch-unsupported", why=why)
+        _check_items(plain, side)
+        has_to_grow(tracer, plain)
     return found
+
+
+def _check_items(plain: list[list[Any]], side: Side) -> None:
+    for owner in plain:
+        snapshot, contents = side.heap[id(owner), "items"]
+        for part in contents[len(snapshot.contents) :]:
+            if not (is_tensor(part) or type(part) is Added or type(part) in NUMBERS):
+                cannot_merge("branch-unsupported", why=_NO_ITEM)
 
 
 def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
@@ -71,45 +86,35 @@ def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[t
                 tensors.append(torch.full((), part, dtype=dtype))
                 items.append(Item(False, kind))
             else:
-                why = "each round of a loop adds to a list what is neither a tensor nor a number"
-                cannot_merge("branch-unsupported", why=why)
+                cannot_merge("branch-unsupported", why=_NO_ITEM)
     return tensors, tuple(items)
 
 
-def entered(tracer: Forking, frame: Any, growths: list[Growth]) -> list[Growth]:
-    """A round begins: the variables hold stand-ins for the lists."""
-    made = [Growth(growth.owner, GrownList(tracer, [Earlier()]), []) for growth in growths]
-    replace(frame, {id(growth.owner): growth.stand_in for growth in made})
-    return made
+def entered(tracer: Forking, growths: list[Growth]) -> None:
+    """A round begins: nothing may look at what earlier rounds added."""
+    for growth in growths:
+        tracer.journal.touch(growth.owner, "items")
+        list.__setitem__(growth.owner, slice(None), [Earlier()])
 
 
-def left(tracer: Forking, level: Level, growths: list[Growth]) -> list[Growth]:
-    """A round is over: what it added."""
+def left(tracer: Forking, side: Side, growths: list[Growth]) -> list[Growth]:
+    """A round is over: what it added, which is taken out of what the side changed."""
     found = []
     for growth in growths:
-        assert growth.stand_in is not None
-        tensors, items = _as_tensors(tracer, level, growth.stand_in.parts()[1:])
-        found.append(growth._replace(added=tensors, items=items))
+        _, contents = side.heap.pop((id(growth.owner), "items"))
+        if not contents or type(contents[0]) is not Earlier:
+            cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
+        found.append(Growth(growth.owner, *_as_tensors(tracer, side.level, contents[1:])))
     return found
 
 
-def replace(frame: Any, by: dict[int, Any]) -> None:
-    """Put other objects into the variables, and on the stack, by the ids of what is there."""
-    for values in (frame.locals, frame.stack):
-        values[:] = [by.get(id(value), value) for value in values]
-
-
-def grown(tracer: Forking, frame: Any, growths: list[Growth], tensors: list[torch.Tensor]) -> None:
+def grown(tracer: Forking, growths: list[Growth], tensors: list[torch.Tensor]) -> None:
     """The loop is over: give the lists what all rounds added. tensors: one for each tensor that a round added."""
-    by: dict[int, Any] = {}
     for growth in growths:
         count = len(growth.added)
         rows, tensors = tensors[:count], tensors[count:]
         tracer.journal.touch(growth.owner, "items")
         list.extend(growth.owner, _parts(growth.items, rows))
-        if type(growth.owner) is not GrownList:
-            by[id(growth.owner)] = GrownList(tracer, growth.owner, growth.owner)
-    replace(frame, by)
 
 
 def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
@@ -126,33 +131,23 @@ def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
     return [Added(made, flags, kinds.pop())]
 
 
-class HasToGrow(BaseException):
-    """What began with the state `base` is to be run again, with a GrownList in the place of `owner`."""
+class HasToGrow(BeginsAgain):
+    """What began with `base` is to be run again, with a GrownList in the place of each of `owners`."""
 
-    def __init__(self, owner: list[Any], base: State) -> None:
+    def __init__(self, base: Base, owners: list[list[Any]]) -> None:
         super().__init__()
-        self.owner, self.base = owner, base
+        self.base, self.owners = base, owners
+
+    def make_grown(self, tracer: Forking) -> None:
+        """Put them there."""
+        for owner in self.owners:
+            if not replace_everywhere(tracer, owner, GrownList(tracer, list(owner))):
+                tracer.refuse("branch-unsupported", why=_HELD)
 
 
-def grown_on_one(base: State, pairs: list[tuple[Any, Any]]) -> list[Any] | None:
-    """A list of `base` for which one of two states has a GrownList, and the other the list or another GrownList.
-
-    pairs: the values of both at the same places.
-    """
-    for one, other in pairs:
-        for mine, theirs in ((one, other), (other, one)):
-            origin = mine.origin if type(mine) is GrownList else None
-            same = theirs is origin or (type(theirs) is GrownList and theirs.origin is origin)
-            if mine is not theirs and origin is not None and same and holds(base, origin):
-                return origin
-    return None
-
-
-def holds(base: State, owner: list[Any]) -> bool:
-    """Whether a variable or the stack of a state holds a list."""
-    return any(value is owner for value in (*base.locals, *base.stack))
-
-
-def make_grown(tracer: Forking, base: State, owner: list[Any]) -> None:
-    """Put a GrownList into `base` in the place of a list."""
-    replace(base, {id(owner): GrownList(tracer, list(owner), owner)})
+def has_to_grow(tracer: Forking, owners: list[list[Any]]) -> NoReturn:
+    """Begin again where the first of the lists was there. Raises HasToGrow."""
+    if not all(can_replace(tracer, owner) for owner in owners):
+        cannot_merge("branch-unsupported", why=_HELD)
+    base = next(base for base in tracer.bases if any(is_older(owner, base.marker) for owner in owners))
+    raise HasToGrow(base, [owner for owner in owners if is_older(owner, base.marker)])

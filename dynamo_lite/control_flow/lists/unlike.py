@@ -14,20 +14,17 @@ import torch
 from dynamo_lite.control_flow.emission import is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, GrownList
-from dynamo_lite.control_flow.lists.growth import HasToGrow, holds
+from dynamo_lite.control_flow.lists.growth import has_to_grow
+from dynamo_lite.control_flow.lists.holders import can_replace
 from dynamo_lite.control_flow.merge import Merge, Plan
 from dynamo_lite.control_flow.places import HeapPlan
-from dynamo_lite.control_flow.reachable import is_held
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.tracing.heap.snapshots import Snapshot
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def plan_list(
-    tracer: Forking, frame: Any, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot
-) -> HeapPlan | None:
-    """The merge of a list to which two sides have added unlike items; None if it is for places.py. Raises HasToGrow.
-    """
+def plan_list(tracer: Forking, merge: Merge, sides: tuple[Side, Side], snapshot: Snapshot) -> HeapPlan | None:
+    """The merge of a list to which two sides have added unlike items; None if it is for places.py. Raises HasToGrow."""
     owner, before = snapshot.owner, snapshot.contents
     if snapshot.part != "items" or type(owner) not in (list, GrownList):
         return None
@@ -41,10 +38,9 @@ def plan_list(
     if not all(map(_can_lack, (*one, *other))):
         return None
     if type(owner) is list:
-        base = next((base for of, base in tracer.bases if of is frame and holds(base, owner)), None)
-        if base is None or tracer.writes.is_old(owner) or is_held(tracer, frame, owner):
+        if tracer.writes.is_old(owner) or not can_replace(tracer, owner):
             return None
-        raise HasToGrow(owner, base)
+        has_to_grow(tracer, [owner])
     merge.place = "in a list"
     parts = [_lacking(tracer, merge, item, sides, 0) for item in one]
     parts += [_lacking(tracer, merge, item, sides, 1) for item in other]

@@ -176,14 +176,21 @@ _HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, lis
             dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
             object.__getattribute__)  # fmt: skip
 """C functions that do not look at the items of a list."""
+_AROUND = (dict.items, dict.values, dict.keys, dict.pop, dict.copy, dict.__contains__, dict.__iter__, dict.__getitem__,
+           list.__getitem__, list.pop, list.copy, list.insert, list.__iter__, tuple.__iter__, tuple.__getitem__, len,
+           iter, next, enumerate, zip, reversed, list, tuple, dict)  # fmt: skip
+"""Those that do not look at the items of what their arguments hold."""
 _IN_PYTHON = (FunctionType, MethodType)
 _DEPTH = 3
 
 
 def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuses to give such a list to a function that runs natively, which would see what it is made of."""
-    held = _grown_in((*args, *kwargs.values()), _DEPTH + 1)
+    given = (*args, *kwargs.values())
+    held = _grown_in(given, _DEPTH + 1)
     if held is None or isinstance(fn, type) or any(fn is holding for holding in _HOLDING):
+        return
+    if any(fn is around for around in _AROUND) and not any(type(arg) in _GROWN for arg in given):
         return
     frame = tracer.vm.frame
     is_own = type(fn) in _IN_PYTHON and fn.__module__ == grown.__name__

@@ -13,10 +13,12 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
-from dynamo_lite.control_flow.lists.growth import Growth, entered, replace
+from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
-from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.loops.growing import Growing, growing_of
+from dynamo_lite.control_flow.merge import Merge, Pair
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
+from dynamo_lite.control_flow.sides import facts_of
 from dynamo_lite.control_flow.states import Goes, Side, State
 from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.flow.loops import Loop
@@ -35,10 +37,13 @@ class Carried:
     """
 
     def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
-                 live: int, before: Carried | None, growths: list[Growth], is_scan: bool) -> None:  # fmt: skip
+                 live: int, before: Carried | None, growths: list[Growth], is_scan: bool,
+                 growing: dict[Any, Growing] | None = None) -> None:  # fmt: skip
         self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
         self.counter, self.live, self.before, self.side = counter, live, before, side
         self.growths, self.is_scan = growths, is_scan
+        self.growing = growing  # by what a pair begins with and its place, where it is known
+        self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
         self.stand_ins: list[Any] = []
         self.entry: Any = None  # the state at the beginning of a round on stand-ins
         assert side.state is not None
@@ -77,8 +82,6 @@ class Carried:
         assert side.state is not None
         before = State(variables, stack, unmerged=self.base.unmerged)
         after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
-        if start is None:
-            replace(after, {id(growth.stand_in): growth.owner for growth in self.growths if growth.stand_in})
         plan = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live)
         self.put_frame, self.unmergeable = plan.put, plan.unmergeable
         self.rows = []
@@ -86,7 +89,32 @@ class Carried:
             initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents
             place = plan_place(tracer, merge, snapshot._replace(contents=initial), initial, contents)
             self.rows.append(place._replace(snapshot=snapshot))
+        if not self.is_scan:
+            with facts_of(tracer, side):
+                self._find_growing(merge)
         return merge
+
+    def _find_growing(self, merge: Merge) -> None:
+        """Which tensors each round makes longer."""
+        for index, pair in enumerate(list(merge.pairs)):
+            length = None
+            if self.before is not None:
+                at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
+                pair.grows = self.before.merge.pairs[at].grows if at is not None else None
+                length = self.before.stand_ins[self.before.lengths[at]] if at in self.before.lengths else None
+            elif self.growing is not None:
+                pair.grows = self.growing.get((id(pair.left), pair.place))
+            else:
+                pair.grows = growing_of(self.tracer, pair, self.counter)
+            if pair.grows is not None and not pair.grows.is_exact:
+                dim = pair.grows.dim
+                self.lengths[index] = len(merge.pairs)
+                merge.place = f"the length of {pair.place}"
+                merge.pair("int64", pair.left.shape[dim] if length is None else length, pair.right.shape[dim])
+
+    def length(self, index: int, values: Sequence[Any]) -> Any:
+        """How long a tensor that grows is. values: those of all pairs, at one time."""
+        return values[self.lengths[index]] if index in self.lengths else self.merge.pairs[index].grows.most(values[0])
 
     def union(self) -> Carried:
         """All that is known to be carried, in terms of the program's own values before the loop."""
@@ -94,8 +122,9 @@ class Carried:
             return self
         assert self.side.state is not None
         self.side.state.stack.append(self.goes)
+        known = {(id(pair.left), pair.place): pair.grows for pair in self.before.merge.pairs}
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
-                       self.growths, self.is_scan)  # fmt: skip
+                       self.growths, self.is_scan, known)  # fmt: skip
         made.inplace = self.inplace
         return made
 
@@ -116,7 +145,7 @@ class Carried:
         recorder = self.tracer.recorder
         with unrecorded(), recorder.fake_mode:
             self.predicate_example = torch.empty((), dtype=torch.bool)
-        self.examples = [_example(self.tracer, pair.kind, pair.left) for pair in self.merge.pairs]
+        self.examples = [_example(self.tracer, pair) for pair in self.merge.pairs]
         self.buffers = None
         if self.growths and not self.is_scan:
             assert self.counter is not None
@@ -137,14 +166,20 @@ class Carried:
         if self.buffers is not None:
             self.buffers.enter()
         self.stand_ins = [decode(tracer, pair.kind, e) for pair, e in zip(self.merge.pairs, self.examples)]
+        counter = self._assume_range(level)
+        for index, pair in enumerate(self.merge.pairs):
+            if pair.grows is not None:
+                length = self.length(index, self.stand_ins)
+                if not pair.grows.is_exact:
+                    pair.grows.assume(tracer, length, counter)
+                self.stand_ins[index] = pair.grows.seen(self.examples[index], length)
         carried = [(p, s) for p, s in zip(self.merge.pairs, self.stand_ins) if p.kind == "tensor"]
         for pair, stand_in in carried:
             answers.note(tracer, pair.left, pair.right, stand_in)
         rows = [([s], [p.left, p.right]) for p, s in carried]
         note_groups(tracer, rows)
-        counter = self._assume_range(level)
         self.put(self.stand_ins, leave=False)
-        self.inside = entered(tracer, self.frame, self.growths)
+        entered(tracer, self.growths)
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
         ways = [self.stand_ins[index] for index in self.ways]
         self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter, ways)
@@ -165,12 +200,12 @@ class Carried:
         else:
             at = self.stand_ins[0]
         origin = Origin("user line", note="the counter of a loop")
-        for relation in counter.of.relations(at):
+        for relation in (ge(env.unwrap(at), counter.at), *counter.of.relations(at)):
             env.core.assume(relation, origin, "axiom")
         if not self.is_scan:  # said again for torch's decompositions, which do not know what it begins with
             recorder = self.tracer.recorder
-            holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), 0)))
-            args = holds, "the number of a round is negative"
+            holds = recorder.lower_symbolic(env.wrap(ge(env.unwrap(at), counter.at)))
+            args = holds, "the number of a round is below that of the first"
             recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
         return at
 
@@ -185,9 +220,11 @@ class Carried:
         write_heap(self.tracer, self.rows)
 
 
-def _example(tracer: Forking, kind: str, left: Any) -> Any:
+def _example(tracer: Forking, pair: Pair) -> Any:
     """A stand-in for a later value of what is carried."""
-    recorder = tracer.recorder
+    recorder, kind, left = tracer.recorder, pair.kind, pair.left
+    if pair.grows is not None:
+        return pair.grows.example(tracer)
     if kind != "tensor":
         with unrecorded(), recorder.fake_mode:
             return torch.empty((), dtype=torch.bool if kind == "predicate" else getattr(torch, kind))

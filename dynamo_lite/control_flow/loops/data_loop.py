@@ -31,16 +31,18 @@ from dynamo_lite.control_flow.emission import (
     write_back,
 )
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, grown_on_one, growths_of, left, make_grown
+from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, growths_of, left
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
 from dynamo_lite.control_flow.loops.scan import check_added, emit_scan, separate
 from dynamo_lite.control_flow.merge import Differs, Pair
-from dynamo_lite.control_flow.sides import keep_facts, run_side
+from dynamo_lite.control_flow.own_errors import reported
+from dynamo_lite.control_flow.sides import keep_facts, opened, run_side
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
@@ -82,6 +84,9 @@ class DataLoop:
     def capture(self) -> Any:
         """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
         handler returns. Raises CannotMerge."""
+        return reported(self.tracer, self._capture)
+
+    def _capture(self) -> Any:
         tracer = self.tracer
         predicate = self.predicate
         if self.counter is None and not self.loop.goes_if(self.flow, self.at):
@@ -96,10 +101,21 @@ class DataLoop:
         else:
             results, added = self._emit(predicate, carried, found)
         carried.put(results, leave=True)
-        grown(tracer, self.frame, carried.growths, added)
+        self._forget_filled()
+        grown(tracer, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
         return left_from_within(tracer, self, [results[index] for index in carried.ways])
+
+    def _forget_filled(self) -> None:
+        """Variables that have no value behind the loop, where they are not used."""
+        live = self.flow.live(self.loop.leave)
+        for exit in self.open.exits:
+            live |= self.flow.live(exit)
+        for index in self.open.filled:
+            if not live >> index & 1:
+                self.frame.locals[index] = UNBOUND
+                self.frame.unmerged = {**(self.frame.unmerged or {}), index: "it is not used behind the loop"}
 
     def _settled(self) -> tuple[Carried, Carried]:
         """(what is carried, the same after a round on stand-ins)."""
@@ -109,12 +125,13 @@ class DataLoop:
             if carried is not None:
                 carried.prepare()
             try:
-                side = self._round(carried)
-                found = self._found(side, carried)
+                with opened(self.tracer, self.frame, self.base) as base:
+                    side = self._round(carried)
+                    found = self._found(side, carried)
             except HasToGrow as grows:
-                if grows.base is not self.base:
+                if grows.base is not base:
                     raise
-                make_grown(self.tracer, self.base, grows.owner)
+                grows.make_grown(self.tracer)
                 carried = None
                 continue
             if found is None:
@@ -133,13 +150,7 @@ class DataLoop:
         """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
         assert side.state is not None
-        pairs = [*zip(self.base.locals, side.state.locals), *zip(self.base.stack, side.state.stack)]
-        origin = grown_on_one(self.base, pairs) if carried is None else None
-        if origin is not None:
-            raise HasToGrow(origin, self.base)
-        growths = (
-            growths_of(tracer, self.frame, side) if carried is None else left(tracer, side.level, carried.inside)
-        )
+        growths = growths_of(tracer, side) if carried is None else left(tracer, side, carried.growths)
         is_scan = carried.is_scan if carried is not None else False
 
         def found() -> Carried:
@@ -147,11 +158,20 @@ class DataLoop:
                            growths, is_scan)  # fmt: skip
 
         made = found()
-        if carried is None and made.unmergeable and self._may_run_first_round():
-            names = [self.frame.info.names[index] for index in made.unmergeable]
-            raise FirstRoundDiffers("branch-differs", what=f"{names[0]!r} different", why="the first round changes it")
+        if carried is None and self._may_run_first_round():
+            names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
+            names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
+            if names:
+                raise FirstRoundDiffers(
+                    "branch-differs", what=f"{names[0]} different", why="the first round changes it"
+                )
+        is_longer = any(pair.grows is not None for pair in made.merge.pairs)
+        if is_longer and self.has_gradient(made):
+            why = "torch's while_loop, which it would become, has no right gradient, and a tensor grows with each round"
+            raise CannotMerge("loop-gradient", why=why)
         if carried is None and (growths or self.has_gradient(made)):
             is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
+            is_scan = is_scan and not is_longer
             if is_scan and is_unknown(self.counter.of.count) and not self.has_gradient(made):  # type: ignore[union-attr]
                 is_scan = False  # a scan needs a first round: with such a count the program would have to assert it
             if growths and self.counter is None:
@@ -195,9 +215,15 @@ class DataLoop:
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
-        values = [pair.left for pair in carried.merge.pairs]
-        values += [value for _, value in (found or carried).side.level.captured]
-        return torch.is_grad_enabled() and any(is_tensor(v) and v.requires_grad for v in values)
+        return torch.is_grad_enabled() and gradients.requires_grad(self._differentiable(carried, found or carried))
+
+    def _differentiable(self, carried: Carried, found: Carried) -> list[Any]:
+        """What the loop gives, and what it may give."""
+        values = [value for pair in (*carried.merge.pairs, *found.merge.pairs) for value in (pair.left, pair.right)]
+        values += found.items
+        if found.inplace:  # what is written may require grad
+            values += [value for _, value in found.side.level.captured]
+        return values
 
     def _round(self, carried: Carried | None) -> Side:
         tracer, counter, frame = self.tracer, self.counter, self.frame
@@ -215,11 +241,7 @@ class DataLoop:
 
         around = tracer.loop_of(frame)  # where the loop around is tested or left, a round of this one stops too
         stops = self.open.stops | (around.stops if around is not None else set())
-        tracer.bases.append((frame, self.base))
-        try:
-            side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
-        finally:
-            tracer.bases.pop()
+        side = run_side(tracer, frame, self.base, begin, stops, self._assumed(), keeps=False)
         if side.error is not None:
             why = f"a round of the loop raises ({type(side.error).__name__}: {side.error})"
             tracer.refuse("branch-unsupported", why=why)
@@ -250,12 +272,17 @@ class DataLoop:
         examples += buffers.examples if buffers is not None else []
         condition, answer = _condition(tracer, examples)
         initial = [tracer.predicates.tensor(predicate)]
-        initial += [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
+        for pair in pairs:
+            is_long = pair.grows is not None
+            initial.append(pair.grows.carried(pair.left) if is_long else encode(tracer, pair.kind, pair.left))
+        initial += carried.inplace
         initial += buffers.initial() if buffers is not None else []
-        self._check_gradient([*initial, *(value for _, value in body.captured)])
+        self._check_gradient(carried, found)
         gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
         body.may_mutate = False
         operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
+        if not gradients.may_have(self._differentiable(carried, found)):
+            operands = gradients.detached(tracer, operands)
         separate(tracer, initial, operands)
         names = ("while_loop_cond_graph_", "while_loop_body_graph_")
         modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)
@@ -264,9 +291,12 @@ class DataLoop:
         _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
         self.is_recorded = True
         write_back(tracer, carried.inplace, results[len(pairs) :])
-        rows = zip(pairs, carried.stand_ins, found.outputs, results)
-        tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
         values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
+        for index, pair in enumerate(pairs):
+            if pair.grows is not None:
+                values[index] = pair.grows.at_end(tracer, values[index], carried.length(index, values))
+        rows = zip(pairs, carried.stand_ins, found.outputs, values)
+        tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
         added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
         note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
         return values, added
@@ -278,6 +308,10 @@ class DataLoop:
             seen: set[int] = set()
             nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
             for pair, value in zip(carried.merge.pairs, found.outputs):
+                if pair.grows is not None:
+                    pair.grows.check(tracer, value, carried.stand_ins[0])
+                    nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
+                    continue
                 try:
                     nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
                 except Differs as error:
@@ -296,9 +330,9 @@ class DataLoop:
                 tracer.refuse("subgraph-alias", operator=_OPERATOR, what=what)
         return nodes
 
-    def _check_gradient(self, values: list[Any]) -> None:
+    def _check_gradient(self, carried: Carried, found: Carried) -> None:
         """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
-        if torch.is_grad_enabled() and any(is_tensor(v) and v.requires_grad for v in values):
+        if self.has_gradient(carried, found):
             why = "it would become torch's while_loop, whose gradient torch 2.13 computes wrongly"
             self.tracer.refuse("loop-gradient", why=why)
 
@@ -314,6 +348,14 @@ def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
             recorder.levels.argument(example, f"arg{index}_1")
             keep.append(example)
         return level, recorder.node_of(examples[0].clone())
+
+
+def _has_other_shape(pair: Pair) -> bool:
+    """Whether the first round gives a tensor another shape, otherwise than by making it longer."""
+    if pair.kind != "tensor" or pair.grows is not None:
+        return False
+    known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]
+    return any(one != other for one, other in known)
 
 
 def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:

@@ -44,6 +44,8 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [body])
+    if torch.is_grad_enabled() and not has_gradient:
+        operands, rows = gradients.detached(tracer, operands), gradients.detached(tracer, rows)
     separate(tracer, initial, operands)
     slices += rows
     modules = subgraph_calls.finish(recorder, [body], [tuple(nodes)], ("scan_combine_graph_",))

@@ -7,6 +7,8 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     counted,
     effects,
     frames,
+    growing,
+    held_lists,
     iterators,
     kinds_in_c,
     lists,

@@ -1,4 +1,3 @@
-
 """Branches on data: if, elif, early returns, boolean operators, numbers."""
 
 from __future__ import annotations

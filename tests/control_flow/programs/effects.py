@@ -1,4 +1,3 @@
-
 """Branches that change tensors, buffers and inputs in place; aliases."""
 
 from __future__ import annotations

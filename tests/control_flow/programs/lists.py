@@ -381,7 +381,7 @@ class filtered_with_a_gradient(nn.Module):
         return torch.stack(out)
 
 
-@program(*_ALL, refused="branch-differs")
+@program(*_ALL)
 class sizes_that_are_data(nn.Module):
     def forward(self, x):
         out = []
@@ -390,13 +390,22 @@ class sizes_that_are_data(nn.Module):
         return len(out)
 
 
-@program(*_ALL, refused="branch-differs")
+@program(*_ALL)
 class strings(nn.Module):
     def forward(self, x):
         out = []
         if x.sum() > 0:
             out.append("positive")
-        return x * len(out)
+        return x * len(out)  # on each side, to the end
+
+
+@program(*_ALL, refused="branch-differs")
+class strings_that_are_returned(nn.Module):
+    def forward(self, x):
+        out = []
+        if x.sum() > 0:
+            out.append("positive")
+        return x, out
 
 
 @program(*_ALL, refused="branch-unsupported")
@@ -408,19 +417,6 @@ class numbers_and_tensors(nn.Module):
         for item in out:
             x = x + item
         return x
-
-
-@program(*_ALL, refused="branch-differs")
-class held_by_an_object(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.seen = {}
-
-    def forward(self, x):
-        holder = {"out": []}
-        if x.sum() > 0:
-            holder["out"].append(x)
-        return x * len(holder["out"])
 
 
 @program(*_ALL, refused="branch-unsupported")

@@ -1,4 +1,3 @@
-
 """Models and algorithms whose Python decides by data, as such code is written."""
 
 from __future__ import annotations

@@ -1,4 +1,3 @@
-
 """Loops over sizes that stay dynamic, and lists that grow by a tensor in each round."""
 
 from __future__ import annotations

@@ -1,0 +1,111 @@
+"""Tensors that each round of a loop makes longer by the same: `ids = torch.cat([ids, new], 1)`.
+
+The operator carries a tensor with room for all rounds. A round sees as much of it as there is by then, and so does the
+program behind the loop.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.merge import Pair
+from dynamo_lite.control_flow.states import cannot_merge
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+
+class Growing(NamedTuple):
+    """How one tensor grows.
+
+    before: the tensor before the loop; step: by how much it is longer, along `dim`, after each round, or by how much it
+    may be (is_exact False: a side that leaves the loop has not made it longer); start: the number of the first round;
+    room: how many rounds there may be.
+    """
+
+    before: torch.Tensor
+    dim: int
+    step: int
+    is_exact: bool
+    start: Any
+    room: Any
+
+    def most(self, at: Any) -> Any:
+        """How long it is, or may be, before round number `at`."""
+        return self.before.shape[self.dim] + self.step * (at - self.start)
+
+    def _whole(self) -> list[Any]:
+        shape = list(self.before.shape)
+        shape[self.dim] = shape[self.dim] + self.step * self.room
+        return shape
+
+    def example(self, tracer: Forking) -> torch.Tensor:
+        """A stand-in for what the operator carries."""
+        with unrecorded(), tracer.recorder.fake_mode:
+            return torch.empty(self._whole(), dtype=self.before.dtype, device=self.before.device)
+
+    def assume(self, tracer: Forking, length: Any, at: Any) -> None:
+        """What holds of the length in a round. (It is asserted too: the operator runs the round once more.)"""
+        recorder = tracer.recorder
+        for holds in (length >= self.before.shape[self.dim], length <= self.most(at)):
+            recorder.guarded(torch._check, holds)
+            args = recorder.lower_symbolic(holds), "the length of a tensor that a loop makes longer"
+            recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
+
+    def seen(self, whole: torch.Tensor, length: Any) -> torch.Tensor:
+        """What the program has of what is carried."""
+        return whole.narrow(self.dim, 0, length).clone(memory_format=torch.contiguous_format)
+
+    def carried(self, value: torch.Tensor) -> torch.Tensor:
+        """What is carried of the program's tensor."""
+        shape = self._whole()
+        shape[self.dim] = shape[self.dim] - value.shape[self.dim]
+        return torch.cat([value, torch.zeros(shape, dtype=value.dtype, device=value.device)], self.dim)
+
+    def check(self, tracer: Forking, value: torch.Tensor, at: Any) -> None:
+        """The tensor after round number `at` is as long as it has to be. Raises CannotMerge."""
+        due, dim = list(self.before.shape), self.dim
+        due[dim] = self.most(at + 1) if self.is_exact else value.shape[dim]
+        fits = len(value.shape) == len(due) and all(_holds(tracer, a == b) for a, b in zip(value.shape, due))
+        if fits and not self.is_exact:
+            size = value.shape[dim]
+            fits = _holds(tracer, size >= self.before.shape[dim]) and _holds(tracer, size <= self.most(at + 1))
+        if not fits:
+            why = f"{shape_text(self.before.shape)} before, {shape_text(value.shape)} after"
+            cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
+
+    def at_end(self, tracer: Forking, result: torch.Tensor, length: Any) -> torch.Tensor:
+        """What the program has behind the loop."""
+        check = tracer.recorder.guarded
+        check(torch._check, length >= self.before.shape[self.dim])
+        check(torch._check, length <= result.shape[self.dim])
+        return self.seen(result, length)
+
+
+def growing_of(tracer: Forking, pair: Pair, counter: Counter | None) -> Growing | None:
+    """How a tensor grows in the first round, which is run on the program's own values; None if it does not."""
+    before, after, env = pair.left, pair.right, tracer.recorder.env
+    if counter is None or env is None or pair.kind != "tensor" or not is_tensor(before):
+        return None
+    if before.layout is not torch.strided or not before.is_contiguous():
+        return None
+    unlike = [
+        dim for dim, sizes in enumerate(zip(before.shape, after.shape)) if not _holds(tracer, sizes[0] == sizes[1])
+    ]
+    if len(unlike) != 1:
+        return None
+    by = after.shape[unlike[0]] - before.shape[unlike[0]]
+    least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))
+    if least < 0 or not 0 < most < math.inf:
+        return None
+    return Growing(before, unlike[0], int(most), least == most, counter.at, counter.of.count - counter.at)
+
+
+def _holds(tracer: Forking, answer: Any) -> bool:
+    env = tracer.recorder.env
+    return answer if type(answer) is bool else env is not None and env.decide_node(answer.node) is True
