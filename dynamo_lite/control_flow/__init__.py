@@ -21,7 +21,7 @@ way of one branch:
 | which item of a list Python takes | choices.py |
 | the operator | emission.py, capture/graph/subgraphs.py |
 | memory that may be shared in eager, objects that are not used any more | capture/may_share.py, reachable.py |
-| what is known of sizes that the sides give differently | sizes_of_sides.py |
+| what tells two values apart: constants, layouts, sizes | unlike/ |
 | what is told of it | notes.py |
 
 docs/control_flow.md has the picture, the rules of the merge, and what is refused.

@@ -17,13 +17,13 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import gradients, sizes_of_sides
-from dynamo_lite.control_flow import layouts as layouts_of_sides
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers
+from dynamo_lite.control_flow.unlike import answers, sizes
+from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
@@ -132,7 +132,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
-            sizes_of_sides.note(tracer, predicate, a, b, result, left.symbols)
+            sizes.note(tracer, predicate, a, b, result, left.symbols)
     merge.give(decoded[: len(merge.pairs)])
     required = [target.requires_grad for target in targets]
     write_back(tracer, targets, decoded[len(merge.pairs) : len(given)])

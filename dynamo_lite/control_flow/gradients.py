@@ -91,13 +91,21 @@ def may_have(values: Iterable[Any]) -> bool:
     may be called with them."""
     if torch.is_grad_enabled():
         return requires_grad(values)
-    return any(is_tensor(value) and (value.is_floating_point() or value.is_complex()) for value in values)
+    return any(map(_is_differentiable, values))
+
+
+def _is_differentiable(value: Any) -> bool:
+    return is_tensor(value) and (value.is_floating_point() or value.is_complex())
 
 
 def detached(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
     """The operands of an operator none of whose results has a gradient, detached. (torch traces a backward of cond as
     soon as an operand requires grad, again on each level of nested ones.)"""
-    return [_detached(tracer, value) if is_tensor(value) and value.requires_grad else value for value in operands]
+    if torch.is_grad_enabled():
+        return [_detached(tracer, value) if requires_grad((value,)) else value for value in operands]
+    if tracer.recorder.grad_enabled:
+        return [*operands]  # it runs under no_grad
+    return [_detached(tracer, value) if _is_differentiable(value) else value for value in operands]
 
 
 def _detached(tracer: Forking, value: Any) -> Any:

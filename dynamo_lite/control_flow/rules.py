@@ -6,11 +6,10 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.control_flow import layouts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import heads
-from dynamo_lite.control_flow.unlike import answers
+from dynamo_lite.control_flow.unlike import answers, layouts
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 

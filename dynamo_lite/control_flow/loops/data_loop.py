@@ -17,7 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import gradients, layouts
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import (
     assert_facts,
@@ -42,6 +42,7 @@ from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.sides import keep_facts, opened, run_side
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.unlike import layouts
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors

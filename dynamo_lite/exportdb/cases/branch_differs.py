@@ -2,8 +2,8 @@
 
 With `control_flow="capture"` what the sides of a branch leave different comes out of a torch.cond: tensors of one
 dtype, device and number of dimensions, numbers, containers of them with the same structure, and lists to which one side
-adds. A dict with
-another key on one side has no such result.
+adds. A dict with another key on one side has no such result, if it is returned. (In a function that returns the sum of
+its values, each side goes on to the end of the function, and the dict is not merged.)
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ ERROR = "branch-differs"
 
 
 class Module(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
         parts = {"whole": x}
         if x.sum() > 0:  # stops here
             parts["twice"] = x * 2
-        return torch.stack([*parts.values()]).sum(0)
+        return parts
 
 
 class Rewrite(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
         parts = {"whole": x}
         if x.sum() > 0:
             parts["twice"] = x * 2
         else:
             parts["twice"] = torch.zeros_like(x)
-        return torch.stack([*parts.values()]).sum(0)
+        return parts
 
 
 def export(module: nn.Module) -> ExportedProgram:
