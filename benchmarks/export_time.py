@@ -80,7 +80,9 @@ def measure_cold(model: Model, dynamic: bool) -> Row:
     for _ in range(COLD_RUNS):
         for exporter, with_shapes in exporters.items():
             progress(f"{model.name}: {exporter}, cold")
-            row[exporter].colds.append(in_fork(_once, exporter, case, with_shapes)[0])
+            seconds, refusal = in_fork(_once, exporter, case, with_shapes)
+            if not refusal:  # it may be taken in a process in which another exporter has registered a container
+                row[exporter].colds.append(seconds)
     row[OURS].calls = in_fork(_calls_per_node, case, dynamic)
     return row
 
