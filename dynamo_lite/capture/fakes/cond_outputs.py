@@ -27,7 +27,7 @@ def known_layouts() -> AbstractContextManager[None]:
 
 def _merge(torchs: Merge, one: Any, other: Any, mode: Any) -> Any:
     """torchs: torch's rule, for the result of one side and the other."""
-    if not (_is_dense(one) and _is_dense(other) and _is_alike(one, other)):
+    if not (is_dense(one) and is_dense(other) and _is_alike(one, other)):
         return torchs(one, other, mode)
 
     def merged(a: Any, b: Any) -> Any:
@@ -48,8 +48,9 @@ def _is_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.dtype == other.dtype and one.device == other.device and one.dim() == other.dim()
 
 
-def _is_dense(tensor: Any) -> bool:
-    """Whether it lies dense in the order of its dimensions, with max(1, size) for a size or without."""
+def is_dense(tensor: Any) -> bool:
+    """Whether a FakeTensor lies dense in the order of its dimensions, with max(1, size) for a size or without. Asks no
+    question about sizes."""
     if type(tensor) is not FakeTensor or tensor.layout is not torch.strided or tensor.is_quantized:
         return False
     if tensor.is_conj() or tensor.is_neg() or type(tensor.storage_offset()) is not int or tensor.storage_offset():

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dynamo_lite.capture.fakes.cond_outputs import is_dense
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import Counter
@@ -68,13 +69,16 @@ class Growing(NamedTuple):
         return torch.cat([value, torch.zeros(shape, dtype=value.dtype, device=value.device)], self.dim)
 
     def check(self, tracer: Forking, value: torch.Tensor, at: Any) -> None:
-        """The tensor after round number `at` is as long as it has to be. Raises CannotMerge."""
+        """The tensor after round number `at` is as long as it has to be, and laid out like its stand-in. Raises
+        CannotMerge."""
         due, dim = list(self.before.shape), self.dim
         due[dim] = self.most(at + 1) if self.is_exact else value.shape[dim]
         fits = len(value.shape) == len(due) and all(_holds(tracer, a == b) for a, b in zip(value.shape, due))
         if fits and not self.is_exact:
             size = value.shape[dim]
             fits = _holds(tracer, size >= self.before.shape[dim]) and _holds(tracer, size <= self.most(at + 1))
+        if not is_dense(tracer.recorder.known_stand_in(value)):
+            cannot_merge("branch-unsupported", why="a tensor that each round makes longer is not contiguous")
         if not fits:
             why = f"{shape_text(self.before.shape)} before, {shape_text(value.shape)} after"
             cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)

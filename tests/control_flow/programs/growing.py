@@ -305,6 +305,36 @@ class grows_with_a_gradient(nn.Module):
 
 
 @program(*_X)
+class grows_and_is_laid_out_otherwise(nn.Module):
+    """A later round sees another layout than the first: unrolled."""
+
+    def forward(self, x):
+        h = x.t().contiguous()
+        for _ in range(11):
+            x = x * (0.9 if h.is_contiguous() else 0.7)
+            h = torch.cat([h.t(), x[:1]]).t()
+            if x.norm() < 1:
+                break
+        return h, x
+
+
+@program(*_X)
+class a_longer_part_of_a_buffer(nn.Module):
+    """It is a view of the buffer in each round."""
+
+    def forward(self, x):
+        buffer = torch.zeros(14, 3)
+        part = buffer[:1]
+        for i in range(12):
+            x = x * 0.8
+            buffer[i] = x[0]
+            part = buffer[: i + 2]
+            if x.norm() < 1:
+                break
+        return part.sum(0), buffer
+
+
+@program(*_X)
 class doubles_in_each_round(nn.Module):
     def forward(self, x):
         h = x[:1]
