@@ -77,11 +77,17 @@ class Options:
 _CAPTURE = 'export with control_flow="capture" (the default), which takes branches as they are written'
 
 
-@forgotten_after_errors()
 def capture(
     mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
 ) -> Captured:
     """What `export` does, up to the program; traces.py makes a trace of it. Raises what `export` raises."""
+    with forgotten_after_errors():
+        return _capture(mod, args, kwargs, options)
+
+
+def _capture(
+    mod: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None, options: Options
+) -> Captured:
     args, kwargs = _check_call(mod, args, kwargs)
     root = root_of(mod)
     shapes = given_or_attached(mod, options.dynamic_shapes)
