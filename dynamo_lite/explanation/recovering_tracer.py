@@ -48,6 +48,8 @@ class Problem:
 class LenientTracer(Tracer):
     """Keeps `problems` and goes on."""
 
+    goes_on = True
+
     recorder_type = LenientRecorder
 
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:

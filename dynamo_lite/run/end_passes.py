@@ -172,7 +172,10 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
-    toggled_flags.check(run.tracer)
+    for refusal in toggled_flags.turned(run.tracer):
+        if not run.tracer.goes_on:
+            raise refusal
+        run.refused_effects.append(refusal)
     for lost in run.tracer.own(TensorWrites).lost:
         old, new = classify.describe(lost.old), classify.describe(lost.new)
         run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))

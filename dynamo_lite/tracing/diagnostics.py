@@ -38,6 +38,9 @@ class Refusing(Observer):
         broken: the first error that stopped the trace, which counts even if the program swallows what was raised.
     """
 
+    goes_on = False
+    """Whether the run goes on past what is refused, to find more (`explain`)."""
+
     def __init__(self) -> None:
         self._notes: dict[str, Mark] = {}
         self.broken: DynamoLiteError | None = None

@@ -212,6 +212,8 @@ class Reads:
         self.read_first.setdefault((held, name), True)
         places, written, emptied = self.places, self.written, self.emptied
         new = [row for row in rows if row not in places and row not in written and not emptied.get(row[1])]
+        if ("item", held, name) in written:  # whether it is there is known from the program
+            new = [row for row in new if row != ("key", held, name)]
         if new:
             places.update(dict.fromkeys(new, self.site()))
 

@@ -36,10 +36,10 @@ def toggle(tracer: Trace, tensor: torch.Tensor) -> bool:
     return before == _users(tracer, tensor)
 
 
-def check(tracer: Trace) -> None:
-    """At the end of the run: raises the refusal of a flag that stays turned."""
-    for _, _, mark in tracer.own(ToggledFlags).rows.values():
-        raise tracer.refusal("tensor-attribute", mark, name="requires_grad")
+def turned(tracer: Trace) -> list[Any]:
+    """At the end of the run: the refusals of flags that stay turned."""
+    rows = tracer.own(ToggledFlags).rows.values()
+    return [tracer.refusal("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
 
 
 def _users(tracer: Trace, tensor: torch.Tensor) -> set[Any] | None:
