@@ -71,8 +71,8 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
 
 def lacks_no_kernel(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> bool:
     """Whether a NotImplementedError is one that eager raises as well (a padding of more dimensions than a tensor has),
-    and says nothing about kernels. (Of what is no plain tensor, a quantised one, eager cannot be asked: it is asked of a
-    plain one, for which there may be no kernel.)"""
+    and says nothing about kernels. (For a quantised tensor eager is asked of a plain one, for which there may be none.)
+    """
     if type(error) is not NotImplementedError or func.namespace not in OURS:
         return False
     try:
