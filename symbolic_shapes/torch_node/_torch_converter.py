@@ -1,4 +1,4 @@
-"""FakeTensors of constant sizes for tensors of which nobody says where they come from, without TorchDynamo.
+"""FakeTensors of constant sizes for tensors without a source, without TorchDynamo.
 
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """

@@ -28,7 +28,7 @@ class OfAnything(type):
         return value is not None
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        raise AssertionError("nobody has asked for subclasses")
+        raise AssertionError("the program does not ask for subclasses")
 
 
 class Anything(metaclass=OfAnything):
