@@ -147,7 +147,7 @@ def layers_swapped():
     return T(), (t(3),)
 
 
-@refused("python-state")
+@equal
 def module_added():
     class T(nn.Module):
         def __init__(s):
