@@ -171,7 +171,7 @@ class SymbolicCache:
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
             try:
-                result = self._mode._dispatch_impl(func, types, args, kwargs)
+                result: Any = self._mode._dispatch_impl(func, types, args, kwargs)
                 if func is _NONZERO:
                     self._note_count(result, args[0])
                 return result

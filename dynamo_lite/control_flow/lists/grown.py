@@ -60,15 +60,20 @@ class Added:
 
     tensors: for each `append` of a round a tensor, its first dimension the rounds (of a side: 1). flags: for each of
     them None, or a bool tensor that says which items are there; then both have the items of one round as their second
-    dimension. numbers: int or float if the items are such numbers, else None.
+    dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether all
+    are there if the round at work is not the one that leaves its loop.
     """
 
     def __init__(
-        self, tensors: list[torch.Tensor], flags: list[torch.Tensor | None] | None = None, numbers: type | None = None
+        self,
+        tensors: list[torch.Tensor],
+        flags: list[torch.Tensor | None] | None = None,
+        numbers: type | None = None,
+        if_goes: bool = False,
     ) -> None:
         self.tensors = tensors
         self.flags = flags if flags is not None else [None] * len(tensors)
-        self.numbers = numbers
+        self.numbers, self.if_goes = numbers, if_goes
 
     @property
     def is_certain(self) -> bool:
@@ -253,12 +258,12 @@ class GrownList(list[Any]):
         MISSING."""
         for part in reversed(self.parts()):
             key += 1
-            if type(part) is Earlier and not key and part.last is MISSING:
-                raise WantsLast(self)
-            if type(part) is Earlier or type(part) is Added:
-                return MISSING if key or type(part) is Added else part.last
-            if not key:
-                return part
+            if type(part) is Earlier:
+                if not key and part.last is MISSING:
+                    raise WantsLast(self)
+                return part.last if not key else MISSING
+            if type(part) is Added or not key:
+                return part if type(part) is not Added else MISSING
         return MISSING
 
     def early(self, key: int) -> Any:

@@ -21,10 +21,11 @@ _NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a n
 
 class Item(NamedTuple):
     """One item that each round adds. may_lack: there are two tensors, the second says whether the item is there.
-    numbers: int or float of a number, None of a tensor."""
+    numbers: int or float of a number, None of a tensor. if_goes: it only lacks where the round leaves the loop."""
 
     may_lack: bool
     numbers: type | None
+    if_goes: bool = False
 
 
 class Growth(NamedTuple):
@@ -48,8 +49,17 @@ class Growth(NamedTuple):
         return parts[-1]
 
 
-def growths_of(tracer: Forking, side: Side) -> list[Growth]:
-    """The lists that the first round adds to; they are taken out of what the side changed. Raises HasToGrow."""
+class UnlikeItems(BeginsAgain):
+    """In a later round an item may lack that the first round adds in any case. if_goes: only in the last round."""
+
+    def __init__(self, if_goes: bool) -> None:
+        super().__init__()
+        self.if_goes = if_goes
+
+
+def growths_of(tracer: Forking, side: Side, lack: UnlikeItems | None) -> list[Growth]:
+    """The lists that the first round adds to; they are taken out of what the side changed. lack: what is known of later
+    rounds. Raises HasToGrow."""
     found, plain = [], []
     for key, (snapshot, contents) in list(side.heap.items()):
         before, owner = snapshot.contents, snapshot.owner
@@ -61,7 +71,7 @@ def growths_of(tracer: Forking, side: Side) -> list[Growth]:
         if type(owner) is list:
             plain.append(owner)
             continue
-        found.append(Growth(owner, *_as_tensors(tracer, side.level, added), _last(added)))
+        found.append(Growth(owner, *_as_tensors(tracer, side.level, added, lack), _last(tracer, side.level, added)))
         del side.heap[key]
     if plain:
         if any(map(tracer.writes.is_old, plain)):
@@ -80,32 +90,48 @@ def _check_items(plain: list[list[Any]], side: Side) -> None:
                 cannot_merge("branch-unsupported", why=_NO_ITEM)
 
 
-def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
+def _as_tensors(
+    tracer: Forking, level: Level, added: list[Any], lack: UnlikeItems | None
+) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
     """What a round added, as tensors that an operator gives for each round."""
     tensors: list[torch.Tensor] = []
     items = []
     with tracer.recorder.levels.resumed(level):
         for part in added:
-            if is_tensor(part):
-                tensors.append(part)
-                items.append(Item(False, None))
-            elif type(part) is Added:
-                rows, flags = part.rows(tracer)
-                if flags is None:
-                    flags = torch.ones(rows.shape[:1], dtype=torch.bool)
-                tensors += [rows, flags.to(torch.float32)]  # as in unlike.py
-                items.append(Item(True, part.numbers))
-            elif type(part) in NUMBERS:
-                kind, dtype = NUMBERS[type(part)]
-                tensors.append(torch.full((), part, dtype=dtype))
-                items.append(Item(False, kind))
-            else:
-                cannot_merge("branch-unsupported", why=_NO_ITEM)
+            made, item = _as_item(tracer, part)
+            if lack is not None and not item.may_lack:
+                made, item = [made[0].unsqueeze(0), torch.ones((1,))], Item(True, item.numbers)
+            if lack is not None:
+                item = item._replace(if_goes=lack.if_goes)
+            tensors += made
+            items.append(item)
     return tensors, tuple(items)
 
 
-def _last(items: list[Any]) -> Any:
-    return MISSING if type(items[-1]) is Added else items[-1]
+def _as_item(tracer: Forking, part: Any) -> tuple[list[torch.Tensor], Item]:
+    if is_tensor(part):
+        return [part], Item(False, None)
+    if type(part) is Added:
+        rows, flags = part.rows(tracer)
+        if flags is None:
+            flags = torch.ones(rows.shape[:1], dtype=torch.bool)
+        return [rows, flags.to(torch.float32)], Item(True, part.numbers, part.if_goes)  # floats as in unlike.py
+    if type(part) in NUMBERS:
+        kind, dtype = NUMBERS[type(part)]
+        return [torch.full((), part, dtype=dtype)], Item(False, kind)
+    cannot_merge("branch-unsupported", why=_NO_ITEM)
+
+
+def _last(tracer: Forking, level: Level, items: list[Any]) -> Any:
+    """The last item, if there is another round."""
+    part = items[-1]
+    if type(part) is not Added:
+        return part
+    if not part.if_goes:
+        return MISSING
+    with tracer.recorder.levels.resumed(level):
+        item = part.tensors[-1][0][-1]
+        return item if part.numbers is None else tracer.predicates.item(item)
 
 
 def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int, Any]) -> None:
@@ -115,21 +141,28 @@ def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int
         tracer.journal.touch(growth.owner, "items")
         length = growth.owner.certain_length() if passed is not None else None
         if length is not None:
-            length = None if any(item.may_lack for item in growth.items) else length + len(growth.items) * passed
+            lacks = any(item.may_lack and not item.if_goes for item in growth.items)
+            length = None if lacks else length + len(growth.items) * passed
         earlier = Earlier(length, lasts.get(id(growth.owner), MISSING), growth.owner.parts())
         list.__setitem__(growth.owner, slice(None), [earlier])
 
 
-def left(tracer: Forking, side: Side, growths: list[Growth]) -> list[Growth]:
-    """A round is over: what it added, which is taken out of what the side changed."""
+def left(tracer: Forking, side: Side, growths: list[Growth], lack: UnlikeItems | None) -> list[Growth]:
+    """A round is over: what it added, which is taken out of what the side changed. Raises UnlikeItems."""
     found = []
     for growth in growths:
         _, contents = side.heap.pop((id(growth.owner), "items"))
         if not contents or type(contents[0]) is not Earlier:
             cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
         added, earlier = contents[1:], contents[0]
-        last = _last(added) if added else earlier.last
-        found.append(Growth(growth.owner, *_as_tensors(tracer, side.level, added), last, earlier))
+        last = _last(tracer, side.level, added) if added else earlier.last
+        made = Growth(growth.owner, *_as_tensors(tracer, side.level, added, lack), last, earlier)
+        if_goes = all(part.is_certain or part.if_goes for part in added if type(part) is Added)
+        if made.items != growth.items or (lack is not None and lack.if_goes and not if_goes):
+            if len(made.items) != len(growth.items) or (lack is not None and lack.if_goes == if_goes):
+                cannot_merge("branch-unsupported", why="rounds of a loop add unlike items to a list")
+            raise UnlikeItems(if_goes)
+        found.append(made)
     return found
 
 

@@ -19,7 +19,7 @@ from dynamo_lite.control_flow.branches import as_test
 from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import WantsLast
-from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, growths_of, left
+from dynamo_lite.control_flow.lists.growth import HasToGrow, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.loops import counting
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
@@ -74,6 +74,7 @@ class DataLoop:
         self.is_recorded = False
         self.wanted: list[Any] = []  # lists whose last item rounds use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
+        self.lack: UnlikeItems | None = None  # whether items that a round adds to a list may lack
         self.loose: list[str] = []  # places of tensors that grow otherwise than in the first round
         self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
@@ -172,6 +173,9 @@ class DataLoop:
                 self.wanted.append(wants.owner)
                 carried = None
                 continue
+            except UnlikeItems as unlike:
+                carried, self.lack = None, unlike
+                continue
             except LessRegular as differs:
                 self.loose.append(differs.place)
                 carried = None
@@ -195,7 +199,10 @@ class DataLoop:
         """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
         assert side.state is not None
-        growths = growths_of(tracer, side) if carried is None else left(tracer, side, carried.growths)
+        if carried is None:
+            growths = growths_of(tracer, side, self.lack)
+        else:
+            growths = left(tracer, side, carried.growths, self.lack)
         is_scan = carried.is_scan if carried is not None else False
 
         def found() -> Carried:
@@ -237,8 +244,6 @@ class DataLoop:
                 why = "a loop that has a gradient is left by data from some round on"
                 raise CannotMerge("branch-unsupported", why=why)
             return None
-        if carried is not None and [g.items for g in growths] != [g.items for g in carried.growths]:
-            raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike items to a list")
         return made
 
     def _may_scan(self, made: Carried) -> bool:
