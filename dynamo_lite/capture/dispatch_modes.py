@@ -40,6 +40,7 @@ from dynamo_lite.capture.kernels import (
     functorch,
     missing_data,
     number_arguments,
+    symbolic_powers,
 )
 from dynamo_lite.capture.kernels.indexing import select_sizes
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
@@ -94,7 +95,10 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """`__torch_dispatch__`, as the shortcut calls it."""
-        if functorch.active():
+        inside = functorch.active()
+        if inside or self._recorder.memory is Memory.AUTOGRAD:
+            func, args = symbolic_powers.differentiable(self, func, args)
+        if inside:
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)
         facts = OPERATORS.get(id(func)) or facts_of(func)

@@ -17,7 +17,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow import apart, gradients
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
@@ -42,6 +42,8 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
                 found[id(value)] = value
                 if keys.setdefault(storage_key(value), id(value)) != id(value):
                     tracer.refuse("subgraph-alias", operator=operator, what=_VIEW)
+    if found:
+        apart.keep(tracer, found.values(), levels)
     return [*found.values()]
 
 

@@ -7,6 +7,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     counted,
     effects,
     frames,
+    functions_of_autograd,
     growing,
     held_lists,
     iterators,
