@@ -215,9 +215,10 @@ class Walk(AttributePlaces):
         """`a is b` of two objects from outside: still two objects."""
         for left, right, site in self._compared:
             one, other = (self.reached.get(at) or self._tensors.get(at) for at in (left, right))
-            if left != right and one is not None and other is not None:
-                if one.step != "constant" or other.step != "constant":
-                    self.add("distinct", one, None, site, other)
+            if left == right or one is None or other is None:
+                continue
+            if one.step != "constant" or other.step != "constant":
+                self.add("distinct", one, None, site, other)
 
 
 def _context(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:
