@@ -17,12 +17,12 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.control_flow import apart, gradients
+from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, sizes
+from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -43,7 +43,7 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
                 if keys.setdefault(storage_key(value), id(value)) != id(value):
                     tracer.refuse("subgraph-alias", operator=operator, what=_VIEW)
     if found:
-        apart.keep(tracer, found.values(), levels)
+        memory.keep_apart(tracer, found.values(), levels)
     return [*found.values()]
 
 

@@ -20,7 +20,7 @@ from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def keep(tracer: Forking, changed: Iterable[torch.Tensor], levels: Sequence[Level]) -> None:
+def keep_apart(tracer: Forking, changed: Iterable[torch.Tensor], levels: Sequence[Level]) -> None:
     """Makes conditions: what `levels` read of other inputs does not share memory with what they change of inputs."""
     inputs = {storage_key(fake): number for fake, number in _inputs(tracer)}
     written = {inputs[key] for key in map(storage_key, changed) if key in inputs}
