@@ -40,7 +40,6 @@ from dynamo_lite.capture.kernels import (
     functorch,
     missing_data,
     number_arguments,
-    symbolic_powers,
 )
 from dynamo_lite.capture.kernels.indexing import select_sizes
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
@@ -97,7 +96,7 @@ class OperatorMode(ProxyTorchDispatchMode):
         """`__torch_dispatch__`, as the shortcut calls it."""
         inside = functorch.active()
         if inside or self._recorder.memory is Memory.AUTOGRAD:
-            func, args = symbolic_powers.differentiable(self, func, args)
+            func, args = number_arguments.of_powers(self, func, args)
         if inside:
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)
