@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, sizes
+from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -42,6 +42,8 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
                 found[id(value)] = value
                 if keys.setdefault(storage_key(value), id(value)) != id(value):
                     tracer.refuse("subgraph-alias", operator=operator, what=_VIEW)
+    if found:
+        memory.keep_apart(tracer, found.values(), levels)
     return [*found.values()]
 
 

@@ -8,6 +8,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     counting,
     effects,
     frames,
+    functions_of_autograd,
     growing,
     held_lists,
     iterators,
