@@ -72,6 +72,7 @@ class Interpreter:
         self.before_write = _hook(observer, "before_write")
         self.before_raise = _hook(observer, "before_raise")
         self.on_caught = _hook(observer, "on_caught")
+        self.on_left = _hook(observer, "on_left")
         self.on_truth = _hook(observer, "on_truth")
         self.on_branch = _hook(observer, "on_branch")
         self.on_iter = _hook(observer, "on_iter")
