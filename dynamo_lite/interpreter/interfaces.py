@@ -24,6 +24,7 @@ class VM(Protocol):
     before_raise: Any
     on_caught: Any
     on_left: Any
+    entries: Any
     on_truth: Any
     on_branch: Any
     on_iter: Any

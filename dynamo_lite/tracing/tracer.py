@@ -318,6 +318,12 @@ class Tracer(Refusing):
         variables = frame.locals if frame.namespace is None else [*frame.locals, frame.namespace]
         self._lifetimes.note_left(variables, entry)
 
+    def on_ended(self, frame: Any) -> None:
+        self._lifetimes.check_ended(frame)
+
+    def on_swallowed(self) -> None:
+        self.own(Raised).last = None
+
     def on_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
         self._lifetimes.check_released(code, args, kwargs or {})
 

@@ -136,7 +136,9 @@ class FreeSizes:
         for owner, key in ((change.owner, change.key) for change in self._unread):
             namespace = owner.__dict__
             places = ((id(owner), key), (id(owner), "__dict__"), (id(namespace), key))
-            if any(map(read.get, places)) or was_looked_at(second, owner, namespace, key) or namespace.get(key) is _LEFT:
+            if any(map(read.get, places)) or was_looked_at(second, owner, namespace, key):
+                return True
+            if namespace.get(key) is _LEFT:
                 return True
         return False
 

@@ -14,6 +14,7 @@ import weakref
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
@@ -73,6 +74,28 @@ class Lifetimes(State):
         """An exception leaves a function. In CPython `entry` of its traceback keeps the function's variables."""
         if self._by_program and self._reaches_watched(variables):
             self._keeping.add(entry)
+
+    def check_ended(self, frame: Any) -> None:
+        """A function has returned. An exception that it has handled, and that is still there, keeps its variables."""
+        if not self._by_program or frame.state != RETURNED or not self._tracebacks():
+            return
+        if any(of() is frame for of in self._tracebacks()) and self._reaches_watched(frame.locals):
+            self._tracer.refuse("object-lifetime", what=_TRACEBACK)
+
+    def check_watched(self) -> None:
+        """The program makes a weak reference: what the tracebacks of exceptions keep, of functions that are over, is
+        not known. (check_ended judges one that is at work.)"""
+        at_work, frame = set(), self._tracer.vm.frame
+        while frame is not None:
+            at_work.add(frame)
+            frame = frame.back
+        if any(of() not in at_work for of in self._tracebacks()):
+            self._tracer.refuse("object-lifetime", what=_TRACEBACK)
+
+    def _tracebacks(self) -> list[Any]:
+        """The frames, by weak references, of the tracebacks that the program's exceptions have."""
+        self._tracer.own(Raised).last = self._tracer.vm.clean_traceback = None
+        return [*self._tracer.vm.entries.values()]
 
     def check_caught(self, error: BaseException) -> None:
         """The program handles an exception, whose traceback would keep what it sees the end of."""
@@ -188,6 +211,7 @@ def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
             tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
         tracer.own(Lifetimes).see(by_program)
         if by_program:
+            tracer.own(Lifetimes).check_watched()
             tracer.own(Lifetimes).watched.add(id(args[0]))
     return NOT_HANDLED
 

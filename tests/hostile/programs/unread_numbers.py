@@ -1,6 +1,6 @@
 """Attributes that were not there, and that each call leaves a number of the data: right where no call reads it first"""
 
-# ruff: noqa: B009, B010
+# ruff: noqa: B010
 
 from __future__ import annotations
 
