@@ -308,12 +308,13 @@ class DataLoop:
             functionalise(tracer, body, carried.arguments)
             seen: set[int] = set()
             nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-            for pair, value in zip(carried.merge.pairs, found.outputs):
+            for pair, before, value in zip(carried.merge.pairs, carried.stand_ins, found.outputs):
                 if pair.grows is not None:
                     pair.grows.check(tracer, value, carried.stand_ins[0])
                     nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
                     continue
                 try:
+                    _check_sizes(tracer, before, value)
                     nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
                 except Differs as error:
                     what = "a tensor of another shape after each round of a loop"
@@ -357,6 +358,16 @@ def _has_other_shape(pair: Pair) -> bool:
         return False
     known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]
     return any(one != other for one, other in known)
+
+
+def _check_sizes(tracer: Forking, before: Any, after: Any) -> None:
+    """Raises Differs for a tensor whose sizes, which vary, are surely others after a round."""
+    env = tracer.recorder.env
+    if env is None or not (is_tensor(before) and is_tensor(after)) or before.dim() != after.dim():
+        return
+    for equal in (a == b for a, b in zip(before.shape, after.shape)):
+        if (env.decide_node(equal.node) if type(equal) is torch.SymBool else equal) is False:
+            raise Differs(f"{shape_text(before.shape)} before, {shape_text(after.shape)} after")
 
 
 def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
