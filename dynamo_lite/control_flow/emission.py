@@ -125,7 +125,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         for level in levels:
             level.may_mutate = False
         has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
-        results = _call(tracer, predicate, levels, outputs, has_gradient)
+        results = call_cond(tracer, predicate, levels, outputs, has_gradient)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
@@ -229,7 +229,10 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool) -> list[Any]:
+def call_cond(
+    tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool
+) -> list[Any]:
+    """Record a torch.cond of two sub-graphs, which return `outputs`. Returns its results."""
     recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     if not has_gradient:

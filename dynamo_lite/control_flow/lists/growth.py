@@ -12,6 +12,7 @@ from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, Earlier, GrownL
 from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhere
 from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
 from dynamo_lite.control_flow.undoing.young_objects import is_older
+from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _HELD = "a list whose length depends on the data is held by an object of C, or by one with too many others around it"
@@ -27,11 +28,24 @@ class Item(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A list that rounds add to. added: the tensors of what a round added, and items: what these are."""
+    """A list that rounds add to. added: the tensors of what a round added, and items: what these are. last: the last
+    item after the round; MISSING if it may not be there. earlier: what stood for the items before, in a round that is
+    run on stand-ins."""
 
     owner: GrownList
     added: list[torch.Tensor]
-    items: tuple[Item, ...] = ()
+    items: tuple[Item, ...]
+    last: Any
+    earlier: Earlier | None = None
+
+    def last_before(self) -> Any:
+        """The last item before the loop. Raises CannotMerge if there may be none."""
+        parts = self.owner.parts()
+        if parts and type(parts[-1]) is Added:
+            return self.owner[-1]
+        if not parts or type(parts[-1]) is Earlier:
+            cannot_merge("branch-unsupported", why="a round uses the last item of a list that may have none by then")
+        return parts[-1]
 
 
 def growths_of(tracer: Forking, side: Side) -> list[Growth]:
@@ -47,7 +61,7 @@ def growths_of(tracer: Forking, side: Side) -> list[Growth]:
         if type(owner) is list:
             plain.append(owner)
             continue
-        found.append(Growth(owner, *_as_tensors(tracer, side.level, added)))
+        found.append(Growth(owner, *_as_tensors(tracer, side.level, added), _last(added)))
         del side.heap[key]
     if plain:
         if any(map(tracer.writes.is_old, plain)):
@@ -90,11 +104,20 @@ def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[t
     return tensors, tuple(items)
 
 
-def entered(tracer: Forking, growths: list[Growth]) -> None:
-    """A round begins: nothing may look at what earlier rounds added."""
+def _last(items: list[Any]) -> Any:
+    return MISSING if type(items[-1]) is Added else items[-1]
+
+
+def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int, Any]) -> None:
+    """A round begins: nothing may look at what earlier rounds added. passed: how many there were, if that is known.
+    lasts: the last item of a list, by its id, where it is carried."""
     for growth in growths:
         tracer.journal.touch(growth.owner, "items")
-        list.__setitem__(growth.owner, slice(None), [Earlier()])
+        length = growth.owner.certain_length() if passed is not None else None
+        if length is not None:
+            length = None if any(item.may_lack for item in growth.items) else length + len(growth.items) * passed
+        earlier = Earlier(length, lasts.get(id(growth.owner), MISSING), growth.owner.parts())
+        list.__setitem__(growth.owner, slice(None), [earlier])
 
 
 def left(tracer: Forking, side: Side, growths: list[Growth]) -> list[Growth]:
@@ -104,7 +127,9 @@ def left(tracer: Forking, side: Side, growths: list[Growth]) -> list[Growth]:
         _, contents = side.heap.pop((id(growth.owner), "items"))
         if not contents or type(contents[0]) is not Earlier:
             cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
-        found.append(Growth(growth.owner, *_as_tensors(tracer, side.level, contents[1:])))
+        added, earlier = contents[1:], contents[0]
+        last = _last(added) if added else earlier.last
+        found.append(Growth(growth.owner, *_as_tensors(tracer, side.level, added), last, earlier))
     return found
 
 

@@ -5,6 +5,7 @@ from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     branches,
     choices,
     counted,
+    counting,
     effects,
     frames,
     growing,
