@@ -23,6 +23,8 @@ class VM(Protocol):
     before_write: Any
     before_raise: Any
     on_caught: Any
+    on_left: Any
+    entries: Any
     on_truth: Any
     on_branch: Any
     on_iter: Any

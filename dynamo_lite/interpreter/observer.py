@@ -21,7 +21,7 @@ kind       owner                                           key
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
 
 
@@ -98,6 +98,16 @@ class Observer:
 
     def on_caught(self, error: BaseException) -> None:
         """An exception, the program's or C code's, goes to a handler of the program (`except`, `finally`, `with`)."""
+
+    def on_left(self, frame: Any, entry: FrameType) -> None:
+        """An exception leaves `frame`, in a run whose program sees when objects die. `entry` stands for the frame in
+        the traceback. No code of the program may run here."""
+
+    def on_ended(self, frame: Any) -> None:
+        """`frame` has come to its end, in a run whose program sees when objects die. Its variables are still there."""
+
+    def on_swallowed(self) -> None:
+        """C code has taken an exception for an answer (getattr() with a default), in such a run."""
 
     def on_truth(self, value: Any) -> Any:
         """Before a value that is no built-in constant is asked for its truth: a bool answers, NOT_HANDLED goes on."""

@@ -19,6 +19,7 @@ from types import (
     WrapperDescriptorType,
 )
 from typing import Any, Final, NamedTuple
+from weakref import ReferenceType, WeakKeyDictionary
 
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
@@ -72,6 +73,9 @@ class Interpreter:
         self.before_write = _hook(observer, "before_write")
         self.before_raise = _hook(observer, "before_raise")
         self.on_caught = _hook(observer, "on_caught")
+        self.on_left = _hook(observer, "on_left")
+        self.on_ended = _hook(observer, "on_ended")
+        self.on_swallowed = _hook(observer, "on_swallowed")
         self.on_truth = _hook(observer, "on_truth")
         self.on_branch = _hook(observer, "on_branch")
         self.on_iter = _hook(observer, "on_iter")
@@ -102,6 +106,8 @@ class Interpreter:
         track a dict of atoms, so an observer cannot find these otherwise. Ids of dead ones are never those of
         objects that were there before the run.)"""
         self.frees = False  # the program sees when its objects die
+        self.entries: WeakKeyDictionary[FunctionType, ReferenceType[Frame]] = WeakKeyDictionary()
+        """What stands for frames in the tracebacks that there are (tracebacks.py)."""
         self.handled = Handled()
         self.native_handled: BaseException | None = None
         self.inherits_handled = True
@@ -158,7 +164,13 @@ class Interpreter:
         try:
             return datamodel.getattr_(self, obj, name)
         except AttributeError:
+            self.swallow()
             return default
+
+    def swallow(self) -> None:
+        """C code takes an exception for an answer: it is no more."""
+        if self.frees and self.on_swallowed is not None:
+            self.on_swallowed()
 
     # ------------------------------------------------------------------ calls
 
@@ -297,6 +309,8 @@ class Interpreter:
             if self.on_exit is not None:
                 self.on_exit(frame)
             if self.frees and frame.state != SUSPENDED and frame.proxy is None:
+                if self.on_ended is not None:
+                    self.on_ended(frame)
                 _free(frame)
 
     def run_until(self, frame: Frame, stops: Container[int]) -> int | None:

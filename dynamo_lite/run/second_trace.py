@@ -104,6 +104,7 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
             guards = [fact for fact in first.recorder.env.core.facts if fact.kind == "guard"]
             persisted_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
             free.place(run.recorder.env, hints)
+        free.hide()
 
     request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, started=started)
     with traced(request) as second:
@@ -111,6 +112,8 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
         same = prints.program(first.outputs.values) == again.program(second.outputs.values)
         same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
         if not same or any(not _is_none(second, change, free) for change in second.effects.pending):
+            raise _Differs
+        if free.were_read(second.tracer):
             raise _Differs
         _merge(first, second, free, cases)
 

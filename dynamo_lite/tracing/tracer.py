@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -315,6 +315,16 @@ class Tracer(Refusing):
         if self._lifetimes.are_seen:
             self.own(Raised).last = None  # it dies with the handler
             self._lifetimes.check_caught(error)
+
+    def on_left(self, frame: Any, entry: FrameType) -> None:
+        variables = frame.locals if frame.namespace is None else [*frame.locals, frame.namespace]
+        self._lifetimes.note_left(variables, entry)
+
+    def on_ended(self, frame: Any) -> None:
+        self._lifetimes.check_ended(frame)
+
+    def on_swallowed(self) -> None:
+        self.own(Raised).last = None
 
     def on_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
         self._lifetimes.check_released(code, args, kwargs or {})

@@ -85,6 +85,7 @@ def record(
     fakes = pytree.tree_map(lambda leaf: recorder.stand_in(_unpacked(leaf)), (args, kwargs))
     recorder.torch_function = op
     node_args, node_kwargs = pytree.tree_map(lambda leaf: _lower(recorder, op, leaf), fakes)
+    was, recorder.running = recorder.running, True  # the texts that the operator's rule makes are not the program's
     try:
         with DisableTorchFunction(), known_layouts():  # autocast inside of a sub-graph is no border of this graph
             given = fakes[0] if run_on is None else run_on
@@ -101,6 +102,8 @@ def record(
             "see torch's documentation of it for what its functions may return",
             {"function": op.name(), "reason": str(error).strip() or type(error).__name__},
         ) from error
+    finally:
+        recorder.running = was
     node = recorder.call_node(op, node_args, node_kwargs, op.name().rpartition("::")[2])
     recorder.bind_result(node, out)
     return out

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, output
 from dynamo_lite.control_flow.interfaces import Forking
@@ -26,13 +28,14 @@ def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any
         functionalise(tracer, body, carried.arguments)
         seen: set[int] = set()
         nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-        for pair, value in zip(carried.merge.pairs, found.outputs):
+        for pair, before, value in zip(carried.merge.pairs, carried.stand_ins, found.outputs):
             if pair.grows is not None:
                 with facts_of(tracer, found.side):
                     pair.grows.check(tracer, value, carried.stand_ins[0])
                 nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
                 continue
             try:
+                _check_sizes(tracer, before, value)
                 nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
             except Differs as error:
                 what = "a tensor of another shape after each round of a loop"
@@ -63,6 +66,16 @@ def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
         if changed & {storage_key(fake), *may_share.others(fake)}:
             why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
             tracer.refuse("branch-unsupported", why=why)
+
+
+def _check_sizes(tracer: Forking, before: Any, after: Any) -> None:
+    """Raises Differs for a tensor whose sizes, which vary, are surely others after a round."""
+    env = tracer.recorder.env
+    if env is None or not (is_tensor(before) and is_tensor(after)) or before.dim() != after.dim():
+        return
+    for equal in (a == b for a, b in zip(before.shape, after.shape)):
+        if (env.decide_node(equal.node) if isinstance(equal, torch.SymBool) else equal) is False:
+            raise Differs(f"{shape_text(before.shape)} before, {shape_text(after.shape)} after")
 
 
 def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:

@@ -118,6 +118,8 @@ def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
     vm.clean_traceback = traceback
     handler = frame.info.handler_at(frame.code, index)
     if handler is None:
+        if vm.frees and vm.on_left is not None and traceback is not None:
+            vm.on_left(frame, traceback.tb_frame)
         return False
     if vm.on_caught is not None:
         vm.on_caught(exc)

@@ -11,6 +11,7 @@ import dis
 import inspect
 import os
 import sys
+import weakref
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -109,17 +110,19 @@ def genuine_frame(frame: Frame, offset: int) -> FrameType:
         stub = stubs[offset] = _frame_stub(frame.code, offset, frame.positions)
     tracer = sys.gettrace()
     if tracer is None:
-        return _generator_frame(stub, frame.globals)
+        return _generator_frame(stub, frame.globals, frame)
     # A line event at RETURN_GENERATOR, which no compiled generator has, makes CPython 3.11 crash.
     sys.settrace(None)
     try:
-        return _generator_frame(stub, frame.globals)
+        return _generator_frame(stub, frame.globals, frame)
     finally:
         sys.settrace(tracer)
 
 
-def _generator_frame(stub: CodeType, globals_: dict[str, Any]) -> FrameType:
-    found: FrameType = FunctionType(stub, globals_)().gi_frame
+def _generator_frame(stub: CodeType, globals_: dict[str, Any], frame: Frame) -> FrameType:
+    function = FunctionType(stub, globals_)  # which lives as long as the frame
+    frame.vm.entries[function] = weakref.ref(frame)
+    found: FrameType = function().gi_frame
     return found
 
 

@@ -19,6 +19,7 @@ def _getattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         return datamodel.getattr_(vm, args[0], args[1])
     except AttributeError:
+        vm.swallow()
         return args[2]
 
 
@@ -28,6 +29,7 @@ def _hasattr(vm: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         datamodel.getattr_(vm, args[0], args[1])
     except AttributeError:
+        vm.swallow()
         return False
     return True
 

@@ -4,14 +4,15 @@
 symbol in its place. Each answer that depends on such a symbol is a branch; the trace is made again for the other one,
 until every case is covered (`Cases`). If all of them record the program of the first trace and leave sizes in the same
 places only, it is right whatever sizes the calls before had. Where that fails, the size becomes a constant
-(persisted_sizes.py).
+(persisted_sizes.py). A number of the data (`self.found = mask.nonzero().shape[0]`) has no example, and no symbol stands
+for it: the second trace must write its place before anything looks there, as it must for a float or a bool.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -19,6 +20,7 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.tracing.effects.read_before_write import was_looked_at
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
@@ -80,8 +82,12 @@ class FreeSizes:
         self._setters: list[Callable[[Any], None]] = []
         self.symbols: list[Symbol] = []
         self._symbol_set: frozenset[Symbol] = frozenset()
+        self._unread: list[Change] = []  # those that leave a number for which no symbol stands
         for change in changes:
-            self._find(change.new, self._setter(change))
+            if _is_unread_number(change):
+                self._unread.append(change)
+            else:
+                self._find(change.new, self._setter(change))
 
     def __bool__(self) -> bool:
         return bool(self.sizes)
@@ -118,6 +124,23 @@ class FreeSizes:
         if type(value) is dict:
             return all(self._collect(item) for item in value.values())
         return not _symbolic([value])
+
+    def hide(self) -> None:
+        """Before each second trace: nothing of use is where it must not look."""
+        for change in self._unread:
+            change.owner.__dict__[change.key] = _LEFT
+
+    def were_read(self, second: Trace) -> bool:
+        """Whether the second trace may have known what the first one left in such a place, or leaves it there."""
+        read = second.reads.read_first
+        for owner, key in ((change.owner, change.key) for change in self._unread):
+            namespace = owner.__dict__
+            places = ((id(owner), key), (id(owner), "__dict__"), (id(namespace), key))
+            if any(map(read.get, places)) or was_looked_at(second, owner, namespace, key):
+                return True
+            if namespace.get(key) is _LEFT:
+                return True
+        return False
 
     def place(self, env: TorchShapeEnv, hints: Sequence[int]) -> None:
         """Put a new symbol of `env` in each place, with these numbers as examples."""
@@ -157,6 +180,19 @@ class FreeSizes:
         if type(old) is dict and type(new) is dict:
             return [*old] == [*new] and all(self._alike(a, b, env) for a, b in zip(old.values(), new.values()))
         return old is new or (type(old) is type(new) and isinstance(old, (int, float, str, bool)) and old == new)
+
+
+_LEFT: Final = object()
+"""What a second trace finds in the place of a number that the first one has read from data."""
+
+
+def _is_unread_number(change: Change) -> bool:
+    """Whether an attribute is left a number that no symbol of a second trace can stand for."""
+    value = change.new
+    if change.part != "attributes" or type(value) not in SYMBOLIC:
+        return False
+    has_symbol = type(value) is torch.SymInt and value.node.hint is not None
+    return not has_symbol and type(getattr(change.owner, "__dict__", None)) is dict
 
 
 def _rebuilt(value: Any, numbers: Iterator[Any]) -> Any:

@@ -14,6 +14,7 @@ import weakref
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
@@ -38,6 +39,7 @@ class Lifetimes(State):
         self._is_forked = False
         self.watched: set[int] = set()  # ids of what the program has weak references to
         self._rebound: dict[int, tuple[CodeType, frozenset[str]]] = {}  # by the id of the code, which it keeps alive
+        self._keeping: set[FrameType] = set()  # frames of tracebacks, whose variables keep in CPython what is watched
 
     def see(self, by_program: bool = True) -> None:
         """From now on the program sees when objects die; a library's caches alone are not `by_program`."""
@@ -68,15 +70,60 @@ class Lifetimes(State):
         self._young.add(id(obj))
         return True
 
-    def check_caught(self, error: BaseException) -> None:
-        """The program handles an exception. In CPython its traceback keeps the variables of the frames that it left."""
-        if not self._by_program or error.__traceback__ is None:
+    def note_left(self, variables: list[Any], entry: FrameType) -> None:
+        """An exception leaves a function. In CPython `entry` of its traceback keeps the function's variables."""
+        if self._by_program and self._reaches_watched(variables):
+            self._keeping.add(entry)
+
+    def check_ended(self, frame: Any) -> None:
+        """A function has returned. An exception that it has handled, and that is still there, keeps its variables."""
+        if not self._by_program or frame.state != RETURNED or not self._tracebacks():
             return
-        left = error.__traceback__.tb_next
-        while left is not None:  # a library's functions hold what they were given
-            if not in_library(str(left.tb_frame.f_globals.get("__name__", ""))):
+        if any(of() is frame for of in self._tracebacks()) and self._reaches_watched(frame.locals):
+            self._tracer.refuse("object-lifetime", what=_TRACEBACK)
+
+    def check_watched(self) -> None:
+        """The program makes a weak reference: what the tracebacks of exceptions keep, of functions that are over, is
+        not known. (check_ended judges one that is at work.)"""
+        at_work, frame = set(), self._tracer.vm.frame
+        while frame is not None:
+            at_work.add(frame)
+            frame = frame.back
+        if any(of() not in at_work for of in self._tracebacks()):
+            self._tracer.refuse("object-lifetime", what=_TRACEBACK)
+
+    def _tracebacks(self) -> list[Any]:
+        """The frames, by weak references, of the tracebacks that the program's exceptions have."""
+        self._tracer.own(Raised).last = self._tracer.vm.clean_traceback = None
+        return [*self._tracer.vm.entries.values()]
+
+    def check_caught(self, error: BaseException) -> None:
+        """The program handles an exception, whose traceback would keep what it sees the end of."""
+        if not self._keeping:
+            return
+        left = error.__traceback__
+        while left is not None:
+            if left.tb_frame in self._keeping:
                 self._tracer.refuse("object-lifetime", what=_TRACEBACK)
             left = left.tb_next
+
+    def _reaches_watched(self, variables: list[Any]) -> bool:
+        """Whether objects of the run that `variables` hold, directly or not, are watched. What is older outlives it."""
+        todo = list(variables)
+        seen: set[int] = set()
+        while todo:
+            value = todo.pop()
+            if id(value) in self.watched:
+                return True
+            if id(value) in seen or not gc.is_tracked(value) or not self.is_young(value):
+                continue
+            if type(getattr(type(value), "__del__", None)) is FunctionType:
+                return True
+            seen.add(id(value))
+            if len(seen) > _MOST_OBJECTS:
+                return True
+            todo += gc.get_referents(value)
+        return False
 
     def check_released(self, code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A function has returned. What it let go of before, and nothing else holds, died at that point in CPython."""
@@ -119,6 +166,8 @@ _TRACEBACK = (
 _FORK = (
     "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
 )
+_MOST_OBJECTS = 10_000
+"""So many objects are looked at; beyond, what a traceback keeps counts as watched."""
 _PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
 _ARGUMENT = (
     "a function lets go of an argument before it returns: in CPython the object dies there, in a trace at the return"
@@ -162,6 +211,7 @@ def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
             tracer.refuse("unrecordable-value", function="weakref.ref() of a class that forward makes")
         tracer.own(Lifetimes).see(by_program)
         if by_program:
+            tracer.own(Lifetimes).check_watched()
             tracer.own(Lifetimes).watched.add(id(args[0]))
     return NOT_HANDLED
 

@@ -70,7 +70,7 @@ def _formatted(self: Any, spec: str) -> str:
     if watch is None:
         return _plain_format(self, spec)
     _check_format(self, spec)
-    return watch.made()
+    return _SHOWN if watch.in_operator() else watch.made()
 
 
 @contextmanager
