@@ -1,5 +1,5 @@
-"""An example `try: CALL` / `except SomeError as error: assert ...` shows that the call raises: where it does not, the test
-of the page must fail, and the page as it is printed would go on in silence."""
+"""An example `try: CALL` / `except SomeError as error: assert ...` shows that the call raises: where it does
+not, the page as it is printed goes on in silence, and its test must fail."""
 
 from __future__ import annotations
 
