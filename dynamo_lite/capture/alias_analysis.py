@@ -77,9 +77,7 @@ class AliasAnalysis:
 
     def is_pure(self, node: fx.Node) -> bool:
         """Whether a node only computes its result: it writes nothing, draws nothing, asserts nothing."""
-        if node.op == "call_function" and isinstance(node.target, HigherOrderOperator):
-            return all(map(_only_computes, subgraphs(node, self._modules)))
-        return is_pure(node)
+        return only_computes(node, self._modules)
 
     def _add(self, node: fx.Node) -> None:
         target = node.target
@@ -150,8 +148,17 @@ def subgraphs(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> list[fx.G
     return [modules[str(n.target)] for n in node.all_input_nodes if n.op == "get_attr" and str(n.target) in modules]
 
 
-def _only_computes(module: fx.GraphModule) -> bool:
-    return all(n.op in ("placeholder", "output") or is_pure(n) for n in module.graph.nodes)
+def only_computes(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
+    """The same as is_pure, for higher-order operators as well. modules: those that the node's graph refers to."""
+    if node.op == "call_function" and isinstance(node.target, HigherOrderOperator):
+        return all(map(_all_compute, subgraphs(node, modules)))
+    return is_pure(node)
+
+
+def _all_compute(module: fx.GraphModule) -> bool:
+    own = dict(module.named_children())
+    nodes = [node for node in module.graph.nodes if node.op not in ("placeholder", "output", "get_attr")]
+    return all(only_computes(node, own) for node in nodes)  # type: ignore[arg-type]
 
 
 def is_metadata_assertion(node: fx.Node) -> bool:

@@ -94,7 +94,10 @@ class OperatorMode(ProxyTorchDispatchMode):
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """`__torch_dispatch__`, as the shortcut calls it."""
-        if functorch.active():
+        inside = functorch.active()
+        if inside or self._recorder.memory is Memory.AUTOGRAD:
+            func, args = number_arguments.of_powers(self, func, args)
+        if inside:
             return self._lower(func, args, kwargs)
         args, kwargs = functorch.outlived(args, kwargs)
         facts = OPERATORS.get(id(func)) or facts_of(func)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import fx, nn
@@ -210,10 +210,7 @@ class Recorder(Outside):
             except Exception as error:
                 if not eager_errors.lacks_no_kernel(func, fake_args, fake_kwargs, error):
                     self._operator_failed(func, error)
-                self._raised = self._eager_error(func, fake_args, fake_kwargs, error)
-                if self._raised is not error:
-                    raise self._raised from None
-                raise
+                self._raise_eager_error(func, fake_args, fake_kwargs, error)
             if remember is not None:
                 remember(out)
         elif facts.detaches:
@@ -332,6 +329,17 @@ class Recorder(Outside):
         if refusal is not None:
             raise refusal from error
         self._raised = error
+
+    def _raise_eager_error(
+        self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
+    ) -> NoReturn:
+        """Raises what the program gets, as C++ does: Python code that has run in a kernel's place handles nothing."""
+        raised = self._raised = self._eager_error(func, args, kwargs, error)
+        try:
+            raise raised
+        finally:
+            raised.__cause__ = raised.__context__ = None
+            raised.__suppress_context__ = False
 
     def _eager_error(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception

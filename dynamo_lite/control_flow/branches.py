@@ -119,10 +119,24 @@ class Branch:
             if switch.read() != value:
                 switch.write(value)
         merged.merge.fill()
+        self._note_going(merged.merge, left, right)
         write_heap(tracer, merged.heap)
         tracer.made_dicts |= left.dicts | right.dicts
         tracer.branches.note(self, joins.at, merged.merge, made)
         return merged.end()
+
+    def _note_going(self, merge: Merge, left: Side, right: Side) -> None:
+        """What the sizes of the results are if the loop around is not left on one of the sides."""
+        env = self.tracer.recorder.env
+        if self.around is None or env is None or (left.left_at is None) == (right.left_at is None):
+            return
+        for pair, result in zip(merge.pairs, merge.results):
+            if pair.kind != "tensor":
+                continue
+            goes = pair.left if left.left_at is None else pair.right
+            for size, if_it_goes in zip(result.shape, goes.shape):
+                if type(size) is torch.SymInt and size is not if_it_goes:
+                    self.around.going[env.unwrap(size)] = if_it_goes
 
     def first_join(self) -> int:
         """The nearest join that is tried."""

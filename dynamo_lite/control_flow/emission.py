@@ -22,7 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
 from dynamo_lite.control_flow.sides import keep_facts
 from dynamo_lite.control_flow.states import Side
-from dynamo_lite.control_flow.unlike import answers, sizes
+from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -42,6 +42,8 @@ def changed_tensors(tracer: Forking, levels: Sequence[Level], operator: str) -> 
                 found[id(value)] = value
                 if keys.setdefault(storage_key(value), id(value)) != id(value):
                     tracer.refuse("subgraph-alias", operator=operator, what=_VIEW)
+    if found:
+        memory.keep_apart(tracer, found.values(), levels)
     return [*found.values()]
 
 
@@ -125,7 +127,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         for level in levels:
             level.may_mutate = False
         has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
-        results = _call(tracer, predicate, levels, outputs, has_gradient)
+        results = call_cond(tracer, predicate, levels, outputs, has_gradient)
     if not pairs:
         return "torch.cond, for its assertions"
     decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
@@ -229,7 +231,10 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
-def _call(tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool) -> list[Any]:
+def call_cond(
+    tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool
+) -> list[Any]:
+    """Record a torch.cond of two sub-graphs, which return `outputs`. Returns its results."""
     recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     if not has_gradient:

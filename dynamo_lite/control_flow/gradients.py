@@ -31,7 +31,7 @@ def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> I
     same (a parameter, an input, what was made under enable_grad), they are on here: what the sides did before is a
     region without them inside of the sub-graphs."""
     recorder = tracer.recorder
-    if torch.is_grad_enabled() or not recorder.grad_enabled or not _any_requires_grad(pairs):
+    if recorder.grad_mode() or not recorder.grad_enabled or not _any_requires_grad(pairs):
         yield
         return
     for level in levels:

@@ -26,7 +26,7 @@ from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
-from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.effects import classify
@@ -315,7 +315,9 @@ def _check_stand_ins(tracer: Forking, level: Level) -> None:
     for node, value in level.captured:
         if is_tensor(value) and storage_key(value) in level.changed:
             now = node.meta["val"]
-            if tuple(now.shape) != tuple(value.shape) or tuple(now.stride()) != tuple(value.stride()):
+            with DisableTorchFunction():  # it is not the program that asks
+                layouts = [(tuple(tensor.shape), tuple(tensor.stride())) for tensor in (now, value)]
+            if layouts[0] != layouts[1]:
                 tracer.refuse("branch-unsupported", why="a side changes the shape of a tensor in place")
             if value.requires_grad and not now.requires_grad:
                 tracer.own(UnlikeSides).differ = True

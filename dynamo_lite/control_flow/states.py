@@ -26,6 +26,14 @@ class FirstRoundDiffers(CannotMerge):
     a `total` that was 0. Of the rounds behind it that may not be so."""
 
 
+class ToBeCounted(CannotMerge):
+    """It has to be known how many rounds a `while` loop makes (loops/counting.py). is_exact: not only at most."""
+
+    def __init__(self, why: str, is_exact: bool) -> None:
+        super().__init__("branch-unsupported", why=why)
+        self.is_exact = is_exact
+
+
 def cannot_merge(id: str, **names: Any) -> NoReturn:
     raise CannotMerge(id, **names)
 
@@ -124,7 +132,9 @@ class OpenLoop:
     `truth_on` tells for each test which truth goes round again; `next_test` gives the test of a counted loop. `exits`
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
     `iterators` how many iterators lie above that at each exit, where it was seen. `filled`: variables for which a side
-    that left the loop has no value, since they are not used there.
+    that left the loop has no value, since they are not used there. `begin` is where a round begins, and `bounds` what
+    holds in each round behind which there is another (loops/counting.py). `going`: sizes that depend on whether the
+    loop is left, and what they are if it is not.
     """
 
     frame: Any
@@ -137,6 +147,9 @@ class OpenLoop:
     height: int = 0
     iterators: dict[int, int] = field(default_factory=dict)
     filled: set[int] = field(default_factory=set)
+    begin: int = END
+    bounds: list[Any] = field(default_factory=list)
+    going: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def stops(self) -> set[int]:

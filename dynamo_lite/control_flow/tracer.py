@@ -12,7 +12,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import choices, rules
 from dynamo_lite.control_flow.branches import Branch
 from dynamo_lite.control_flow.lists import uses
-from dynamo_lite.control_flow.loops import bounded, heads
+from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
@@ -137,6 +137,9 @@ class ForkingTracer(Tracer):
         if runtime_values.is_assertion(frame):
             return NOT_HANDLED
         at, around = frame.pc - 1, self.loop_of(frame)
+        if around is not None and not keeps:
+            starts = {jumps_if: target, not jumps_if: at + 1}
+            counting.note_bound(self._parts, flow_of(frame.info), around, at, value, starts)
         loop = None if keeps else loop_at(flow_of(frame.info), at, around.stops if around is not None else set())
         if loop is None and self.predicates.is_constant(value):
             return NOT_HANDLED
@@ -145,14 +148,11 @@ class ForkingTracer(Tracer):
         if loop is not None and (frame, loop.again) not in self.given_up:
             before = bounded.Before(self._parts, frame)
             try:
-                return DataLoop(self._parts, frame, predicate, loop).capture()
+                return self._captured(frame, predicate, loop)
             except LeftFromWithin:  # unrolled, if it comes to an end
                 before.state.put(frame)
             except CannotMerge as error:
                 problem = error
-                flow = flow_of(frame.info)
-                if not has_further_test(flow, loop, open_fors(flow, at)):
-                    self.refuse(error.id, **error.names)
                 before.put()
             if self.predicates.is_constant(value):
                 return NOT_HANDLED
@@ -210,6 +210,18 @@ class ForkingTracer(Tracer):
 
     def on_store_key(self, container: Any, key: Any) -> Any:
         return uses.with_tensors(container, key)
+
+    def _captured(self, frame: Any, predicate: Any, loop: Loop) -> Any:
+        """A loop that data end, as an operator. Raises CannotMerge if it may come to an end unrolled, and refuses what
+        would not."""
+        flow = flow_of(frame.info)
+        may_end = has_further_test(flow, loop, open_fors(flow, frame.pc - 1))
+        try:
+            return DataLoop(self._parts, frame, predicate, loop, may_end=may_end).capture()
+        except CannotMerge as error:
+            if may_end:
+                raise
+            self.refuse(error.id, **error.names)
 
     def _unrolled(self, test: Branch, loop: Loop, problem: CannotMerge) -> Any:
         """A loop that data end, or a test that the program may know, and that is no operator: round by round, if that

@@ -64,7 +64,7 @@ from dynamo_lite.tracing.tensors import autograd_nodes, hashing, input_guards
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 from dynamo_lite.tracing.write_plans import WritePlans
 
 _OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
@@ -275,6 +275,8 @@ class Tracer(Refusing):
             if issubclass(type(key), torch.Tensor):
                 self.recorder.layout.matters(key)
                 self.recorder.layout.matters(owner)
+                if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
+                    self.reads.read(how, owner, id(key))  # two tensors of the program's: are they still two?
             if self.reads.quiet[type(key)]:
                 return
         if type(owner) is str and how == "items":

@@ -15,6 +15,7 @@ When a result may be reused:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MethodType
@@ -22,6 +23,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from dynamo_lite.symbolic_shapes.expressions.relations import le
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.corrections import CORRECTIONS
 from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
@@ -40,6 +43,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch_state import _get_default_dev
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 Tag = torch.Tag
+_NONZERO = torch.ops.aten.nonzero.default
 _ITEM, _NUMBER = torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default
 
 REFUSED_TAGS = {
@@ -167,7 +171,10 @@ class SymbolicCache:
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
             try:
-                return self._mode._dispatch_impl(func, types, args, kwargs)
+                result: Any = self._mode._dispatch_impl(func, types, args, kwargs)
+                if func is _NONZERO:
+                    self._note_count(result, args[0])
+                return result
             except DataDependentError:
                 if not func._can_decompose():
                     raise
@@ -176,6 +183,13 @@ class SymbolicCache:
                 if result is NotImplemented:
                     raise
                 return result
+
+    def _note_count(self, found: torch.Tensor, tensor: torch.Tensor) -> None:
+        """No more elements are found than there are, which torch says of constant sizes alone."""
+        if type(found.shape[0]) is torch.SymInt and sum(type(size) is not int for size in tensor.shape) == 1:
+            count, whole = found.shape[0], math.prod(tensor.shape)
+            most = le(self._env.unwrap(count), self._env.unwrap(whole))
+            self._env.core.assume(most, Origin("operator", note="the number of elements found"), "axiom")
 
     # -- keys ---------------------------------------------------------------------------------------------------
     def call_key(self, func: Any, args: Any, kwargs: Any, tensors: list[FakeTensor]) -> tuple[Any, ...]:

@@ -14,16 +14,16 @@ from benchmarks.control_flow_programs import MODULES
 from dynamo_lite.errors import GraphBreak
 
 REFUSED = {
-    "NMSWhile": "branch-unsupported",
     "CRFPartition": "loop-gradient",
-    "DeepEquilibriumTrained": "loop-gradient",
 }
 """Some that are refused, with the id. The benchmark has all."""
 QUICK = [
     "AnomalyCheck", "AudioNormalise", "BeamSearch", "Bisection", "BranchyNet", "CTCAlpha", "CTCGreedy",
-    "CacheWarmUp", "ConjugateGradient", "Curriculum", "ExitAtLayer", "ExpertByIndex", "ExponentialSmoothing",
+    "CacheWarmUp", "ConjugateGradient", "Curriculum", "DeepEquilibriumTrained", "ExitAtLayer", "ExpertByIndex",
+    "ExponentialSmoothing",
     "GreedyDecoderList", "HostRoutedMoE", "Jacobi", "KMeans", "KVCache", "MambaScan", "MaskShortcut", "MaskedLoss",
-    "MixtralRouting", "NMS", "ObserverRange", "Sinkhorn", "SpeculativeDecoding", "SwitchOneExpert", "TokenMerging",
+    "MixtralRouting", "NMS", "NMSWhile", "ObserverRange", "Sinkhorn", "SpeculativeDecoding", "SwitchOneExpert",
+    "TokenMerging",
     "TokenPruning", "TripletLoss", "Viterbi",
 ]  # fmt: skip
 

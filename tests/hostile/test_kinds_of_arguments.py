@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -91,3 +92,35 @@ def test_numpy_writes_into_the_array_of_a_tensor() -> None:
 
     program = dynamo_lite.export(Module(add_one), (torch.ones(3),)).module()
     torch.testing.assert_close(program(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_a_copy_of_an_argument_requires_grad_as_the_argument_does() -> None:
+    """Another kind of argument is rejected: of no leaf eager raises an error, of a leaf the copy requires grad."""
+    program = dynamo_lite.export(lambda x: copy.deepcopy(x) * 2, (torch.ones(3),)).module()
+    torch.testing.assert_close(program(torch.ones(3) * 4), torch.ones(3) * 8)
+    with pytest.raises(AssertionError, match="requires_grad is False"):
+        program(torch.ones(3, requires_grad=True))
+
+
+@pytest.mark.parametrize("rounds", [False, True])
+def test_inputs_that_a_side_changes_and_reads_may_not_share_memory(rounds: bool) -> None:
+    """A side changes a clone: it would not see the change through another argument."""
+
+    def forward(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        total = b * 0
+        while rounds and a.sum() < 9:
+            a.add_(1)
+            total = total + b
+        if a.sum() > 0:
+            a.add_(1)
+            return total + b * 2
+        return b + 1
+
+    program = dynamo_lite.export(forward, (torch.ones(3), torch.ones(3))).module()
+    for value in (1.0, -1.0):
+        one, other = torch.full((3,), value), torch.full((3,), value)
+        torch.testing.assert_close(program(one, torch.ones(3)), forward(other, torch.ones(3)))
+        torch.testing.assert_close(one, other)
+    shared = torch.ones(3)
+    with pytest.raises(AssertionError, match="untyped_storage"):
+        program(shared, shared.view(3))

@@ -75,7 +75,7 @@ class Levels:
         """Record into a new sub-graph. may_mutate: operators in it may change its operands in place; functional: what
         they change becomes a result (level.py)."""
         recorder = self._recorder
-        enabled = torch.is_grad_enabled()
+        enabled = recorder.grad_mode()
         level = Level(fx.Graph(), enabled, may_mutate, functional=functional)
         self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
         self._inner.append(level)

@@ -101,9 +101,13 @@ class GraphWriter:
         name = getattr(function, "__name__", str(function))
         return (f"{name}_{count}", f"{type(function).__name__}.{name}")
 
+    def grad_mode(self) -> bool:
+        """The grad mode that a node is under: within an autograd.Function the one around it."""
+        return torch.is_grad_enabled() if self.around_function is None else self.around_function
+
     def mark_grad_mode(self) -> None:
         """A border of a region, if gradients have been switched since the last node: by the program, or in C++."""
-        enabled = torch.is_grad_enabled() if self.around_function is None else self.around_function
+        enabled = self.grad_mode()
         if enabled is not self.marked_grad:
             self.marked_grad = enabled
             self.marker(_set_grad_enabled, (enabled,))

@@ -14,6 +14,8 @@ import torch
 from dynamo_lite.control_flow.emission import note_shared
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import Rounds, RowRounds
+from dynamo_lite.control_flow.states import BeginsAgain
+from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -21,7 +23,8 @@ _WHY = (
     "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
 )
 NUMBERS: dict[type, tuple[type, torch.dtype]] = {
-    int: (int, torch.int64), torch.SymInt: (int, torch.int64), float: (float, torch.float64)
+    int: (int, torch.int64), torch.SymInt: (int, torch.int64),
+    float: (float, torch.float64), torch.SymFloat: (float, torch.float64),
 }  # fmt: skip
 """Types of numbers in such a list: (the program's type, that of a tensor that holds them)."""
 
@@ -34,7 +37,22 @@ class Rows(NamedTuple):
 
 
 class Earlier:
-    """What earlier rounds added, in a round."""
+    """What the list has held before the round at work.
+
+    certain_length: how many items; None if that is not known. last: the last of them; MISSING if the loop does not
+    carry it. first: those from before the loop.
+    """
+
+    def __init__(self, certain_length: Any, last: Any, first: list[Any]) -> None:
+        self.certain_length, self.last, self.first = certain_length, last, first
+
+
+class WantsLast(BeginsAgain):
+    """A round uses the last item that `owner` had before: the loop has to carry it."""
+
+    def __init__(self, owner: GrownList) -> None:
+        super().__init__()
+        self.owner = owner
 
 
 class Added:
@@ -42,15 +60,20 @@ class Added:
 
     tensors: for each `append` of a round a tensor, its first dimension the rounds (of a side: 1). flags: for each of
     them None, or a bool tensor that says which items are there; then both have the items of one round as their second
-    dimension. numbers: int or float if the items are such numbers, else None.
+    dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether all
+    are there if the round at work is not the one that leaves its loop.
     """
 
     def __init__(
-        self, tensors: list[torch.Tensor], flags: list[torch.Tensor | None] | None = None, numbers: type | None = None
+        self,
+        tensors: list[torch.Tensor],
+        flags: list[torch.Tensor | None] | None = None,
+        numbers: type | None = None,
+        if_goes: bool = False,
     ) -> None:
         self.tensors = tensors
         self.flags = flags if flags is not None else [None] * len(tensors)
-        self.numbers = numbers
+        self.numbers, self.if_goes = numbers, if_goes
 
     @property
     def is_certain(self) -> bool:
@@ -58,9 +81,9 @@ class Added:
         return all(flags is None for flags in self.flags)
 
     @property
-    def length(self) -> Any:
-        """How many items these are, if all are there."""
-        return self.tensors[0].shape[0] * len(self.tensors)
+    def certain_length(self) -> Any:
+        """How many items these are; None if some may not be there."""
+        return self.tensors[0].shape[0] * len(self.tensors) if self.is_certain else None
 
     def rows(self, tracer: Forking) -> Rows:
         """The items in order."""
@@ -168,11 +191,21 @@ class GrownList(list[Any]):
         return chosen
 
     def how_many(self) -> Any:
-        """How many items are there."""
-        parts = self.known()
-        if self.is_certain():
-            return sum(part.length if type(part) is Added else 1 for part in parts)
-        return self._choice(parts)[1].shape[0]
+        """How many items are there. (In a round, only where each adds the same number.)"""
+        length = self.certain_length()
+        return self._choice(self.known())[1].shape[0] if length is None else length
+
+    def certain_length(self) -> Any:
+        """How many items there are; None if that depends on which of them are there."""
+        total: Any = 0
+        for part in self.parts():
+            length = 1
+            if type(part) is Added or type(part) is Earlier:
+                length = part.certain_length
+            if length is None:
+                return None
+            total = total + length
+        return total
 
     def truth(self) -> Any:
         """Whether any item is there: a bool, or what is known at run time only."""
@@ -220,7 +253,34 @@ class GrownList(list[Any]):
             return False
         return True if self.has_item() else self.refuse()
 
+    def recent(self, key: int) -> Any:
+        """The item `key`, negative, if it is an item by itself; in a round also the last of those before. Else
+        MISSING."""
+        for part in reversed(self.parts()):
+            key += 1
+            if type(part) is Earlier:
+                if not key and part.last is MISSING:
+                    raise WantsLast(self)
+                return part.last if not key else MISSING
+            if type(part) is Added or not key:
+                return part if type(part) is not Added else MISSING
+        return MISSING
+
+    def early(self, key: int) -> Any:
+        """The item `key`, not negative, if it is an item by itself from before the loops at work. Else MISSING."""
+        parts = self.parts()
+        while parts and type(parts[0]) is Earlier:
+            parts = parts[0].first
+        passed = parts[: key + 1]
+        is_one = len(passed) > key and not any(type(part) is Added or type(part) is Earlier for part in passed)
+        return passed[key] if is_one else MISSING
+
     def __getitem__(self, key: Any) -> Any:
+        found = MISSING
+        if type(key) is int:
+            found = self.recent(key) if key < 0 else self.early(key)
+        if found is not MISSING:
+            return found
         parts = self.known()
         if type(key) is slice and (key.start, key.stop, key.step) == (None, None, -1):
             return GrownList(self.tracer, self._backwards())

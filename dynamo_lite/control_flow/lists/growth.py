@@ -12,6 +12,7 @@ from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, Earlier, GrownL
 from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhere
 from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
 from dynamo_lite.control_flow.undoing.young_objects import is_older
+from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _HELD = "a list whose length depends on the data is held by an object of C, or by one with too many others around it"
@@ -20,22 +21,45 @@ _NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a n
 
 class Item(NamedTuple):
     """One item that each round adds. may_lack: there are two tensors, the second says whether the item is there.
-    numbers: int or float of a number, None of a tensor."""
+    numbers: int or float of a number, None of a tensor. if_goes: it only lacks where the round leaves the loop."""
 
     may_lack: bool
     numbers: type | None
+    if_goes: bool = False
 
 
 class Growth(NamedTuple):
-    """A list that rounds add to. added: the tensors of what a round added, and items: what these are."""
+    """A list that rounds add to. added: the tensors of what a round added, and items: what these are. last: the last
+    item after the round; MISSING if it may not be there. earlier: what stood for the items before, in a round that is
+    run on stand-ins."""
 
     owner: GrownList
     added: list[torch.Tensor]
-    items: tuple[Item, ...] = ()
+    items: tuple[Item, ...]
+    last: Any
+    earlier: Earlier | None = None
+
+    def last_before(self) -> Any:
+        """The last item before the loop. Raises CannotMerge if there may be none."""
+        parts = self.owner.parts()
+        if parts and type(parts[-1]) is Added:
+            return self.owner[-1]
+        if not parts or type(parts[-1]) is Earlier:
+            cannot_merge("branch-unsupported", why="a round uses the last item of a list that may have none by then")
+        return parts[-1]
 
 
-def growths_of(tracer: Forking, side: Side) -> list[Growth]:
-    """The lists that the first round adds to; they are taken out of what the side changed. Raises HasToGrow."""
+class UnlikeItems(BeginsAgain):
+    """In a later round an item may lack that the first round adds in any case. if_goes: only in the last round."""
+
+    def __init__(self, if_goes: bool) -> None:
+        super().__init__()
+        self.if_goes = if_goes
+
+
+def growths_of(tracer: Forking, side: Side, lack: UnlikeItems | None) -> list[Growth]:
+    """The lists that the first round adds to; they are taken out of what the side changed. lack: what is known of later
+    rounds. Raises HasToGrow."""
     found, plain = [], []
     for key, (snapshot, contents) in list(side.heap.items()):
         before, owner = snapshot.contents, snapshot.owner
@@ -47,7 +71,7 @@ def growths_of(tracer: Forking, side: Side) -> list[Growth]:
         if type(owner) is list:
             plain.append(owner)
             continue
-        found.append(Growth(owner, *_as_tensors(tracer, side.level, added)))
+        found.append(Growth(owner, *_as_tensors(tracer, side.level, added, lack), _last(tracer, side.level, added)))
         del side.heap[key]
     if plain:
         if any(map(tracer.writes.is_old, plain)):
@@ -66,45 +90,79 @@ def _check_items(plain: list[list[Any]], side: Side) -> None:
                 cannot_merge("branch-unsupported", why=_NO_ITEM)
 
 
-def _as_tensors(tracer: Forking, level: Level, added: list[Any]) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
+def _as_tensors(
+    tracer: Forking, level: Level, added: list[Any], lack: UnlikeItems | None
+) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
     """What a round added, as tensors that an operator gives for each round."""
     tensors: list[torch.Tensor] = []
     items = []
     with tracer.recorder.levels.resumed(level):
         for part in added:
-            if is_tensor(part):
-                tensors.append(part)
-                items.append(Item(False, None))
-            elif type(part) is Added:
-                rows, flags = part.rows(tracer)
-                if flags is None:
-                    flags = torch.ones(rows.shape[:1], dtype=torch.bool)
-                tensors += [rows, flags.to(torch.float32)]  # as in unlike.py
-                items.append(Item(True, part.numbers))
-            elif type(part) in NUMBERS:
-                kind, dtype = NUMBERS[type(part)]
-                tensors.append(torch.full((), part, dtype=dtype))
-                items.append(Item(False, kind))
-            else:
-                cannot_merge("branch-unsupported", why=_NO_ITEM)
+            made, item = _as_item(tracer, part)
+            if lack is not None and not item.may_lack:
+                made, item = [made[0].unsqueeze(0), torch.ones((1,))], Item(True, item.numbers)
+            if lack is not None:
+                item = item._replace(if_goes=lack.if_goes)
+            tensors += made
+            items.append(item)
     return tensors, tuple(items)
 
 
-def entered(tracer: Forking, growths: list[Growth]) -> None:
-    """A round begins: nothing may look at what earlier rounds added."""
+def _as_item(tracer: Forking, part: Any) -> tuple[list[torch.Tensor], Item]:
+    if is_tensor(part):
+        return [part], Item(False, None)
+    if type(part) is Added:
+        rows, flags = part.rows(tracer)
+        if flags is None:
+            flags = torch.ones(rows.shape[:1], dtype=torch.bool)
+        return [rows, flags.to(torch.float32)], Item(True, part.numbers, part.if_goes)  # floats as in unlike.py
+    if type(part) in NUMBERS:
+        kind, dtype = NUMBERS[type(part)]
+        return [torch.full((), part, dtype=dtype)], Item(False, kind)
+    cannot_merge("branch-unsupported", why=_NO_ITEM)
+
+
+def _last(tracer: Forking, level: Level, items: list[Any]) -> Any:
+    """The last item, if there is another round."""
+    part = items[-1]
+    if type(part) is not Added:
+        return part
+    if not part.if_goes:
+        return MISSING
+    with tracer.recorder.levels.resumed(level):
+        item = part.tensors[-1][0][-1]
+        return item if part.numbers is None else tracer.predicates.item(item)
+
+
+def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int, Any]) -> None:
+    """A round begins: nothing may look at what earlier rounds added. passed: how many there were, if that is known.
+    lasts: the last item of a list, by its id, where it is carried."""
     for growth in growths:
         tracer.journal.touch(growth.owner, "items")
-        list.__setitem__(growth.owner, slice(None), [Earlier()])
+        length = growth.owner.certain_length() if passed is not None else None
+        if length is not None:
+            lacks = any(item.may_lack and not item.if_goes for item in growth.items)
+            length = None if lacks else length + len(growth.items) * passed
+        earlier = Earlier(length, lasts.get(id(growth.owner), MISSING), growth.owner.parts())
+        list.__setitem__(growth.owner, slice(None), [earlier])
 
 
-def left(tracer: Forking, side: Side, growths: list[Growth]) -> list[Growth]:
-    """A round is over: what it added, which is taken out of what the side changed."""
+def left(tracer: Forking, side: Side, growths: list[Growth], lack: UnlikeItems | None) -> list[Growth]:
+    """A round is over: what it added, which is taken out of what the side changed. Raises UnlikeItems."""
     found = []
     for growth in growths:
         _, contents = side.heap.pop((id(growth.owner), "items"))
         if not contents or type(contents[0]) is not Earlier:
             cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
-        found.append(Growth(growth.owner, *_as_tensors(tracer, side.level, contents[1:])))
+        added, earlier = contents[1:], contents[0]
+        last = _last(tracer, side.level, added) if added else earlier.last
+        made = Growth(growth.owner, *_as_tensors(tracer, side.level, added, lack), last, earlier)
+        if_goes = all(part.is_certain or part.if_goes for part in added if type(part) is Added)
+        if made.items != growth.items or (lack is not None and lack.if_goes and not if_goes):
+            if len(made.items) != len(growth.items) or (lack is not None and lack.if_goes == if_goes):
+                cannot_merge("branch-unsupported", why="rounds of a loop add unlike items to a list")
+            raise UnlikeItems(if_goes)
+        found.append(made)
     return found
 
 

@@ -59,6 +59,8 @@ def _can_lack(item: Any) -> bool:
 def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side], which: int) -> Plan:
     """An item that is there on side `which` alone."""
     levels, numbers, is_one = tracer.recorder.levels, None, type(item) is not Added
+    if_goes = sides[which].left_at is None and sides[1 - which].left_at is not None
+    if_goes = if_goes and (is_one or item.is_certain or item.if_goes)
     with levels.resumed(sides[which].level):
         flags = None
         if not is_one:
@@ -76,4 +78,4 @@ def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side],
     order: Callable[[Any, Any], tuple[Any, Any]] = (lambda a, b: (a, b)) if which == 0 else (lambda a, b: (b, a))
     value, mark = merge.pair("tensor", *order(item, filler)), merge.pair("tensor", *order(present, absent))
     outer = (None, None) if is_one else (None,)
-    return lambda: Added([value()[outer]], [(mark() > 0.5)[outer]], numbers)
+    return lambda: Added([value()[outer]], [(mark() > 0.5)[outer]], numbers, if_goes)

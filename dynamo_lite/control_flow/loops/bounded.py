@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops.counted import Counter, RangeRounds, Rounds, RowRounds, TableRounds
+from dynamo_lite.control_flow.loops.counted import MANY, Counter, RangeRounds, Rounds, RowRounds, TableRounds
 from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, State
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
@@ -20,8 +20,6 @@ from dynamo_lite.interpreter.flow.loops import open_fors
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-MANY = 10
-"""From so many rounds on a loop is not unrolled, if it need not be."""
 _TRIES = 3
 """How often the rest of one loop is tried."""
 
@@ -147,7 +145,10 @@ class Before:
         if recorder.env is not None:
             recorder.env.core.rollback(self.mark)
         made = recorder.modules.keys() - self.modules
-        for node in [n for n in recorder.graph.nodes if n.op == "get_attr" and n.target in made]:
+        found = [n for n in recorder.graph.nodes if n.op == "get_attr" and n.target in made]
+        for node in found:
+            found += [user for user in node.users if user not in found]  # operators, and what is made of their results
+        for node in reversed([n for n in recorder.graph.nodes if n in found]):
             recorder.graph.erase_node(node)
         for name in made:
             del recorder.modules[name]

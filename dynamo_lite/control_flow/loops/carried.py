@@ -16,15 +16,24 @@ from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
-from dynamo_lite.control_flow.merge import Merge, Pair
+from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.sides import facts_of
-from dynamo_lite.control_flow.states import Goes, Side, State
+from dynamo_lite.control_flow.states import BeginsAgain, Goes, OpenLoop, Side, State, cannot_merge
 from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
+from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+
+class LessRegular(BeginsAgain):
+    """A tensor grows in a later round otherwise than in the first."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self.place = place
 
 
 class Carried:
@@ -33,14 +42,20 @@ class Carried:
     `before` is what was known to be carried when the round was run on its stand-ins; None for the first round, which
     runs on the program's own values. Then `is_covered` tells whether the round changes nothing else, and `outputs` are
     the values after the round, one for each of `before.merge.pairs`. growths: the lists that the round adds to.
-    is_scan: the number of the round is no carried value, and there is no test.
+    is_scan: the number of the round is no carried value, and there is no test. number: what numbers the rounds; the
+    iterator of the loop (`counter`), if it has one. is_counting: what rounds add to lists is left out. wanted: the
+    lists whose last item rounds use. loose: places of tensors whose length is less regular than the first round tells.
     """
 
     def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
                  live: int, before: Carried | None, growths: list[Growth], is_scan: bool,
-                 growing: dict[Any, Growing] | None = None) -> None:  # fmt: skip
+                 growing: dict[Any, Growing] | None = None, number: Counter | None = None,
+                 is_counting: bool = False, wanted: Sequence[Any] = (),
+                 opened: OpenLoop | None = None, loose: Sequence[str] = ()) -> None:  # fmt: skip
         self.tracer, self.frame, self.base, self.loop = tracer, frame, base, loop
         self.counter, self.live, self.before, self.side = counter, live, before, side
+        self.number, self.is_counting, self.wanted, self.loose = number, is_counting, wanted, loose
+        self.going = opened.going if opened is not None else {}
         self.growths, self.is_scan = growths, is_scan
         self.growing = growing  # by what a pair begins with and its place, where it is known
         self.lengths: dict[int, int] = {}  # the pair of a tensor that grows → that of its length, if that is carried
@@ -72,7 +87,8 @@ class Carried:
         variables, stack = start[0] if start is not None else (self.base.locals, self.base.stack)
         if self.counter is not None:
             stack = stack[:-1]
-            at = start[2] if start is not None else self.counter.at
+        if self.number is not None:
+            at = start[2] if start is not None else self.number.at
             if not self.is_scan:
                 merge.pair("int64", at, at + 1)
         left_by = self.goes.left_by if not self.is_scan else ()
@@ -89,12 +105,29 @@ class Carried:
             initial = start[1].get(key, snapshot.contents) if start is not None else snapshot.contents
             place = plan_place(tracer, merge, snapshot._replace(contents=initial), initial, contents)
             self.rows.append(place._replace(snapshot=snapshot))
+        self._plan_lasts(merge, start is None)
         if not self.is_scan:
             with facts_of(tracer, side):
-                self._find_growing(merge)
+                self._find_growing(merge, start)
         return merge
 
-    def _find_growing(self, merge: Merge) -> None:
+    def _plan_lasts(self, merge: Merge, is_first: bool) -> None:
+        """The last items of lists. is_first: in terms of the program's own values."""
+        self.lasts: dict[int, Plan] = {}
+        for growth in self.growths:
+            if not any(growth.owner is owner for owner in self.wanted):
+                continue
+            merge.place = "the last item of a list"
+            before = growth.last_before() if is_first or growth.earlier is None else growth.earlier.last
+            if growth.last is MISSING:
+                cannot_merge("branch-unsupported", why="a round uses the last item of a list, which may not be there")
+            try:
+                self.lasts[id(growth.owner)] = merge.plan(before, growth.last)
+            except Differs as error:
+                why = f"a round uses the last item of a list that gets unlike ones: {error.why}"
+                cannot_merge("branch-unsupported", why=why)
+
+    def _find_growing(self, merge: Merge, start: Any) -> None:
         """Which tensors each round makes longer."""
         for index, pair in enumerate(list(merge.pairs)):
             length = None
@@ -102,10 +135,14 @@ class Carried:
                 at = next((i for i, value in enumerate(self.before.stand_ins) if value is pair.left), None)
                 pair.grows = self.before.merge.pairs[at].grows if at is not None else None
                 length = self.before.stand_ins[self.before.lengths[at]] if at in self.before.lengths else None
+                if pair.grows is not None and not pair.grows.is_kept(self.tracer, self.going, pair.right, start[2]):
+                    raise LessRegular(pair.place)
             elif self.growing is not None:
                 pair.grows = self.growing.get((id(pair.left), pair.place))
             else:
-                pair.grows = growing_of(self.tracer, pair, self.counter)
+                pair.grows = growing_of(self.tracer, pair, self.number, self.going)
+                for _ in range(self.loose.count(pair.place)):
+                    pair.grows = pair.grows and pair.grows.looser()
             if pair.grows is not None and not pair.grows.is_exact:
                 dim = pair.grows.dim
                 self.lengths[index] = len(merge.pairs)
@@ -124,7 +161,8 @@ class Carried:
         self.side.state.stack.append(self.goes)
         known = {(id(pair.left), pair.place): pair.grows for pair in self.before.merge.pairs}
         made = Carried(self.tracer, self.frame, self.base, self.side, self.loop, self.counter, self.live, None,
-                       self.growths, self.is_scan, known)  # fmt: skip
+                       self.growths, self.is_scan, known, self.number, self.is_counting,
+                       self.wanted, None, self.loose)  # fmt: skip
         made.inplace = self.inplace
         return made
 
@@ -147,9 +185,9 @@ class Carried:
             self.predicate_example = torch.empty((), dtype=torch.bool)
         self.examples = [_example(self.tracer, pair) for pair in self.merge.pairs]
         self.buffers = None
-        if self.growths and not self.is_scan:
-            assert self.counter is not None
-            self.buffers = Buffers(self.tracer, self.growths, self.counter)
+        if self.growths and not self.is_scan and not self.is_counting:
+            assert self.number is not None
+            self.buffers = Buffers(self.tracer, self.growths, self.number)
 
     def enter(self, level: Level) -> Any:
         """Put stand-ins where the values are that change, in the sub-graph of the body. Returns the counter's."""
@@ -179,15 +217,16 @@ class Carried:
         rows = [([s], [p.left, p.right]) for p, s in carried]
         note_groups(tracer, rows)
         self.put(self.stand_ins, leave=False)
-        entered(tracer, self.growths)
+        passed = counter - self.number.at if self.number is not None else None
+        entered(tracer, self.growths, passed, {owner: last() for owner, last in self.lasts.items()})
         heap = {(id(row.snapshot.owner), row.snapshot.part): row.snapshot.current() for row in self.rows}
         ways = [self.stand_ins[index] for index in self.ways]
         self.entry = ((list(self.frame.locals), list(self.frame.stack)), heap, counter, ways)
         return counter
 
     def _assume_range(self, level: Level) -> Any:
-        """The counter in a round is below the end. (This holds in the round only: run_side takes the facts back.)"""
-        counter, env = self.counter, self.tracer.recorder.env
+        """The number of a round is below the end. (This holds in the round only: run_side takes the facts back.)"""
+        counter, env = self.number, self.tracer.recorder.env
         if counter is None:
             return None
         assert env is not None

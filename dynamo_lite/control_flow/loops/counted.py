@@ -11,6 +11,9 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.symbolic_shapes.expressions.relations import ge, lt
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
+MANY = 10
+"""From so many rounds on a loop is not unrolled, if it need not be."""
+
 
 class Rounds:
     """`count` rounds, numbered from 0, and the item of each. Its iterator is the next instruction's."""
@@ -123,6 +126,16 @@ class ZippedRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(zip(*[part.items(count) for part in self.parts]))
+
+
+class UncountedRounds(Rounds):
+    """The rounds of a loop that is run to count them. They have no items."""
+
+    def __init__(self, tracer: Forking) -> None:
+        super().__init__(tracer, None)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield ge(_unwrapped(self.tracer, at), 0)
 
 
 class LaterRounds(Rounds):

@@ -13,42 +13,38 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.branches import as_test
-from dynamo_lite.control_flow.emission import (
-    assert_facts,
-    changed_tensors,
-    decode,
-    encode,
-    functionalise,
-    is_unknown,
-    output,
-    record_loop,
-    write_back,
-)
+from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.growth import HasToGrow, grown, growths_of, left
+from dynamo_lite.control_flow.lists.grown import WantsLast
+from dynamo_lite.control_flow.lists.growth import HasToGrow, UnlikeItems, grown, growths_of, left
+from dynamo_lite.control_flow.loops import counting
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
-from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds
+from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
+from dynamo_lite.control_flow.loops.counted import MANY, Counter, LaterRounds, UncountedRounds
 from dynamo_lite.control_flow.loops.exits import left_from_within
-from dynamo_lite.control_flow.loops.scan import check_added, emit_scan, separate
-from dynamo_lite.control_flow.merge import Differs, Pair
+from dynamo_lite.control_flow.loops.growing import growing_of
+from dynamo_lite.control_flow.loops.scan import emit_scan
+from dynamo_lite.control_flow.loops.while_loop import emit_while
+from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.own_errors import reported
-from dynamo_lite.control_flow.sides import keep_facts, opened, run_side
-from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, OpenLoop, Side, State
+from dynamo_lite.control_flow.sides import facts_of, keep_facts, opened, run_side
+from dynamo_lite.control_flow.states import (
+    CannotMerge,
+    FirstRoundDiffers,
+    LeftFromWithin,
+    OpenLoop,
+    Side,
+    State,
+    ToBeCounted,
+)
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
-from dynamo_lite.control_flow.unlike import layouts
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
-from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ROUNDS = 8
 """How often a round is run until what it carries has settled."""
@@ -57,16 +53,29 @@ _OPERATOR = "a loop on data"
 
 @dataclass
 class DataLoop:
-    """A loop at its test: `predicate` says whether it goes round for the first time."""
+    """A loop at its test: `predicate` says whether it goes round for the first time.
+
+    counter: the iterator of a `for`. number: what numbers the rounds, if they are numbered: the iterator, or of a
+    `while` what loops/counting.py has made. may_end: whether it may come to an end if it is unrolled. is_counting:
+    whether it is run for the number of its rounds alone.
+    """
 
     tracer: Forking
     frame: Any
     predicate: Any
     loop: Loop
     counter: Counter | None = None
+    number: Counter | None = None
+    may_end: bool = False
+    is_counting: bool = False
 
     def __post_init__(self) -> None:
+        self.number = self.number or self.counter
         self.is_recorded = False
+        self.wanted: list[Any] = []  # lists whose last item rounds use
+        self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
+        self.lack: UnlikeItems | None = None  # whether items that a round adds to a list may lack
+        self.loose: list[str] = []  # places of tensors that grow otherwise than in the first round
         self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
@@ -78,6 +87,7 @@ class DataLoop:
         height = len(self.base.stack) - (self.counter is not None)
         loop = self.loop
         self.open = OpenLoop(self.frame, loop.tests, loop.leave, loop.beyond, truths, None, exits, height)
+        self.open.begin = loop.again
         self.live = self.flow.live(self.loop.again) | self.flow.live(self.loop.leave)
         for exit in exits:
             self.live |= self.flow.live(exit)
@@ -89,9 +99,6 @@ class DataLoop:
 
     def _capture(self) -> Any:
         tracer = self.tracer
-        predicate = self.predicate
-        if self.counter is None and not self.loop.goes_if(self.flow, self.at):
-            predicate = tracer.predicates.negated(predicate)
         reads = FirstReads.of(tracer.reads)
         carried, found = self._settled()
         after = FirstReads.of(tracer.reads)  # no round may be run at all: it reads, and writes nothing first
@@ -100,13 +107,38 @@ class DataLoop:
         if carried.is_scan:
             results, added = emit_scan(self, carried, found)
         else:
-            results, added = self._emit(predicate, carried, found)
+            results, added = emit_while(self, carried, found)
         carried.put(results, leave=True)
         self._forget_filled()
         grown(tracer, carried.growths, added)
         tracer.made_dicts |= found.side.dicts
         tracer.branches.note_loop(self, carried)
         return left_from_within(tracer, self, [results[index] for index in carried.ways])
+
+    def _counted(self, is_exact: bool) -> Counter:
+        """What numbers the rounds of a `while`. is_exact: it has to be known how many there are, not only how many at
+        most. Raises CannotMerge."""
+        tracer, reads = self.tracer, FirstReads.of(self.tracer.reads)
+        number = Counter(UncountedRounds(tracer))
+        made = DataLoop(tracer, self.frame, self.predicate, self.loop, number=number, is_counting=True)
+        carried, found = made._settled()
+        with facts_of(tracer, found.side):
+            most = counting.most_rounds(tracer, made.open.bounds, carried.stand_ins[0])
+        if most is not None and most < MANY and self.may_end:
+            raise CannotMerge("branch-unsupported", why="it has few rounds")
+        if most is not None and not is_exact:
+            reads.put(tracer.reads)
+            return Counter(counting.BoundedRounds(tracer, most))
+        if any(pair.grows is not None and pair.grows.step for pair in carried.merge.pairs):
+            why = "each round of a `while` loop makes it longer, and only the data end the loop"
+            raise CannotMerge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
+        counting.check_repeatable(found.side.level)
+        keep_facts(tracer, found.side, *found.side.new_facts)
+        results, _ = emit_while(made, carried, found)
+        self.is_recorded = True
+        reads.put(tracer.reads)
+        self.counted = list(zip(carried.merge.pairs, results))
+        return counting.numbers(tracer, decode(tracer, "int64", results[0]))
 
     def _forget_filled(self) -> None:
         """Variables that have no value behind the loop, where they are not used."""
@@ -135,6 +167,22 @@ class DataLoop:
                 grows.make_grown(self.tracer)
                 carried = None
                 continue
+            except WantsLast as wants:
+                if carried is None or not any(growth.owner is wants.owner for growth in carried.growths):
+                    raise
+                self.wanted.append(wants.owner)
+                carried = None
+                continue
+            except UnlikeItems as unlike:
+                carried, self.lack = None, unlike
+                continue
+            except LessRegular as differs:
+                self.loose.append(differs.place)
+                carried = None
+                continue
+            except ToBeCounted as needed:
+                carried, self.number = None, self._counted(needed.is_exact)
+                continue
             if found is None:
                 carried, self.is_left_by_data = None, True
                 continue
@@ -151,12 +199,16 @@ class DataLoop:
         """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
         assert side.state is not None
-        growths = growths_of(tracer, side) if carried is None else left(tracer, side, carried.growths)
+        if carried is None:
+            growths = growths_of(tracer, side, self.lack)
+        else:
+            growths = left(tracer, side, carried.growths, self.lack)
         is_scan = carried.is_scan if carried is not None else False
 
         def found() -> Carried:
             return Carried(tracer, self.frame, self.base, side, self.loop, self.counter, self.live, carried,
-                           growths, is_scan)  # fmt: skip
+                           growths, is_scan, None, self.number, self.is_counting, self.wanted, self.open,
+                           self.loose)  # fmt: skip
 
         made = found()
         if carried is None and self._may_run_first_round():
@@ -170,28 +222,40 @@ class DataLoop:
         if is_longer and self.has_gradient(made):
             why = "torch's while_loop, which it would become, has no right gradient, and a tensor grows with each round"
             raise CannotMerge("loop-gradient", why=why)
-        if carried is None and (growths or self.has_gradient(made)):
-            is_scan = self.counter is not None and made.test is self.next_test and not self.is_left_by_data
-            is_scan = is_scan and not is_longer
-            if is_scan and is_unknown(self.counter.of.count) and not self.has_gradient(made):  # type: ignore[union-attr]
-                is_scan = False  # a scan needs a first round: with such a count the program would have to assert it
-            if growths and self.counter is None:
-                self.tracer.unrolled = "each round of a loop that data end adds to a list: the loop is unrolled"
-                raise LeftFromWithin
+        if carried is None and self.number is None and not self.is_counting:
+            if self.has_gradient(made):
+                raise ToBeCounted("it has a gradient", True)
+            number = Counter(UncountedRounds(tracer))
+            with facts_of(tracer, side):
+                how = [growing_of(tracer, pair, number, self.open.going) for pair in made.merge.pairs]
+            grows = any(growing is not None and growing.step for growing in how)
+            if growths or grows:
+                raise ToBeCounted("its rounds add to a list, or make a tensor longer", False)
+        if carried is None and not self.is_counting and (growths or self.has_gradient(made)):
+            is_scan = not is_longer and self._may_scan(made)
             if is_scan:
                 assert side.state is not None
                 side.state.stack.append(made.goes)
                 made = found()
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
-        if is_scan and made.test is not self.next_test:
+        if is_scan and self.counter is not None and made.test is not self.next_test:
             if self.has_gradient(made):
                 why = "a loop that has a gradient is left by data from some round on"
                 raise CannotMerge("branch-unsupported", why=why)
             return None
-        if carried is not None and [g.items for g in growths] != [g.items for g in carried.growths]:
-            raise CannotMerge("branch-unsupported", why="rounds of a loop add unlike items to a list")
         return made
+
+    def _may_scan(self, made: Carried) -> bool:
+        """Whether a scan can be in the place of the while_loop: it is known how many rounds there are."""
+        assert self.number is not None
+        if self.counter is None:
+            is_counted = not isinstance(self.number.of, counting.BoundedRounds)
+            return is_counted and self.has_gradient(made) and not self.open.exits
+        if made.test is not self.next_test or self.is_left_by_data:
+            return False
+        # A scan needs a first round: with a count that only run time knows the program would have to assert it.
+        return not is_unknown(self.number.of.count) or self.has_gradient(made)
 
     def _check_bounded(self, found: Carried, counter: Bounded) -> None:
         """A loop over what the program knows is unrolled, if data do not end it in this round, or where it would have
@@ -216,9 +280,11 @@ class DataLoop:
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
-        return torch.is_grad_enabled() and gradients.requires_grad(self._differentiable(carried, found or carried))
+        if self.is_counting or not torch.is_grad_enabled():
+            return False
+        return gradients.requires_grad(self.differentiable(carried, found or carried))
 
-    def _differentiable(self, carried: Carried, found: Carried) -> list[Any]:
+    def differentiable(self, carried: Carried, found: Carried) -> list[Any]:
         """What the loop gives, and what it may give."""
         values = [value for pair in (*carried.merge.pairs, *found.merge.pairs) for value in (pair.left, pair.right)]
         values += found.items
@@ -231,6 +297,8 @@ class DataLoop:
 
         def begin(level: Level) -> None:
             tracer.loops.append(self.open)
+            self.open.bounds.clear()
+            self.open.going.clear()
             frame.pc = self.loop.again
             at: Any = counter.at if counter is not None else None
             if carried is not None:
@@ -256,99 +324,17 @@ class DataLoop:
     def _assumed(self) -> Any:
         """A round is run: the loop does not go over nothing."""
         env = self.tracer.recorder.env
-        if self.counter is None or env is None:
+        if self.number is None or env is None:
             return None
-        count = self.counter.of.count
+        count = self.number.of.count
         return ge(env.unwrap(count), 1) if type(count) is torch.SymInt else None
 
     # -- the operator
 
-    def _emit(self, predicate: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
-        """Record the while_loop. Returns what the carried values are behind it, and what rounds added to lists."""
-        tracer, recorder = self.tracer, self.tracer.recorder
-        body, pairs, buffers = found.side.level, carried.merge.pairs, carried.buffers
-        nodes = self.outputs(carried, found)
-        check_added(tracer, carried, found)
-        examples = [carried.predicate_example, *carried.examples, *carried.inplace]
-        examples += buffers.examples if buffers is not None else []
-        condition, answer = _condition(tracer, examples)
-        initial = [tracer.predicates.tensor(predicate)]
-        for pair in pairs:
-            is_long = pair.grows is not None
-            initial.append(pair.grows.carried(pair.left) if is_long else encode(tracer, pair.kind, pair.left))
-        initial += carried.inplace
-        initial += buffers.initial() if buffers is not None else []
-        self._check_gradient(carried, found)
-        gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
-        body.may_mutate = False
-        operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
-        if not gradients.may_have(self._differentiable(carried, found)):
-            operands = gradients.detached(tracer, operands)
-        separate(tracer, initial, operands)
-        names = ("while_loop_cond_graph_", "while_loop_body_graph_")
-        modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)
-        args = (*modules, tuple(initial), tuple(operands))
-        op = torch.ops.higher_order.while_loop
-        _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
-        self.is_recorded = True
-        write_back(tracer, carried.inplace, results[len(pairs) :])
-        values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
-        for index, pair in enumerate(pairs):
-            if pair.grows is not None:
-                values[index] = pair.grows.at_end(tracer, values[index], carried.length(index, values))
-        rows = zip(pairs, carried.stand_ins, found.outputs, values)
-        tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
-        added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
-        note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
-        return values, added
-
-    def outputs(self, carried: Carried, found: Carried) -> list[Any]:
-        tracer, body = self.tracer, found.side.level
-        with tracer.recorder.levels.resumed(body):
-            functionalise(tracer, body, carried.arguments)
-            seen: set[int] = set()
-            nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
-            for pair, value in zip(carried.merge.pairs, found.outputs):
-                if pair.grows is not None:
-                    pair.grows.check(tracer, value, carried.stand_ins[0])
-                    nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
-                    continue
-                try:
-                    nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
-                except Differs as error:
-                    what = "a tensor of another shape after each round of a loop"
-                    raise CannotMerge("branch-differs", what=what, why=error.why) from None
-            nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
-            added = found.items
-            if carried.buffers is not None:
-                added = carried.buffers.written(found.growths, carried.stand_ins[0])
-            nodes += [output(tracer, body, "tensor", t, seen, dense=False) for t in added]
-            assert_facts(tracer, found.side)
-        changed_tensors(tracer, [body], _OPERATOR)
-        for _, tensor in carried.arguments:
-            if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
-                what = "a tensor changed in place, of which it also uses a view"
-                tracer.refuse("subgraph-alias", operator=_OPERATOR, what=what)
-        return nodes
-
-    def _check_gradient(self, carried: Carried, found: Carried) -> None:
-        """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
-        if self.has_gradient(carried, found):
-            why = "it would become torch's while_loop, whose gradient torch 2.13 computes wrongly"
-            self.tracer.refuse("loop-gradient", why=why)
-
-
-def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
-    """The sub-graph of cond_fn: the predicate that is carried."""
-    recorder = tracer.recorder
-    keep: list[Any] = []
-    with recorder.levels.entered() as level:
-        for index, example in enumerate(examples):
-            with unrecorded():
-                example = example.clone() if index else example  # symbols in it are bound in the body
-            recorder.levels.argument(example, f"arg{index}_1")
-            keep.append(example)
-        return level, recorder.node_of(examples[0].clone())
+    def first_test(self) -> Any:
+        """Whether there is a first round."""
+        turns = self.counter is None and not self.loop.goes_if(self.flow, self.at)
+        return self.tracer.predicates.negated(self.predicate) if turns else self.predicate
 
 
 def _has_other_shape(pair: Pair) -> bool:
@@ -357,13 +343,3 @@ def _has_other_shape(pair: Pair) -> bool:
         return False
     known = [sizes for sizes in zip(pair.left.shape, pair.right.shape) if set(map(type, sizes)) == {int}]
     return any(one != other for one, other in known)
-
-
-def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
-    if pair.kind != "tensor":
-        return False
-    a, b = pair.left, value
-    layouts.compare(tracer, a, b)
-    if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
-        raise Differs(f"{shape_text(a.shape)} before, {shape_text(b.shape)} after")
-    return tuple(a.stride()) != tuple(b.stride())

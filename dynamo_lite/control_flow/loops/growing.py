@@ -1,4 +1,4 @@
-"""Tensors that each round of a loop makes longer by the same: `ids = torch.cat([ids, new], 1)`.
+"""Tensors that each round of a loop makes longer by the same, `ids = torch.cat([ids, new], 1)`, or shorter.
 
 The operator carries a tensor with room for all rounds. A round sees as much of it as there is by then, and so does the
 program behind the loop.
@@ -7,6 +7,7 @@ program behind the loop.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -20,46 +21,66 @@ from dynamo_lite.control_flow.states import cannot_merge
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
+Going = Mapping[Any, Any]
+"""Sizes that depend on whether a loop is left → what they are if it is not."""
+
 
 class Growing(NamedTuple):
-    """How one tensor grows.
+    """How one tensor grows, or gets shorter.
 
     before: the tensor before the loop; step: by how much it is longer, along `dim`, after each round, or by how much it
-    may be (is_exact False: a side that leaves the loop has not made it longer); start: the number of the first round;
-    room: how many rounds there may be.
+    may be (is_exact False: a side that leaves the loop has not made it longer); goes_exact: whether that is so only
+    where the loop is left; start: the number of the first round; room: how many rounds there may be, None while that is
+    not known. A tensor that gets shorter (`order = order[far]`) has step 0.
     """
 
     before: torch.Tensor
     dim: int
     step: int
     is_exact: bool
+    goes_exact: bool
     start: Any
     room: Any
 
     def most(self, at: Any) -> Any:
         """How long it is, or may be, before round number `at`."""
+        if not self.step:
+            return self.before.shape[self.dim]
         return self.before.shape[self.dim] + self.step * (at - self.start)
+
+    def after(self, at: Any) -> Any:
+        """The same behind round number `at`."""
+        return self.most(at + 1) if self.step else self.before.shape[self.dim]
 
     def _whole(self) -> list[Any]:
         shape = list(self.before.shape)
-        shape[self.dim] = shape[self.dim] + self.step * self.room
+        if self.step:
+            shape[self.dim] = shape[self.dim] + self.step * self.room
         return shape
 
     def example(self, tracer: Forking) -> torch.Tensor:
         """A stand-in for what the operator carries."""
+        if self.step and self.room is None:
+            return torch.empty_like(self.before)
         with unrecorded(), tracer.recorder.fake_mode:
             return torch.empty(self._whole(), dtype=self.before.dtype, device=self.before.device)
 
     def assume(self, tracer: Forking, length: Any, at: Any) -> None:
         """What holds of the length in a round. (It is asserted too: the operator runs the round once more.)"""
         recorder = tracer.recorder
-        for holds in (length >= self.before.shape[self.dim], length <= self.most(at)):
+        least = self.before.shape[self.dim] if self.step else 0
+        relations = [length >= least, length <= self.most(at)]
+        for holds in [length == self.most(at)] if self.goes_exact else relations:
             recorder.guarded(torch._check, holds)
             args = recorder.lower_symbolic(holds), "the length of a tensor that a loop makes longer"
             recorder.call_node(torch.ops.aten._assert_scalar.default, args, {}, "_assert_scalar")
 
     def seen(self, whole: torch.Tensor, length: Any) -> torch.Tensor:
         """What the program has of what is carried."""
+        if self.step and self.room is None:
+            shape = [*self.before.shape]
+            shape[self.dim] = length
+            return torch.zeros(shape, dtype=self.before.dtype, device=self.before.device)
         return whole.narrow(self.dim, 0, length).clone(memory_format=torch.contiguous_format)
 
     def carried(self, value: torch.Tensor) -> torch.Tensor:
@@ -72,29 +93,41 @@ class Growing(NamedTuple):
         """The tensor after round number `at` is as long as it has to be, and laid out like its stand-in. Raises
         CannotMerge."""
         due, dim = list(self.before.shape), self.dim
-        due[dim] = self.most(at + 1) if self.is_exact else value.shape[dim]
+        due[dim] = self.after(at) if self.is_exact else value.shape[dim]
         fits = len(value.shape) == len(due) and all(_holds(tracer, a == b) for a, b in zip(value.shape, due))
         if fits and not self.is_exact:
             size = value.shape[dim]
-            fits = _holds(tracer, size >= self.before.shape[dim]) and _holds(tracer, size <= self.most(at + 1))
+            least = self.before.shape[dim] if self.step else 0
+            fits = _holds(tracer, size >= least) and _holds(tracer, size <= self.after(at))
         if not is_dense(tracer.recorder.known_stand_in(value)):
-            cannot_merge("branch-unsupported", why="a tensor that each round makes longer is not contiguous")
+            cannot_merge("branch-unsupported", why="a tensor whose length rounds change is not contiguous")
         if not fits:
             why = f"{shape_text(self.before.shape)} before, {shape_text(value.shape)} after"
             cannot_merge("branch-differs", what="a tensor of another shape after each round of a loop", why=why)
 
+    def is_kept(self, tracer: Forking, going: Going, value: torch.Tensor, at: Any) -> bool:
+        """Whether the tensor after round number `at` is as long as is said of all rounds."""
+        size, due = value.shape[self.dim], self.after(at)
+        if self.is_exact:
+            return _holds(tracer, size == due)
+        return not self.goes_exact or _holds(tracer, _if_it_goes(tracer, going, size) == due)
+
+    def looser(self) -> Growing:
+        """The same, with less said of the length."""
+        return self._replace(is_exact=False, goes_exact=self.is_exact)
+
     def at_end(self, tracer: Forking, result: torch.Tensor, length: Any) -> torch.Tensor:
         """What the program has behind the loop."""
         check = tracer.recorder.guarded
-        check(torch._check, length >= self.before.shape[self.dim])
+        check(torch._check, length >= (self.before.shape[self.dim] if self.step else 0))
         check(torch._check, length <= result.shape[self.dim])
         return self.seen(result, length)
 
 
-def growing_of(tracer: Forking, pair: Pair, counter: Counter | None) -> Growing | None:
+def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Going) -> Growing | None:
     """How a tensor grows in the first round, which is run on the program's own values; None if it does not."""
     before, after, env = pair.left, pair.right, tracer.recorder.env
-    if counter is None or env is None or pair.kind != "tensor" or not is_tensor(before):
+    if env is None or pair.kind != "tensor" or not is_tensor(before):
         return None
     if before.layout is not torch.strided or not before.is_contiguous():
         return None
@@ -103,11 +136,24 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None) -> Growing 
     ]
     if len(unlike) != 1:
         return None
+    if _holds(tracer, after.shape[unlike[0]] <= before.shape[unlike[0]]):
+        return Growing(before, unlike[0], 0, False, False, 0, None)
     by = after.shape[unlike[0]] - before.shape[unlike[0]]
     least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))
-    if least < 0 or not 0 < most < math.inf:
+    if counter is None or least < 0 or not 0 < most < math.inf:
         return None
-    return Growing(before, unlike[0], int(most), least == most, counter.at, counter.of.count - counter.at)
+    room = counter.of.count - counter.at if counter.of.count is not None else None
+    goes = _if_it_goes(tracer, going, after.shape[unlike[0]]) - before.shape[unlike[0]]
+    is_exact, goes_exact = least == most, _holds(tracer, goes == int(most))
+    return Growing(before, unlike[0], int(most), is_exact, goes_exact, counter.at, room)
+
+
+def _if_it_goes(tracer: Forking, going: Going, size: Any) -> Any:
+    """A size behind a round, if the loop is not left."""
+    env = tracer.recorder.env
+    while type(size) is torch.SymInt and env is not None and env.unwrap(size) in going:
+        size = going[env.unwrap(size)]
+    return size
 
 
 def _holds(tracer: Forking, answer: Any) -> bool:

@@ -20,48 +20,111 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.subgraphs import add_placeholder
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow import gradients
-from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
+from dynamo_lite.control_flow.emission import call_cond, decode, encode, output, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.loops import scan_gradient
-from dynamo_lite.control_flow.loops.carried import Carried, note_groups, note_results
+from dynamo_lite.control_flow.loops import counting, scan_gradient
+from dynamo_lite.control_flow.loops.carried import Carried, note_results
+from dynamo_lite.control_flow.loops.round_results import check_added, round_results
+from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
 def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
     """Record the scan of a DataLoop. Returns what the carried values are behind it, and what rounds added."""
     tracer, recorder, body, pairs = loop.tracer, loop.tracer.recorder, found.side.level, carried.merge.pairs
-    count = carried.counter.of.count  # type: ignore[union-attr]
-    recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first round
-    nodes = loop.outputs(carried, found)
+    count = carried.number.of.count  # type: ignore[union-attr]
+    if loop.counter is not None:
+        recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first round
+    nodes = round_results(tracer, carried, found)
     check_added(tracer, carried, found)
-    numbered = carried.number_node
-    rows = _rows(tracer, body, numbered, count)
-    slices = [torch.arange(count)] if numbered in body.arguments else []
-    initial = [encode(tracer, pair.kind, pair.left) for pair in pairs] + carried.inplace
-    has_gradient = loop.has_gradient(carried, found)
-    if has_gradient:
-        _check_gradient(tracer, [*initial, *found.items], bool(slices))
-    gradients.check_loop(tracer, [*(pair.left for pair in pairs), *found.outputs])
-    body.may_mutate = False
-    operands = recorder.guarded(subgraphs.operands_of, recorder, [body])
-    if torch.is_grad_enabled() and not has_gradient:
-        operands, rows = gradients.detached(tracer, operands), gradients.detached(tracer, rows)
-    separate(tracer, initial, operands)
-    slices += rows
-    modules = subgraph_calls.finish(recorder, [body], [tuple(nodes)], ("scan_combine_graph_",))
-    if has_gradient and (raised := scan_gradient.failure(tracer, modules[0], initial, slices, operands)) is not None:
-        why = f"it would become torch's scan, and torch cannot make the gradient of such a round ({raised})"
-        tracer.refuse("loop-gradient", why=why)
-    args = (*modules, initial, slices, tuple(operands))
-    with unrecorded():
-        examples = (*modules, [*carried.examples, *carried.inplace], [recorder.stand_in(s) for s in slices])
-    results = record_loop(tracer, body, torch.ops.higher_order.scan, args, examples)
-    own, added = results[: len(initial)], results[len(initial) :]
-    write_back(tracer, carried.inplace, own[len(pairs) :])
-    states = zip(pairs, carried.stand_ins, found.outputs, own)
+    known = counting.left_out(body, nodes, pairs, loop.counted) if loop.counter is None else {}
+    parts = _Parts(loop, carried, found, nodes, [index for index in range(len(pairs)) if index not in known])
+    results = parts.recorded() if loop.counter is not None else _if_any(parts, loop.first_test())
+    own, added = results[: len(parts.initial)], results[len(parts.initial) :]
+    write_back(tracer, carried.inplace, own[len(parts.pairs) :])
+    if loop.counter is None:
+        added = [rows.narrow(0, 0, count) for rows in added]
+    behind = iter(own)
+    values = [known[index] if index in known else next(behind) for index in range(len(pairs))]
+    states = zip(pairs, carried.stand_ins, found.outputs, values)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
-    note_results(tracer, groups, [value for _, value in body.captured], None, zip(found.items, added))
-    return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, own)], added
+    predicate = loop.first_test() if loop.counter is None else None
+    note_results(tracer, groups, [value for _, value in body.captured], predicate, zip(found.items, added))
+    return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, values)], added
+
+
+class _Parts:
+    """What a scan is given. at: the pairs that it carries, beside what it changes in place."""
+
+    def __init__(self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int]) -> None:
+        self.tracer, self.body, self.nodes = loop.tracer, found.side.level, nodes
+        self.pairs: list[Pair] = [carried.merge.pairs[index] for index in at]
+        tracer, recorder = self.tracer, self.tracer.recorder
+        self.items = found.items
+        count = carried.number.of.count  # type: ignore[union-attr]
+        self.rounds = count if loop.counter is not None else torch.sym_max(count, 1)
+        numbered = carried.number_node
+        rows = _rows(tracer, self.body, numbered, count)
+        is_numbered = bool(numbered.users)
+        slices = [_numbers(tracer, self.body, numbered, self.rounds)] if numbered in self.body.arguments else []
+        self.initial = [encode(tracer, pair.kind, pair.left) for pair in self.pairs] + carried.inplace
+        self.examples = [*(carried.examples[index] for index in at), *carried.inplace]
+        self.has_gradient = loop.has_gradient(carried, found)
+        if self.has_gradient:
+            _check_gradient(tracer, [*self.initial, *found.items], is_numbered)
+        gradients.check_loop(tracer, [*(pair.left for pair in self.pairs), *found.outputs])
+        self.body.may_mutate = False
+        self.operands = recorder.guarded(subgraphs.operands_of, recorder, [self.body])
+        if torch.is_grad_enabled() and not self.has_gradient:
+            self.operands, rows = gradients.detached(tracer, self.operands), gradients.detached(tracer, rows)
+        separate(tracer, self.initial, self.operands)
+        self.slices = slices + rows
+
+    def recorded(self) -> list[Any]:
+        """Record the scan. Returns its results."""
+        tracer, recorder, initial, slices = self.tracer, self.tracer.recorder, self.initial, self.slices
+        modules = subgraph_calls.finish(recorder, [self.body], [tuple(self.nodes)], ("scan_combine_graph_",))
+        raised = None
+        if self.has_gradient:
+            raised = scan_gradient.failure(tracer, modules[0], initial, slices, self.operands)
+        if raised is not None:
+            why = f"it would become torch's scan, and torch cannot make the gradient of such a round ({raised})"
+            tracer.refuse("loop-gradient", why=why)
+        args = (*modules, initial, slices, tuple(self.operands))
+        with unrecorded():
+            examples = (*modules, self.examples, [recorder.stand_in(s) for s in slices])
+        return record_loop(tracer, self.body, torch.ops.higher_order.scan, args, examples)
+
+
+def _if_any(parts: _Parts, predicate: Any) -> list[Any]:
+    """Record the scan of a loop that may have no round, behind torch.cond: torch's scan needs a first round."""
+    tracer, levels = parts.tracer, parts.tracer.recorder.levels
+    none = [torch.zeros((parts.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in parts.items]
+    sides, outputs = [], []
+    for has_round in (True, False):
+        seen: set[int] = set()
+        with levels.entered(functional=True) as level:
+            results = parts.recorded() if has_round else [*parts.initial, *none]
+            outputs.append(tuple([output(tracer, level, "tensor", result, seen, dense=False) for result in results]))
+            level.may_mutate = False
+        sides.append(level)
+    return call_cond(tracer, predicate, sides, outputs, parts.has_gradient)
+
+
+def _numbers(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> torch.Tensor:
+    """What a round gets for its number. Where it does not use it, that is a float: scan has a gradient then."""
+    if numbered.users:
+        return torch.arange(count)
+    recorder, made = tracer.recorder, torch.zeros((count,))
+    with recorder.levels.resumed(body):
+        node = add_placeholder(body.graph, "unused_1", numbered)
+        with unrecorded():
+            row = recorder.stand_in(made).select(0, 0).clone()
+        recorder.bind(row, node)
+        recorder.keep.append(row)
+    body.arguments[body.arguments.index(numbered)] = node
+    body.graph.erase_node(numbered)
+    return made
 
 
 def _check_gradient(tracer: Forking, values: list[Any], is_numbered: bool) -> None:
@@ -71,20 +134,6 @@ def _check_gradient(tracer: Forking, values: list[Any], is_numbered: bool) -> No
         tracer.refuse("loop-gradient", why=why + "a round computes with its number otherwise than x[number]")
     if not all(value.is_floating_point() for value in values):
         tracer.refuse("loop-gradient", why=why + "it carries, or adds to a list, what is no floating-point tensor")
-
-
-def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
-    """What a round adds is a copy: no later round may change the tensor itself."""
-    if not found.items:
-        return
-    note_groups(tracer, carried.rows_of(found))
-    may_share, changed = tracer.recorder.may_share, found.side.level.changed
-    assert may_share is not None
-    for item in found.items:
-        fake = tracer.recorder.known_stand_in(item)
-        if changed & {storage_key(fake), *may_share.others(fake)}:
-            why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
-            tracer.refuse("branch-unsupported", why=why)
 
 
 def _rows(tracer: Forking, body: Level, numbered: fx.Node, count: Any) -> list[torch.Tensor]:

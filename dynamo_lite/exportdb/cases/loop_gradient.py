@@ -1,7 +1,8 @@
-"""A loop on data through which a gradient would flow
+"""A loop on data with a gradient that torch's scan cannot give
 
-With `control_flow="capture"` a loop on data becomes torch's while_loop, whose gradient torch 2.13 computes wrongly. So
-a loop on tensors that require grad is refused, unless no gradient is asked for.
+A loop on data through which a gradient flows is run twice: for the number of its rounds, and then as torch's scan of so
+many. scan has a gradient for floating-point tensors only: where a round computes with a number that it carries, it is
+refused. A tensor in the place of the number can be carried.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ class Module(nn.Module):
         self.linear = nn.Linear(2, 2)
 
     def forward(self, x: Tensor) -> Tensor:
+        steps = 1
         while x.norm() > 0.3:  # stops here
-            x = self.linear(x) * 0.1
+            x = self.linear(x) / (2 + steps)
+            steps += 1
         return x
 
 
 class Rewrite(Module):
     def forward(self, x: Tensor) -> Tensor:
-        with torch.no_grad():
-            return super().forward(x)
+        steps = torch.ones(())
+        while x.norm() > 0.3:
+            x = self.linear(x) / (2 + steps)
+            steps = steps + 1
+        return x
 
 
 def export(module: nn.Module) -> ExportedProgram:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from types import MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from dynamo_lite.guards import Source
@@ -92,6 +92,8 @@ class AttributePlaces(ContainerPlaces):
                 self.parts(value, source, None, site, state=True)  # property(operator.attrgetter("x"))
             return
         if name in ("__dict__", "__class__", "__weakref__"):
+            if name == "__dict__" and type(value) is FunctionType:  # of most functions it is never made
+                self.visit(classes.instance_dict(value), self.dict_of(value, source), site)
             return
         try:
             held = found.value.__get__(value, type(value))

@@ -30,6 +30,8 @@ from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
 
 _MISSING = object()
+_OF_SIGNATURES = ("__wrapped__", "__signature__")
+"""Attributes of a function in whose place inspect.signature looks at another function, or at none."""
 _SHOWS_DICTS = sys.version_info < (3, 13)
 """Whether the collector is shown the `__dict__` of each instance that has been asked for one."""
 
@@ -105,6 +107,9 @@ class Walk(AttributePlaces):
                 self.place(values, path, at)
                 if values is not None and not is_atom(values):
                     self.all_items(values, path, None, at)
+            if id(fn) not in self._reads.called:
+                for name in _OF_SIGNATURES:
+                    self.attribute(fn, source, name, at)
         for index, cell in enumerate(fn.__closure__ or ()):
             if ("cell", None) in self._looks.get(id(cell), ()):
                 at = self._looks[id(cell)]["cell", None]
@@ -209,10 +214,11 @@ class Walk(AttributePlaces):
     def identities(self) -> None:
         """`a is b` of two objects from outside: still two objects."""
         for left, right, site in self._compared:
-            if left != right and left in self.reached and right in self.reached:
-                one, other = self.reached[left], self.reached[right]
-                if one.step != "constant" or other.step != "constant":
-                    self.add("distinct", one, None, site, other)
+            one, other = (self.reached.get(at) or self._tensors.get(at) for at in (left, right))
+            if left == right or one is None or other is None:
+                continue
+            if one.step != "constant" or other.step != "constant":
+                self.add("distinct", one, None, site, other)
 
 
 def _context(walk: Walk, value: Any, source: Source, key: Any, site: Site | None) -> None:

@@ -433,6 +433,7 @@ def _functions() -> dict[int, Step]:
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(TensorBase.requires_grad_): call_requires_grad,
         id(TensorBase._is_view): call_is_view,
+        id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
         id(type.__dict__["__subclasses__"]): call_subclasses,
         **pickles.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),

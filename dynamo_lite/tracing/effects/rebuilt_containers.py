@@ -1,8 +1,10 @@
-"""Containers and objects that each call replaces by an equal one: `self.tables = [*self.tables]`, or a registry that is
-copied before it is changed, and of which nothing changes any more."""
+"""Containers and objects that each call replaces by an equal one: `self.tables = [*self.tables]`, a module without
+tensors of its own (`self.add_module("act", nn.ReLU())`), or a registry that is copied before it is changed, and of
+which nothing changes any more."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 from dynamo_lite.tracing.heap.journal import Change
@@ -30,7 +32,7 @@ def _alike(old: Any, new: Any, depth: int = 8) -> bool:
         return False
     if kind in (list, tuple):
         return len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))
-    if kind is dict:
+    if kind in (dict, OrderedDict):
         keys = len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))  # in the same order
         return keys and all(_same(a, b, depth) for a, b in zip(old.values(), new.values()))
     if kind in (set, frozenset):

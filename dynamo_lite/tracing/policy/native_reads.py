@@ -104,6 +104,7 @@ _ROWS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("subclasses", (type.__subclasses__,)),
     (PROTOCOL, (isinstance, issubclass)),
     (SWITCHES, (sys.getrecursionlimit, gc.isenabled, decimal.getcontext, decimal.localcontext, decimal.Decimal)),
+    (SWITCHES, (torch.get_num_threads, torch.get_num_interop_threads)),
     (SWITCHES, (os.path.expandvars, os.path.expanduser)),
 )  # fmt: skip
 

@@ -178,6 +178,14 @@ def requires_grad(tracer: Trace, tensor: torch.Tensor) -> bool:
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
 
 
+def call_deep_copy(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`copy.deepcopy(tensor)`: it requires grad if the tensor does, and is an error in eager for what is no leaf."""
+    if args and is_fake(args[0]):
+        requires_grad(tracer, args[0])
+        flag(tracer, args[0], "is_leaf", args[0].is_leaf)
+    return NOT_HANDLED
+
+
 def _guard_all(tracer: Trace, owner: torch.Tensor) -> None:
     """`owner` is a result: whether it requires grad depends on the inputs, unless a parameter decides."""
     leaves = tracer.inputs.leaves

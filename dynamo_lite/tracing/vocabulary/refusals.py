@@ -129,7 +129,8 @@ REFUSALS: dict[str, Refusal] = {
     "loop-gradient": Refusal(
         errors.DataDependent,
         "A loop on data computes with a tensor that requires grad; {why}.",
-        "export under torch.no_grad(), if no gradient is to flow through the program.",
+        "carry floating-point tensors in the place of numbers, or export under torch.no_grad(), if no gradient is to flow "
+        "through the program.",
     ),
     "subgraph-effect": Refusal(
         errors.UnsupportedEffect,

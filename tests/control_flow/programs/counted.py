@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from tests.control_flow.programs.table import call, program
+from tests.control_flow.programs.table import SIGNS, call, program
 
 SCALES = tuple(
     call(torch.tensor([1.5, -0.3, 0.6, -0.2]).roll(shift) * scale)
@@ -295,3 +295,13 @@ class list_left_from_some_round_on(nn.Module):
             if t > 2 and h.sum() > 0:
                 break
         return torch.stack(outs)
+
+
+@program(*SIGNS)
+class elements_written_in_a_loop_of_any_length(nn.Module):
+    def forward(self, x):
+        k = int((x > 0).sum())
+        y = torch.zeros(k)
+        for i in range(k):
+            y[i] = i * 2
+        return y

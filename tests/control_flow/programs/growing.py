@@ -387,3 +387,52 @@ class an_object_that_is_not_used_behind(nn.Module):
             held["k"] = torch.cat([held["k"], x[:1]])
             x = x + held["k"].mean() * 0.1
         return x + held["k"].sum()
+
+
+@program(call(torch.tensor([[1, 2]])), call(torch.tensor([[3, 0]])), call(torch.tensor([[5, 5]])))
+class while_it_is_shorter(nn.Module):
+    """The test on the length ends it in any case: there is room for so many rounds."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(11, 4)
+
+    def forward(self, ids):
+        while ids.shape[1] < 40:
+            new = (self.table(ids).sum(1) @ self.table.weight.t()).argmax(-1, keepdim=True)
+            ids = torch.cat([ids, (new * 7 + ids.shape[1]) % 11], 1)
+            if (new == 4).all():
+                break
+        return ids
+
+
+@program(*(call(torch.full((3,), value)) for value in (4.0, 0.5, 3000.0)))
+class rows_while_fewer(nn.Module):
+    def forward(self, x):
+        rows = x[None]
+        while len(rows) < 35 and x.norm() > 1:
+            x = x * 0.5
+            rows = torch.cat([rows, x[None]])
+        return rows
+
+
+@program(*(call(torch.randn(6, 2, generator=torch.Generator().manual_seed(seed))) for seed in range(4)))
+class gets_shorter(nn.Module):
+    def forward(self, x):
+        total, rows = x.new_zeros(2), x
+        while rows.shape[0] > 0:
+            total = total * 0.5 + rows.sum(0)
+            rows = rows[rows[:, 0] > rows[:, 0].mean()]
+        return total, rows
+
+
+@program(*(call(torch.randn(n, 2, generator=torch.Generator().manual_seed(n))) for n in (6, 9, 3, 1)),
+         kw={"dynamic_shapes": ({0: torch.export.Dim("n", min=1, max=20)},)})  # fmt: skip
+class candidates_of_a_dynamic_number(nn.Module):
+    def forward(self, x):
+        keep, order = [], x[:, 0].argsort()
+        while len(order) > 0:
+            first = order[0]
+            keep.append(first)
+            order = order[(x[order] - x[first]).abs().sum(-1) > 1]
+        return torch.stack(keep)

@@ -419,7 +419,7 @@ class numbers_and_tensors(nn.Module):
         return x
 
 
-@program(*_ALL, refused="branch-unsupported")
+@program(*_ALL)
 class without_a_bound(nn.Module):
     def forward(self, x):
         errors, v = [], x.abs() + 1

@@ -171,7 +171,7 @@ class gcd_items(nn.Module):
         return torch.full((2,), a)
 
 
-@program(*SIGNS, refused="branch-unsupported")
+@program(*SIGNS)
 class while_append(nn.Module):
     def forward(self, x):
         out = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import types
 from typing import Any
 
@@ -374,4 +375,29 @@ def cached_function() -> Changes:
 
     made = _of(lambda s: s.f(2), f=f)
     made.told = {"state": change}
+    return made
+
+
+@row
+def dict_of_a_function() -> Changes:
+    def held():
+        return 2
+
+    made = _of(lambda s: s.function.__dict__.get("n", 2), function=held)
+    made.told = {"appears": setter(held, "n", 5)}
+    made.held = {"another": setter(held, "m", 5)}
+    return made
+
+
+@row
+def signature_that_a_function_tells() -> Changes:
+    def held(a):
+        return a
+
+    def other(a, b):
+        return a
+
+    made = _of(lambda s: len(inspect.signature(s.function).parameters), function=held)
+    made.told = {"signature": setter(held, "__signature__", inspect.signature(other))}
+    made.told |= {"wrapped": setter(held, "__wrapped__", other)}
     return made

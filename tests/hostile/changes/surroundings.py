@@ -320,3 +320,24 @@ def weakref_of_a_module_global() -> Changes:
     made = _of(lambda s: s.m.xs[1], m=module)
     made.told = {"item": item(module.xs, 1, 5), "list": setter(module, "xs", (1, 9))}
     return made
+
+
+@row
+def number_of_threads() -> Changes:
+    made = _of(lambda s: torch.get_num_threads())
+    before = torch.get_num_threads()
+
+    def more() -> Any:
+        torch.set_num_threads(before + 1)
+        return lambda: torch.set_num_threads(before)
+
+    made.told = {"number": more}
+    return made
+
+
+@row
+def two_tensors_that_are_one() -> Changes:
+    made = _of(lambda s: 2 if s.one is s.other else 3, one=torch.ones(2), other=torch.ones(2))
+    made.told = {"one": lambda: setattr(made.program.held, "other", made.program.held.one)}
+    made.held = {"another": setter(made.program.held, "other", torch.ones(2))}
+    return made

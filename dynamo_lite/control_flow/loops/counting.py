@@ -1,0 +1,129 @@
+"""How many rounds a `while` loop on data makes, where that is needed before it is run.
+
+Rounds that add to a list or make a tensor longer, and a loop that has a gradient: torch's while_loop carries tensors of
+one size, and its scan goes over so many rows. Where another test than that on data ends the loop in any case
+(`while ids.shape[1] < 50`), room for so many rounds will do. Else the loop is run once before, for their number alone.
+Both runs go round alike: a round that draws random numbers is refused, and what the first run changes are copies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture.alias_analysis import draws, only_computes
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.counted import Counter, Rounds
+from dynamo_lite.control_flow.merge import Pair
+from dynamo_lite.control_flow.states import OpenLoop, cannot_merge
+from dynamo_lite.interpreter.flow import FlowGraph
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
+
+Counted = Sequence[tuple[Pair, torch.Tensor]]
+"""What the run that counted rounds carried, and its results."""
+
+
+class BoundedRounds(Rounds):
+    """The rounds of a loop of which only the greatest number is known."""
+
+
+def numbers(tracer: Forking, count: Any) -> Counter:
+    """What numbers the rounds of a loop that goes round `count` times."""
+    tracer.recorder.guarded(torch._check, count >= 0)
+    return Counter(Rounds(tracer, count))
+
+
+def check_repeatable(level: Level) -> None:
+    """A round does the same if it is run again. Raises CannotMerge."""
+    graphs = [level.graph]
+    for module in level.modules.values():
+        graphs += [part.graph for part in module.modules() if isinstance(part, fx.GraphModule)]
+    drawing = next((node for graph in graphs for node in graph.nodes if draws(node)), None)
+    if drawing is not None:
+        why = f"its rounds are counted before it is run, and they draw random numbers ({drawing.target})"
+        cannot_merge("branch-unsupported", why=why)
+
+
+def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Counted) -> dict[int, torch.Tensor]:
+    """Take out of a round what only the test needs, which the run before has answered: torch's scan has no gradient for
+    numbers of the data. results: the nodes of what the round gives; the first are those of `pairs`.
+
+    Returns, by the index of a pair, what is not carried any more, as the run before gave it.
+    """
+    known = {(id(pair.left), pair.place): result for pair, result in counted}
+    out = {index for index, pair in enumerate(pairs) if not _is_floating(pair) and (id(pair.left), pair.place) in known}
+    while True:
+        roots = [node for index, node in enumerate(results) if index not in out]
+        calls = [node for node in body.graph.nodes if node.op == "call_function"]
+        roots += [node for node in calls if not only_computes(node, body.modules)]
+        needed = _with_inputs(roots)
+        kept = {index for index in out if body.arguments[index] in needed}
+        if not kept:
+            break
+        out -= kept
+    for node in reversed(body.graph.nodes):
+        if node.op == "call_function" and node not in needed:
+            body.graph.erase_node(node)
+    for index in sorted(out, reverse=True):
+        body.graph.erase_node(body.arguments.pop(index))
+        del results[index]
+    return {index: known[id(pairs[index].left), pairs[index].place] for index in out}
+
+
+def _is_floating(pair: Pair) -> bool:
+    return pair.kind == "tensor" and bool(pair.left.is_floating_point())
+
+
+def _with_inputs(nodes: Iterable[fx.Node]) -> set[fx.Node]:
+    """The nodes, and all that they are computed from."""
+    todo = [*nodes]
+    found = set(todo)
+    while todo:
+        new = [node for node in todo.pop().all_input_nodes if node not in found]
+        found.update(new)
+        todo += new
+    return found
+
+
+# -- a test that ends the loop in any case -----------------------------------------------------------------------------
+
+
+def note_bound(
+    tracer: Forking, flow: FlowGraph, loop: OpenLoop, test: int, value: Any, starts: dict[bool, int]
+) -> None:
+    """A round is at a jump on a number: what holds if it stays in the loop, where every round passes it.
+
+    starts: truth → where the jump leads then.
+    """
+    env = tracer.recorder.env
+    if env is None or type(value) is not torch.SymBool or loop.begin in loop.again or test in loop.again:
+        return
+    tests = {*loop.again}
+    if flow.reach(loop.begin, {test}) & tests:
+        return
+    out = loop.stops - tests
+    stays = [truth for truth in starts if starts[truth] in tests or flow.reach(starts[truth], out) & tests]
+    if len(stays) == 1:
+        relation = env.unwrap(value)
+        loop.bounds.append(relation if stays[0] else not_(relation))
+
+
+def most_rounds(tracer: Forking, relations: Iterable[Any], number: Any) -> int | None:
+    """How many rounds there are at most; None if that is not known. relations: what holds of the `number` of a round
+    behind which there is another."""
+    env, last = tracer.recorder.env, math.inf
+    assert env is not None
+    for relation in relations:
+        mark = env.core.snapshot()
+        try:
+            env.core.assume(relation, Origin("user line", note="a test of a loop"), "axiom")
+            last = min(last, env.core.bounds(env.unwrap(number))[1])
+        finally:
+            env.core.rollback(mark)
+    return int(last) + 2 if last < math.inf else None

@@ -1,0 +1,75 @@
+"""What a round of a loop gives, in the sub-graph of the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, output
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.carried import Carried, note_groups
+from dynamo_lite.control_flow.merge import Differs, Pair
+from dynamo_lite.control_flow.sides import facts_of
+from dynamo_lite.control_flow.states import cannot_merge
+from dynamo_lite.control_flow.unlike import layouts
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_OPERATOR = "a loop on data"
+
+
+def round_results(tracer: Forking, carried: Carried, found: Carried) -> list[Any]:
+    """The nodes of what a round gives, in its sub-graph: for a while_loop the test, what is carried, what it changes in
+    place, and what it adds to lists."""
+    body = found.side.level
+    with tracer.recorder.levels.resumed(body):
+        functionalise(tracer, body, carried.arguments)
+        seen: set[int] = set()
+        nodes = [] if carried.is_scan else [output(tracer, body, "predicate", found.test, seen, dense=False)]
+        for pair, value in zip(carried.merge.pairs, found.outputs):
+            if pair.grows is not None:
+                with facts_of(tracer, found.side):
+                    pair.grows.check(tracer, value, carried.stand_ins[0])
+                nodes.append(output(tracer, body, "tensor", pair.grows.carried(value), seen, dense=False))
+                continue
+            try:
+                nodes.append(output(tracer, body, pair.kind, value, seen, dense=_is_restrided(tracer, pair, value)))
+            except Differs as error:
+                what = "a tensor of another shape after each round of a loop"
+                cannot_merge("branch-differs", what=what, why=error.why)
+        nodes += [output(tracer, body, "tensor", t, seen, dense=False, is_own=True) for t in carried.inplace]
+        added = found.items if not carried.is_counting else []
+        if carried.buffers is not None:
+            added = carried.buffers.written(found.growths, carried.stand_ins[0])
+        nodes += [output(tracer, body, "tensor", t, seen, dense=False) for t in added]
+        assert_facts(tracer, found.side)
+    changed_tensors(tracer, [body], _OPERATOR)
+    for _, tensor in carried.arguments:
+        if any(is_tensor(v) and storage_key(v) == storage_key(tensor) for _, v in body.captured):
+            what = "a tensor changed in place, of which it also uses a view"
+            tracer.refuse("subgraph-alias", operator=_OPERATOR, what=what)
+    return nodes
+
+
+def check_added(tracer: Forking, carried: Carried, found: Carried) -> None:
+    """What a round adds is a copy: no later round may change the tensor itself."""
+    if not found.items:
+        return
+    note_groups(tracer, carried.rows_of(found))
+    may_share, changed = tracer.recorder.may_share, found.side.level.changed
+    assert may_share is not None
+    for item in found.items:
+        fake = tracer.recorder.known_stand_in(item)
+        if changed & {storage_key(fake), *may_share.others(fake)}:
+            why = "a tensor that a round of a loop adds to a list is changed in place by later rounds"
+            tracer.refuse("branch-unsupported", why=why)
+
+
+def _is_restrided(tracer: Forking, pair: Pair, value: Any) -> bool:
+    if pair.kind != "tensor":
+        return False
+    a, b = pair.left, value
+    layouts.compare(tracer, a, b)
+    if [s for s in a.shape if type(s) is int] != [s for s in b.shape if type(s) is int]:
+        raise Differs(f"{shape_text(a.shape)} before, {shape_text(b.shape)} after")
+    return tuple(a.stride()) != tuple(b.stride())

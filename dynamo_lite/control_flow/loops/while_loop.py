@@ -1,0 +1,97 @@
+"""A loop whose end data tell, as torch's while_loop.
+
+    cond_fn(predicate, *carried, *buffers) -> predicate
+    body_fn(predicate, *carried, *buffers, *operands) -> (predicate, *carried, *buffers)
+
+The carried values are those of the variables, and the tensors that a round changes in place; the buffers have room for
+what rounds add to lists (lists/buffers.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture.graph import subgraph_calls, subgraphs
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow.emission import decode, encode, record_loop, write_back
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.carried import Carried, note_results
+from dynamo_lite.control_flow.loops.round_results import check_added, round_results
+from dynamo_lite.control_flow.loops.scan import separate
+
+
+def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
+    """Record the while_loop of a DataLoop. Returns what the carried values are behind it, and what rounds added to
+    lists; of a loop that counts its rounds, the results of the operator, of which the first is their number."""
+    tracer, recorder = loop.tracer, loop.tracer.recorder
+    body, pairs, buffers = found.side.level, carried.merge.pairs, carried.buffers
+    predicate = loop.first_test()
+    nodes = round_results(tracer, carried, found)
+    check_added(tracer, carried, found)
+    examples = [carried.predicate_example, *carried.examples, *carried.inplace]
+    examples += buffers.examples if buffers is not None else []
+    condition, answer = _condition(tracer, examples)
+    initial = _initial(tracer, predicate, carried)
+    _check_gradient(loop, carried, found)
+    body.may_mutate = False
+    operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
+    if loop.is_counting:
+        initial, operands = gradients.detached(tracer, initial), gradients.detached(tracer, operands)
+    elif not gradients.may_have(loop.differentiable(carried, found)):
+        operands = gradients.detached(tracer, operands)
+    separate(tracer, initial, operands)
+    names = ("while_loop_cond_graph_", "while_loop_body_graph_")
+    modules = subgraph_calls.finish(recorder, [condition, body], [answer, tuple(nodes)], names)
+    args = (*modules, tuple(initial), tuple(operands))
+    op = torch.ops.higher_order.while_loop
+    _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
+    loop.is_recorded = True
+    if loop.is_counting:
+        return results[: len(pairs)], []
+    write_back(tracer, carried.inplace, results[len(pairs) :])
+    values = [decode(tracer, pair.kind, result) for pair, result in zip(pairs, results)]
+    for index, pair in enumerate(pairs):
+        if pair.grows is not None:
+            values[index] = pair.grows.at_end(tracer, values[index], carried.length(index, values))
+    rows = zip(pairs, carried.stand_ins, found.outputs, values)
+    tensors = [(pair.left, *others) for pair, *others in rows if pair.kind == "tensor"]
+    added = buffers.rows(results[len(pairs) + len(carried.inplace) :], values[0]) if buffers is not None else []
+    note_results(tracer, tensors, [value for _, value in body.captured], predicate, zip(found.items, added))
+    return values, added
+
+
+def _initial(tracer: Forking, predicate: Any, carried: Carried) -> list[Any]:
+    """What the loop begins with."""
+    initial: list[Any] = [tracer.predicates.tensor(predicate)]
+    for pair in carried.merge.pairs:
+        is_long = pair.grows is not None
+        initial.append(pair.grows.carried(pair.left) if is_long else encode(tracer, pair.kind, pair.left))
+    initial += carried.inplace
+    return initial + (carried.buffers.initial() if carried.buffers is not None else [])
+
+
+def _check_gradient(loop: Any, carried: Carried, found: Carried) -> None:
+    """torch 2.13's gradient of while_loop is wrong: a program that would have one is none."""
+    if loop.is_counting:
+        return
+    if loop.has_gradient(carried, found):
+        why = "it would become torch's while_loop, whose gradient torch 2.13 computes wrongly"
+        loop.tracer.refuse("loop-gradient", why=why)
+    gradients.check_loop(loop.tracer, [*(pair.left for pair in carried.merge.pairs), *found.outputs])
+
+
+def _condition(tracer: Forking, examples: list[Any]) -> tuple[Level, Any]:
+    """The sub-graph of cond_fn: the predicate that is carried."""
+    recorder = tracer.recorder
+    keep: list[Any] = []
+    with recorder.levels.entered() as level:
+        for index, example in enumerate(examples):
+            with unrecorded():
+                example = example.clone() if index else example  # symbols in it are bound in the body
+            recorder.levels.argument(example, f"arg{index}_1")
+            keep.append(example)
+        return level, recorder.node_of(examples[0].clone())
