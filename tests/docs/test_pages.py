@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import torch  # noqa: F401  a Python without torch leaves this file out
 
+from tests.docs import expected_errors
+
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
@@ -48,9 +50,7 @@ def run(page: str, folder: Path, with_slow: bool) -> None:
             continue
         if any(importlib.util.find_spec(name) is None for name in imports(block)):
             continue
-        path = folder / f"{Path(page).stem}_{number}.py"
-        path.write_text(block, encoding="utf-8")  # the sources of classes are looked up there
-        exec(compile(block, str(path), "exec"), names)
+        expected_errors.run(block, folder / f"{Path(page).stem}_{number}.py", names)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -64,3 +64,12 @@ def test_the_examples_of_a_page(page: str, tmp_path: Path, monkeypatch: pytest.M
 def test_the_slow_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run("docs/consumers.md", tmp_path, with_slow=True)
+
+
+def test_an_example_of_an_error_must_raise(tmp_path: Path) -> None:
+    shows = "try:\n    int({})\nexcept ValueError as error:\n    seen = str(error)\n"
+    names: dict[str, object] = {}
+    expected_errors.run(shows.format("'x'"), tmp_path / "raises.py", names)
+    assert "'x'" in str(names["seen"])
+    with pytest.raises(AssertionError, match="nothing was raised"):
+        expected_errors.run(shows.format("'1'"), tmp_path / "silent.py", {})

@@ -81,7 +81,9 @@ def test_transformers_decoder_with_a_static_cache(dynamic: bool) -> None:
 def test_transformers_export_with_dynamic_cache() -> None:
     ids = tokens(2, 5)
     program = executorch.export_with_dynamic_cache(llama(), example_input_ids=ids)
-    options = {"attention_mask": None, "past_key_values": hf.DynamicCache(config=llama().config)}
+    # past_key_values until transformers 5.23, cache from 5.24
+    (cache,) = program.example_inputs[1].keys() - {"input_ids", "attention_mask", "use_cache"}
+    options = {"attention_mask": None, cache: hf.DynamicCache(config=llama().config)}
     got = program.module()(input_ids=ids, use_cache=True, **options)
     assert torch.allclose(got.logits, llama()(ids).logits, atol=1e-4)
 

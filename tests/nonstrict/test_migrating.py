@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
+
+from tests.docs import expected_errors
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating_from_torch_export.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -19,9 +20,7 @@ def test_the_page_runs(tmp_path: Path) -> None:
         start = text[: block.start(1)].count("\n")
         code = block[1].splitlines()
         lines[start : start + len(code)] = code
-    path = tmp_path / "migrating.py"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    runpy.run_path(str(path), run_name="__main__")
+    expected_errors.run("\n".join(lines), tmp_path / "migrating.py", {"__name__": "__main__"})
 
 
 def test_every_argument_is_on_the_page() -> None:
