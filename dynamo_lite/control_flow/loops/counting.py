@@ -9,7 +9,7 @@ Both runs go round alike: a round that draws random numbers is refused, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -111,15 +111,15 @@ def note_bound(
     stays = [truth for truth in starts if starts[truth] in tests or flow.reach(starts[truth], out) & tests]
     if len(stays) == 1:
         relation = env.unwrap(value)
-        loop.bounds.append(relation if stays[0] else not_(relation))
+        loop.bounds.setdefault(test, []).append(relation if stays[0] else not_(relation))
 
 
-def most_rounds(tracer: Forking, relations: Iterable[Any], number: Any) -> int | None:
-    """How many rounds there are at most; None if that is not known. relations: what holds of the `number` of a round
-    behind which there is another."""
+def most_rounds(tracer: Forking, bounds: Mapping[int, Sequence[Any]], number: Any) -> int | None:
+    """How many rounds there are at most; None if that is not known. bounds: what holds of the `number` of a round
+    behind which there is another. (Of a test that both sides of a branch run each relation holds on one side only.)"""
     env, last = tracer.recorder.env, math.inf
     assert env is not None
-    for relation in relations:
+    for (relation,) in (relations for relations in bounds.values() if len(relations) == 1):
         mark = env.core.snapshot()
         try:
             env.core.assume(relation, Origin("user line", note="a test of a loop"), "axiom")
