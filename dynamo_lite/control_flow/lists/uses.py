@@ -65,6 +65,8 @@ _TENSORS: dict[Any, Callable[..., Any]] = {
 def _rule(make: Callable[..., Any], otherwise: Any) -> Any:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first: Any = args[0] if args else kwargs.get("tensors")
+        if type(first) in _GROWN and not first.parts():  # nothing has been added on this side
+            return tracer.vm.call(fn, ([], *args[1:]), {k: v for k, v in kwargs.items() if k != "tensors"})
         if type(first) not in _GROWN:
             return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
         dim = args[1] if len(args) == 2 else kwargs.get("dim", 0)
