@@ -126,17 +126,18 @@ class Branch:
         return merged.end()
 
     def _note_going(self, merge: Merge, left: Side, right: Side) -> None:
-        """What the sizes of the results are if the loop around is not left on one of the sides."""
+        """What integers and the sizes of tensors among the results are if the loop around is not left."""
         env = self.tracer.recorder.env
         if self.around is None or env is None or (left.left_at is None) == (right.left_at is None):
             return
         for pair, result in zip(merge.pairs, merge.results):
-            if pair.kind != "tensor":
-                continue
             goes = pair.left if left.left_at is None else pair.right
-            for size, if_it_goes in zip(result.shape, goes.shape):
-                if type(size) is torch.SymInt and size is not if_it_goes:
-                    self.around.going[env.unwrap(size)] = if_it_goes
+            numbers = [(result, goes)] if pair.kind == "int64" else []
+            if pair.kind == "tensor":
+                numbers = [*zip(result.shape, goes.shape)]
+            for number, if_it_goes in numbers:
+                if type(number) is torch.SymInt and number is not if_it_goes:
+                    self.around.going[env.unwrap(number)] = if_it_goes
 
     def first_join(self) -> int:
         """The nearest join that is tried."""

@@ -133,7 +133,7 @@ class OpenLoop:
     are the other ways out (interpreter/flow/loops.py), `height` is the depth of the stack behind the loop, and
     `iterators` how many iterators lie above that at each exit, where it was seen. `filled`: variables for which a side
     that left the loop has no value, since they are not used there. `begin` is where a round begins, and `bounds` what
-    holds, by the test that says so, in each round behind which there is another (loops/counting.py). `going`: sizes
+    holds, by the test that says so, in each round behind which there is another (loops/counting.py). `going`: numbers
     that depend on whether the loop is left, and what they are if it is not.
     """
 

@@ -9,7 +9,7 @@ Both runs go round alike: a round that draws random numbers is refused, and what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,12 +18,14 @@ from torch import fx
 from dynamo_lite.capture.alias_analysis import draws, only_computes
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.loops.carried import Carried
 from dynamo_lite.control_flow.loops.counted import Counter, Rounds
+from dynamo_lite.control_flow.loops.growing import Going, if_it_goes
 from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.states import OpenLoop, cannot_merge
 from dynamo_lite.interpreter.flow import FlowGraph
 from dynamo_lite.symbolic_shapes import Origin
-from dynamo_lite.symbolic_shapes.expressions.relations import not_
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, not_
 
 Counted = Sequence[tuple[Pair, torch.Tensor]]
 """What the run that counted rounds carried, and its results."""
@@ -114,15 +116,32 @@ def note_bound(
         loop.bounds.setdefault(test, []).append(relation if stays[0] else not_(relation))
 
 
-def most_rounds(tracer: Forking, bounds: Mapping[int, Sequence[Any]], number: Any) -> int | None:
-    """How many rounds there are at most; None if that is not known. bounds: what holds of the `number` of a round
-    behind which there is another. (Of a test that both sides of a branch run each relation holds on one side only.)"""
+def steps_of(tracer: Forking, carried: Carried, found: Carried, going: Going) -> Iterator[Any]:
+    """What holds at the beginning of each round of the integers that a round changes by a constant: `i += 1`."""
+    env = tracer.recorder.env
+    assert env is not None
+    at, *others = carried.stand_ins
+    for pair, value, after in zip(carried.merge.pairs[1:], others, found.outputs[1:]):
+        if pair.kind == "int64" and type(value) is torch.SymInt:
+            by = if_it_goes(tracer, going, after) - value
+            step = by if type(by) is int else by.node.maybe_as_int()
+            if step is not None:
+                yield eq(env.unwrap(value), env.unwrap(pair.left + step * at))
+
+
+def most_rounds(tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequence[Any]], number: Any) -> int | None:
+    """How many rounds there are at most; None if that is not known.
+
+    known: facts. bounds: what holds of the `number` of a round behind which there is another; of a test that both sides
+    of a branch run each relation holds on one side only.
+    """
     env, last = tracer.recorder.env, math.inf
     assert env is not None
     for (relation,) in (relations for relations in bounds.values() if len(relations) == 1):
         mark = env.core.snapshot()
         try:
-            env.core.assume(relation, Origin("user line", note="a test of a loop"), "axiom")
+            for fact in (*known, relation):
+                env.core.assume(fact, Origin("user line", note="a test of a loop"), "axiom")
             last = min(last, env.core.bounds(env.unwrap(number))[1])
         finally:
             env.core.rollback(mark)

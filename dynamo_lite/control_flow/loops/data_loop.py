@@ -123,7 +123,8 @@ class DataLoop:
         made = DataLoop(tracer, self.frame, self.predicate, self.loop, number=number, is_counting=True)
         carried, found = made._settled()
         with facts_of(tracer, found.side):
-            most = counting.most_rounds(tracer, made.open.bounds, carried.stand_ins[0])
+            known = [*counting.steps_of(tracer, carried, found, made.open.going)]
+            most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
         if most is not None and most < MANY and self.may_end:
             raise CannotMerge("branch-unsupported", why="it has few rounds")
         if most is not None and not is_exact:

@@ -22,7 +22,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Going = Mapping[Any, Any]
-"""Sizes that depend on whether a loop is left → what they are if it is not."""
+"""Numbers that depend on whether a loop is left → what they are if it is not."""
 
 
 class Growing(NamedTuple):
@@ -110,7 +110,7 @@ class Growing(NamedTuple):
         size, due = value.shape[self.dim], self.after(at)
         if self.is_exact:
             return _holds(tracer, size == due)
-        return not self.goes_exact or _holds(tracer, _if_it_goes(tracer, going, size) == due)
+        return not self.goes_exact or _holds(tracer, if_it_goes(tracer, going, size) == due)
 
     def looser(self) -> Growing:
         """The same, with less said of the length."""
@@ -143,13 +143,13 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
     if counter is None or least < 0 or not 0 < most < math.inf:
         return None
     room = counter.of.count - counter.at if counter.of.count is not None else None
-    goes = _if_it_goes(tracer, going, after.shape[unlike[0]]) - before.shape[unlike[0]]
+    goes = if_it_goes(tracer, going, after.shape[unlike[0]]) - before.shape[unlike[0]]
     is_exact, goes_exact = least == most, _holds(tracer, goes == int(most))
     return Growing(before, unlike[0], int(most), is_exact, goes_exact, counter.at, room)
 
 
-def _if_it_goes(tracer: Forking, going: Going, size: Any) -> Any:
-    """A size behind a round, if the loop is not left."""
+def if_it_goes(tracer: Forking, going: Going, size: Any) -> Any:
+    """A number behind a round, if the loop is not left."""
     env = tracer.recorder.env
     while type(size) is torch.SymInt and env is not None and env.unwrap(size) in going:
         size = going[env.unwrap(size)]

@@ -436,3 +436,14 @@ class candidates_of_a_dynamic_number(nn.Module):
             keep.append(first)
             order = order[(x[order] - x[first]).abs().sum(-1) > 1]
         return torch.stack(keep)
+
+
+@program(*(call(torch.full((3,), value)) for value in (4.0, 0.5, 3000.0)))
+class rows_while_a_counter_is_small(nn.Module):
+    def forward(self, x):
+        rows, i = x[None], 2
+        while x.norm() > 1 and i < 40:
+            x = x * 0.5
+            rows = torch.cat([rows, x[None]])
+            i += 2
+        return rows, i
