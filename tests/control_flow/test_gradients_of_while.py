@@ -68,10 +68,18 @@ class Halting(Relaxed):
         return total
 
 
+class FromParameter(Relaxed):
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.layer.weight
+        while (weight @ x.T).norm() > 3.0:
+            weight = weight - 0.1 * weight
+        return weight
+
+
 INPUTS = [torch.full((2, 3), value) for value in (2.0, 0.01, 9.0, 0.3)]
 
 
-@pytest.mark.parametrize("kind", [Relaxed, Numbered, Stacked, Endless, Halting])
+@pytest.mark.parametrize("kind", [Relaxed, Numbered, Stacked, Endless, Halting, FromParameter])
 def test_gradients_equal_eager(kind: type[Relaxed]) -> None:
     torch.manual_seed(0)
     module = kind()

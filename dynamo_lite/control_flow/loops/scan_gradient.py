@@ -37,6 +37,7 @@ def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Seque
     if used:
         return f"{used[0]} saves an undefined tensor"
     with modes_off(), FakeTensorMode(shape_env=ShapeEnv()), torch.enable_grad(), _silent():
+        was, tracer.recorder.running = tracer.recorder.running, True  # texts that torch makes are none of the program's
         parts = [[_example(tracer, value) for value in values] for values in (initial, slices, operands)]
         try:
             results = torch.ops.higher_order.scan(combine, parts[0], parts[1], tuple(parts[2]))
@@ -46,6 +47,8 @@ def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Seque
                 torch.autograd.grad([t.sum() for t in reached], wanted, allow_unused=True)
         except Exception as error:
             return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+        finally:
+            tracer.recorder.running = was
     return None
 
 

@@ -40,7 +40,8 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
     if loop.is_counting:
-        initial, operands = gradients.detached(tracer, initial), gradients.detached(tracer, operands)
+        initial = gradients.detached(tracer, [recorder.guarded(recorder.lift, value) for value in initial])
+        operands = gradients.detached(tracer, operands)
     elif not gradients.may_have(loop.differentiable(carried, found)):
         operands = gradients.detached(tracer, operands)
     separate(tracer, initial, operands)
