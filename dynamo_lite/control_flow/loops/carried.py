@@ -239,7 +239,10 @@ class Carried:
         else:
             at = self.stand_ins[0]
         origin = Origin("user line", note="the counter of a loop")
-        for relation in (ge(env.unwrap(at), counter.at), *counter.of.relations(at)):
+        relations = [ge(env.unwrap(at), counter.at), *counter.of.relations(at)]
+        if self.counter is not None and self.counter is not counter:
+            relations += self.counter.of.relations(at + self.counter.at)
+        for relation in relations:
             env.core.assume(relation, origin, "axiom")
         if not self.is_scan:  # said again for torch's decompositions, which do not know what it begins with
             recorder = self.tracer.recorder

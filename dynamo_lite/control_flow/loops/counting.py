@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from dynamo_lite.capture.alias_analysis import draws, only_computes
+from dynamo_lite.capture.alias_analysis import draws, only_computes, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried
@@ -75,7 +75,30 @@ def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Co
     for index in sorted(out, reverse=True):
         body.graph.erase_node(body.arguments.pop(index))
         del results[index]
+    for node in body.graph.find_nodes(op="call_function", target=torch.ops.higher_order.cond):
+        _drop_unused_results(node, subgraphs(node, body.modules))
     return {index: known[id(pairs[index].left), pairs[index].place] for index in out}
+
+
+def _drop_unused_results(cond: fx.Node, sides: Sequence[fx.GraphModule]) -> None:
+    """Leave out of a torch.cond what it gives to the test: in a scan torch has no gradient for one that gives bools."""
+    used = sorted({user.args[1] for user in cond.users})  # type: ignore[type-var]
+    ends = [side.graph.output_node() for side in sides]
+    if not used or len(used) == len(ends[0].args[0]):  # type: ignore[arg-type]
+        return
+    for side, end in zip(sides, ends):
+        results: Any = end.args[0]
+        end.args = (tuple(results[index] for index in used),)
+        own = dict(side.named_children())
+        for node in reversed(side.graph.nodes):
+            if node.op == "call_function" and not node.users and only_computes(node, own):  # type: ignore[arg-type]
+                side.graph.erase_node(node)
+        side.recompile()
+    for user in [*cond.users]:
+        user.args = (cond, used.index(user.args[1]))
+    for name in ("val", "tensor_meta"):
+        if isinstance(cond.meta.get(name), (tuple, list)):
+            cond.meta[name] = tuple(cond.meta[name][index] for index in used)
 
 
 def _is_floating(pair: Pair) -> bool:

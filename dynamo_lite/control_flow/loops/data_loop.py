@@ -116,18 +116,18 @@ class DataLoop:
         return left_from_within(tracer, self, [results[index] for index in carried.ways])
 
     def _counted(self, is_exact: bool) -> Counter:
-        """What numbers the rounds of a `while`. is_exact: it has to be known how many there are, not only how many at
-        most. Raises CannotMerge."""
+        """What numbers the rounds of a loop that data end. is_exact: it has to be known how many there are, not only
+        how many at most. Raises CannotMerge."""
         tracer, reads = self.tracer, FirstReads.of(self.tracer.reads)
-        number = Counter(UncountedRounds(tracer))
-        made = DataLoop(tracer, self.frame, self.predicate, self.loop, number=number, is_counting=True)
+        number = self.counter or Counter(UncountedRounds(tracer))
+        made = DataLoop(tracer, self.frame, self.predicate, self.loop, self.counter, number, is_counting=True)
         carried, found = made._settled()
         with facts_of(tracer, found.side):
             known = [*counting.steps_of(tracer, carried, found, made.open.going)]
             most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
-        if most is not None and most < MANY and self.may_end:
+        if self.counter is None and most is not None and most < MANY and self.may_end:
             raise CannotMerge("branch-unsupported", why="it has few rounds")
-        if most is not None and not is_exact:
+        if self.counter is None and most is not None and not is_exact:
             reads.put(tracer.reads)
             return Counter(counting.BoundedRounds(tracer, most))
         if any(pair.grows is not None and pair.grows.step for pair in carried.merge.pairs):
@@ -136,10 +136,9 @@ class DataLoop:
         counting.check_repeatable(found.side.level)
         keep_facts(tracer, found.side, *found.side.new_facts)
         results, _ = emit_while(made, carried, found)
-        self.is_recorded = True
         reads.put(tracer.reads)
         self.counted = list(zip(carried.merge.pairs, results))
-        return counting.numbers(tracer, decode(tracer, "int64", results[0]))
+        return counting.numbers(tracer, decode(tracer, "int64", results[0]) - number.at)
 
     def _forget_filled(self) -> None:
         """Variables that have no value behind the loop, where they are not used."""
@@ -234,23 +233,28 @@ class DataLoop:
                 raise ToBeCounted("its rounds add to a list, or make a tensor longer", False)
         if carried is None and not self.is_counting and (growths or self.has_gradient(made)):
             is_scan = not is_longer and self._may_scan(made)
-            if is_scan:
+            if not is_scan:
+                self._check_counted(made)
+            else:
                 assert side.state is not None
                 side.state.stack.append(made.goes)
                 made = found()
         if isinstance(self.counter, Bounded):
             self._check_bounded(made, self.counter)
         if is_scan and self.counter is not None and made.test is not self.next_test:
-            if self.has_gradient(made):
-                why = "a loop that has a gradient is left by data from some round on"
-                raise CannotMerge("branch-unsupported", why=why)
-            return None
+            self._check_counted(made)
+            return made if self.counted else None
         return made
+
+    def _check_counted(self, made: Carried) -> None:
+        """Raises ToBeCounted for a `for` with a gradient that data may end."""
+        if self.counter is not None and not self.counted and not self.open.exits and self.has_gradient(made):
+            raise ToBeCounted("it has a gradient", True)
 
     def _may_scan(self, made: Carried) -> bool:
         """Whether a scan can be in the place of the while_loop: it is known how many rounds there are."""
         assert self.number is not None
-        if self.counter is None:
+        if self.counter is None or self.counted:
             is_counted = not isinstance(self.number.of, counting.BoundedRounds)
             return is_counted and self.has_gradient(made) and not self.open.exits
         if made.test is not self.next_test or self.is_left_by_data:
@@ -265,7 +269,8 @@ class DataLoop:
             raise NotByData("branch-unsupported", why="its first round is not left by data")
         if any(snapshot.owner is counter.rest.items for snapshot, _ in found.side.heap.values()):
             raise CannotMerge("branch-unsupported", why="it changes the list that it goes over")
-        if self.has_gradient(found):
+        if self.has_gradient(found) and not self.counted:
+            self._check_counted(found)
             raise CannotMerge("loop-gradient", why="torch 2.13 computes the gradient of its while_loop wrongly")
 
     def _may_run_first_round(self) -> bool:
@@ -305,7 +310,9 @@ class DataLoop:
             if carried is not None:
                 at = carried.enter(level)
             if counter is not None:
-                self.next_test = at + 1 < counter.of.count
+                if carried is not None and self.number is not counter:
+                    at = at + counter.at  # the first of the rounds that were counted
+                self.next_test = bool(self.counted) or at + 1 < counter.of.count  # counted rounds need no test
                 self.open.next_test = lambda: self.next_test
                 frame.stack.append(counter.of.item(at))
 

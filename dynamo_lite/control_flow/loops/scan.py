@@ -23,6 +23,7 @@ from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.emission import call_cond, decode, encode, output, record_loop, write_back
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops import counting, scan_gradient
+from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.merge import Pair
@@ -33,38 +34,42 @@ def emit_scan(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], l
     """Record the scan of a DataLoop. Returns what the carried values are behind it, and what rounds added."""
     tracer, recorder, body, pairs = loop.tracer, loop.tracer.recorder, found.side.level, carried.merge.pairs
     count = carried.number.of.count  # type: ignore[union-attr]
-    if loop.counter is not None:
+    is_counted = bool(loop.counted)
+    may_be_none = is_counted and not isinstance(loop.counter, Bounded)
+    if not may_be_none:
         recorder.guarded(torch._check, count >= 1)  # torch's scan needs a first round
     nodes = round_results(tracer, carried, found)
     check_added(tracer, carried, found)
-    known = counting.left_out(body, nodes, pairs, loop.counted) if loop.counter is None else {}
-    parts = _Parts(loop, carried, found, nodes, [index for index in range(len(pairs)) if index not in known])
-    results = parts.recorded() if loop.counter is not None else _if_any(parts, loop.first_test())
+    known = counting.left_out(body, nodes, pairs, loop.counted) if is_counted else {}
+    kept = [index for index in range(len(pairs)) if index not in known]
+    parts = _Parts(loop, carried, found, nodes, kept, torch.sym_max(count, 1) if may_be_none else count)
+    results = _if_any(parts, loop.first_test()) if may_be_none else parts.recorded()
     own, added = results[: len(parts.initial)], results[len(parts.initial) :]
     write_back(tracer, carried.inplace, own[len(parts.pairs) :])
-    if loop.counter is None:
+    if may_be_none:
         added = [rows.narrow(0, 0, count) for rows in added]
     behind = iter(own)
     values = [known[index] if index in known else next(behind) for index in range(len(pairs))]
     states = zip(pairs, carried.stand_ins, found.outputs, values)
     groups = [(pair.left, *others) for pair, *others in states if pair.kind == "tensor"]
-    predicate = loop.first_test() if loop.counter is None else None
+    predicate = loop.first_test() if may_be_none else None
     note_results(tracer, groups, [value for _, value in body.captured], predicate, zip(found.items, added))
     return [decode(tracer, pair.kind, result) for pair, result in zip(pairs, values)], added
 
 
 class _Parts:
-    """What a scan is given. at: the pairs that it carries, beside what it changes in place."""
+    """What a scan is given. at: the pairs that it carries, beside what it changes in place; rounds: how many."""
 
-    def __init__(self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int]) -> None:
+    def __init__(
+        self, loop: Any, carried: Carried, found: Carried, nodes: list[Any], at: list[int], rounds: Any
+    ) -> None:
         self.tracer, self.body, self.nodes = loop.tracer, found.side.level, nodes
         self.pairs: list[Pair] = [carried.merge.pairs[index] for index in at]
         tracer, recorder = self.tracer, self.tracer.recorder
         self.items = found.items
-        count = carried.number.of.count  # type: ignore[union-attr]
-        self.rounds = count if loop.counter is not None else torch.sym_max(count, 1)
+        self.rounds = rounds
         numbered = carried.number_node
-        rows = _rows(tracer, self.body, numbered, count)
+        rows = _rows(tracer, self.body, numbered, rounds)
         is_numbered = bool(numbered.users)
         slices = [_numbers(tracer, self.body, numbered, self.rounds)] if numbered in self.body.arguments else []
         self.initial = [encode(tracer, pair.kind, pair.left) for pair in self.pairs] + carried.inplace

@@ -1,4 +1,4 @@
-"""A `while` on data through which a gradient goes: its rounds are counted, and it becomes a scan of so many."""
+"""Loops that data end, and through which a gradient goes: the rounds are counted, and become a scan of so many."""
 
 from __future__ import annotations
 
@@ -76,10 +76,44 @@ class FromParameter(Relaxed):
         return weight
 
 
+class Early(Relaxed):
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range(45):
+            new = torch.tanh(self.layer(x)) * 0.9
+            if (new - x).norm() < 0.05:
+                break
+            x = new
+        return x
+
+
+class EarlyWithItsNumber(Relaxed):
+    def forward(self, x: Tensor) -> tuple[Tensor, int]:
+        steps = 0
+        for steps in range(2, 40):
+            x = torch.tanh(self.layer(x)) * 0.9
+            if x.norm() < 0.2:
+                break
+        return x, steps
+
+
+class EarlyOfData(Relaxed):
+    """Only run time knows how many rounds there may be."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        for _ in range((x.abs().sum() * 2).long().item()):
+            x = torch.tanh(self.layer(x)) * 0.9
+            if x.norm() < 0.2:
+                break
+        return x
+
+
 INPUTS = [torch.full((2, 3), value) for value in (2.0, 0.01, 9.0, 0.3)]
 
 
-@pytest.mark.parametrize("kind", [Relaxed, Numbered, Stacked, Endless, Halting, FromParameter])
+KINDS = [Relaxed, Numbered, Stacked, Endless, Halting, FromParameter, Early, EarlyWithItsNumber, EarlyOfData]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_gradients_equal_eager(kind: type[Relaxed]) -> None:
     torch.manual_seed(0)
     module = kind()
