@@ -89,7 +89,7 @@ class Early(Relaxed):
 class EarlyWithItsNumber(Relaxed):
     def forward(self, x: Tensor) -> tuple[Tensor, int]:
         steps = 0
-        for steps in range(2, 40):
+        for steps in range(2, 40):  # noqa: B007  # what it is behind the loop
             x = torch.tanh(self.layer(x)) * 0.9
             if x.norm() < 0.2:
                 break
