@@ -39,6 +39,11 @@ class Notes:
         kinds = _kinds(carried.merge.pairs, len(carried.inplace))
         self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}")
 
+    def note_counted(self, loop: Any) -> None:
+        """A loop is run twice."""
+        at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
+        self._add(f"the loop on data at line {at} is run once before, for the number of its rounds")
+
     def _add(self, text: str) -> None:
         self._tracer.note(text)
         for listener in self.listeners:

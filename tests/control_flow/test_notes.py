@@ -186,3 +186,17 @@ def test_results_that_may_be_others_are_noted(kind: str, noted: str | None) -> N
     _, eager = Returned()(x, kind)
     _, result = trace.program.module()(x, kind)
     assert torch.equal(eager, result) and result.untyped_storage()._cdata != x.untyped_storage()._cdata
+
+
+class _Counted(nn.Module):
+    def forward(self, x):
+        outs = [x]
+        while x.norm() > 1:
+            x = x * 0.5
+            outs.append(x)
+        return torch.stack(outs)
+
+
+def test_a_loop_that_is_run_twice() -> None:
+    notes = dynamo_lite.trace(_Counted(), (torch.ones(3),), control_flow="capture").notes
+    assert any("is run once before, for the number of its rounds" in note for note in notes)

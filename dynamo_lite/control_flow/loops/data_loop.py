@@ -138,6 +138,7 @@ class DataLoop:
         results, _ = emit_while(made, carried, found)
         reads.put(tracer.reads)
         self.counted = list(zip(carried.merge.pairs, results))
+        tracer.branches.note_counted(self)
         return counting.numbers(tracer, decode(tracer, "int64", results[0]) - number.at)
 
     def _forget_filled(self) -> None:
