@@ -52,7 +52,11 @@ def fact_record(
 
 def origin_record(origin: Origin, identifier: str, sources: Sources, role: str = "guards") -> dict[str, Any]:
     """Where a fact came from, with the place if it is a line."""
-    at = sources.link(origin.file, origin.line, role, identifier) if identifier else None
+    at = None
+    if identifier:
+        at = sources.link(origin.file, origin.line, role, identifier)
+    elif origin.file:
+        at = sources.place(origin.file, origin.line)
     return {"kind": origin.kind, "note": origin.note, "at": at, "text": str(origin)}
 
 

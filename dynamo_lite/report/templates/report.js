@@ -19,6 +19,9 @@ function placeLink(at) {
   const target = at.file + "-L" + at.line;
   return document.getElementById(target) ? link(target, text) : make("span", text);
 }
+function originParts(origin) {
+  return origin.at ? [placeLink(origin.at), origin.note ? ` (${origin.note})` : ""] : [origin.text];
+}
 function list(rows) {
   const made = make("span");
   rows.forEach((row, index) => { if (index) made.append(", "); made.append(row); });
@@ -114,7 +117,7 @@ const views = {
     if (guard.proof) {
       parts.push(make("h3", "What made it"));
       parts.push(ordered(guard.proof.facts.map(fact => [make("code", fact.text), `: ${fact.why}. `,
-        fact.origin.at ? placeLink(fact.origin.at) : fact.origin.text, fact.origin.note ? ` (${fact.origin.note})` : ""])));
+        ...originParts(fact.origin)])));
       if (guard.proof.declared) parts.push(make("p", "The range was declared: " + guard.proof.declared));
       parts.push(make("h3", guard.proof.checked ? "How it follows (each step checked again)" : "How it follows"));
       parts.push(ordered(guard.proof.steps.map(step => {
@@ -129,7 +132,7 @@ const views = {
         return row;
       })));
       if (guard.proof.spares.length) parts.push(make("h3", "It spares the check of"), ordered(
-        guard.proof.spares.map(fact => [make("code", fact.text), "  " + fact.origin.text])));
+        guard.proof.spares.map(fact => [make("code", fact.text), "  ", ...originParts(fact.origin)])));
     }
     else if (guard.why) parts.push(make("p", guard.why));
     return parts;
@@ -138,7 +141,7 @@ const views = {
     const parts = [make("h2", row.label), fields([["size", row.size], ["example", row.example], ["specification", row.spec],
       ["range", row.range && !row.constant ? `${row.range[0]} to ${row.range[1] || "∞"}` : ""], ["why", row.why]])];
     if (row.facts && row.facts.length) parts.push(make("h3", "Because of"), ordered(row.facts.map(fact =>
-      [make("code", fact.text), "  " + fact.why + ", ", fact.origin.text])));
+      [make("code", fact.text), "  " + fact.why + ", ", ...originParts(fact.origin)])));
     return parts;
   },
   branches(row) { return [make("h2", "Branch"), make("pre", row.text), fields([["line", placeLink(row.origin.at)],
