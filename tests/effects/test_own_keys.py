@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
-from dynamo_lite.errors import GraphBreak
+from dynamo_lite.errors import DynamoLiteError, GraphBreak
 
 X = torch.ones(2)
 
@@ -70,8 +70,19 @@ def test_an_entry_that_nobody_finds_is_dropped(key: Callable[[], Any]) -> None:
     _equals_eager(lambda s, x: _count(s.cache, key()))
 
 
+def _count_without_error(cache: Any, key: Any) -> int:
+    cache[key] = (cache.get(key, (0, None))[0] + 1, key)
+    return int(cache[key][0])
+
+
 def test_a_weak_key() -> None:
-    _equals_eager(lambda s, x: _count(s.weak, Key()) + _count(s.weak, Key()))
+    _equals_eager(lambda s, x: _count_without_error(s.weak, Key()) + _count_without_error(s.weak, Key()))
+
+
+def test_a_weak_reference_beside_the_traceback_of_an_error_is_refused() -> None:
+    with pytest.raises(DynamoLiteError) as caught:
+        dynamo_lite.export(Program(lambda s, x: _count(s.weak, Key()) + _count(s.weak, Key())), (X.clone(),))
+    assert getattr(caught.value, "id", "") == "object-lifetime"
 
 
 def test_singledispatchmethod() -> None:
