@@ -14,6 +14,7 @@ import torch
 
 from dynamo_lite.capture.fakes.cond_outputs import is_dense
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.control_flow.emission import is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.merge import Pair
@@ -136,7 +137,7 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
     ]
     if len(unlike) != 1:
         return None
-    if _holds(tracer, after.shape[unlike[0]] <= before.shape[unlike[0]]):
+    if is_unknown(after.shape[unlike[0]]) and _holds(tracer, after.shape[unlike[0]] <= before.shape[unlike[0]]):
         return Growing(before, unlike[0], 0, False, False, 0, None)
     by = after.shape[unlike[0]] - before.shape[unlike[0]]
     least, most = (by, by) if type(by) is int else env.core.bounds(env.unwrap(by))

@@ -206,7 +206,7 @@ def weakref_generator_frame():
     return (f, (t(3),))
 
 
-@refused('object-lifetime')
+@equal
 def weakref_closure():
     def f(x):
         o = Obj()
