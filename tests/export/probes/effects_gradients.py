@@ -258,7 +258,7 @@ def parameter_registered():
     return Model(body), (t(3),)
 
 
-@refused("python-state")
+@equal
 def module_added():
     def body(self, x):
         self.add_module("extra", nn.Identity())
