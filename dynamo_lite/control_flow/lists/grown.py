@@ -60,8 +60,8 @@ class Added:
 
     tensors: for each `append` of a round a tensor, its first dimension the rounds (of a side: 1). flags: for each of
     them None, or a bool tensor that says which items are there; then both have the items of one round as their second
-    dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether all
-    are there if the round at work is not the one that leaves its loop.
+    dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether it is
+    one item, which is there if the round at work is not the one that leaves its loop.
     """
 
     def __init__(

@@ -157,7 +157,7 @@ def left(tracer: Forking, side: Side, growths: list[Growth], lack: UnlikeItems |
         added, earlier = contents[1:], contents[0]
         last = _last(tracer, side.level, added) if added else earlier.last
         made = Growth(growth.owner, *_as_tensors(tracer, side.level, added, lack), last, earlier)
-        if_goes = all(part.is_certain or part.if_goes for part in added if type(part) is Added)
+        if_goes = all(part.if_goes for part in added if type(part) is Added)  # one item then, and there
         if made.items != growth.items or (lack is not None and lack.if_goes and not if_goes):
             if len(made.items) != len(growth.items) or (lack is not None and lack.if_goes == if_goes):
                 cannot_merge("branch-unsupported", why="rounds of a loop add unlike items to a list")

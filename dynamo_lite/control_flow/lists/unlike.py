@@ -60,7 +60,7 @@ def _lacking(tracer: Forking, merge: Merge, item: Any, sides: tuple[Side, Side],
     """An item that is there on side `which` alone."""
     levels, numbers, is_one = tracer.recorder.levels, None, type(item) is not Added
     if_goes = sides[which].left_at is None and sides[1 - which].left_at is not None
-    if_goes = if_goes and (is_one or item.is_certain or item.if_goes)
+    if_goes = if_goes and (is_one or item.if_goes)
     with levels.resumed(sides[which].level):
         flags = None
         if not is_one:
