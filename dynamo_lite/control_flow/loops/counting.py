@@ -9,6 +9,7 @@ Both runs go round alike: a round that draws random numbers is refused, and what
 from __future__ import annotations
 
 import math
+from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -58,7 +59,10 @@ def left_out(body: Level, results: list[Any], pairs: Sequence[Pair], counted: Co
 
     Returns, by the index of a pair, what is not carried any more, as the run before gave it.
     """
-    known = {(id(pair.left), pair.place): result for pair, result in counted}
+    times = Counts((id(pair.left), pair.place) for pair, _ in counted)
+    known = {key: result for pair, result in counted if times[key := (id(pair.left), pair.place)] == 1}
+    times = Counts((id(pair.left), pair.place) for pair in pairs)  # two entries that begin with one number are not told
+    known = {key: result for key, result in known.items() if times[key] == 1}
     out = {index for index, pair in enumerate(pairs) if not _is_floating(pair) and (id(pair.left), pair.place) in known}
     while True:
         roots = [node for index, node in enumerate(results) if index not in out]

@@ -46,7 +46,7 @@ from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
 
-_ROUNDS = 8
+_ROUNDS = 16
 """How often a round is run until what it carries has settled."""
 _OPERATOR = "a loop on data"
 
@@ -122,12 +122,14 @@ class DataLoop:
         number = self.counter or Counter(UncountedRounds(tracer))
         made = DataLoop(tracer, self.frame, self.predicate, self.loop, self.counter, number, is_counting=True)
         carried, found = made._settled()
-        with facts_of(tracer, found.side):
-            known = [*counting.steps_of(tracer, carried, found, made.open.going)]
-            most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
-        if self.counter is None and most is not None and most < MANY and self.may_end:
+        most = None
+        if self.counter is None:
+            with facts_of(tracer, found.side):
+                known = [*counting.steps_of(tracer, carried, found, made.open.going)]
+                most = counting.most_rounds(tracer, known, made.open.bounds, carried.stand_ins[0])
+        if most is not None and most < MANY and self.may_end:
             raise CannotMerge("branch-unsupported", why="it has few rounds")
-        if self.counter is None and most is not None and not is_exact:
+        if most is not None and not is_exact:
             reads.put(tracer.reads)
             return Counter(counting.BoundedRounds(tracer, most))
         if any(pair.grows is not None and pair.grows.step for pair in carried.merge.pairs):

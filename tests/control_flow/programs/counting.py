@@ -203,3 +203,43 @@ class last_two_items(nn.Module):
             outs.append(x)
             outs.append(outs[-1] + outs[-2])
         return torch.stack(outs)
+
+
+@program(*_SCALES)
+class two_lists_by_their_last_items(nn.Module):
+    def forward(self, x):
+        a, b = [0], [0]
+        while x.norm() > 1 and a[-1] < 30:
+            x = x * 0.5
+            a.append(a[-1] + 1)
+            b.append(b[-1] + 2)
+        return torch.tensor(a), torch.tensor(b)
+
+
+@program(*_SCALES, refused="branch-unsupported")
+class last_item_changed_in_place(nn.Module):
+    """The list holds a copy of what the round carries."""
+
+    def forward(self, x):
+        outs = [x.clone()]
+        while outs[-1].norm() > 1:
+            outs[-1].mul_(0.5)
+            outs.append(outs[-1] + 0.0)
+        return torch.stack(outs)
+
+
+@program(*_SCALES, refused="loop-gradient")
+class two_counters_that_begin_alike(nn.Module):
+    """Which of them the run that counted rounds gave which number is not told apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        state = {"a": 0, "b": 0}
+        while state["a"] < 35 and x.norm() > 1:
+            x = torch.tanh(self.layer(x)) * x * 0.5
+            state["a"] += 1
+            state["b"] += 2
+        return x, state["a"], state["b"]
