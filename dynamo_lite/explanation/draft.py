@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,9 @@ def draft_export(
     kwargs: dict[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
+    strict: bool = True,
+    preserve_module_call_signature: Sequence[str] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
     control_flow: str = "capture",
 ) -> Draft:
     """Export `mod` as far as that is possible, and say what is missing.
@@ -53,14 +56,18 @@ def draft_export(
     Raises InvalidArguments if the call itself makes no sense, and what `mod` raises on these arguments.
     """
     report = Explanation(complete=True)
+    always: dict[str, Any] = {
+        "preserve_module_call_signature": preserve_module_call_signature,
+        "prefer_deferred_runtime_asserts_over_guards": prefer_deferred_runtime_asserts_over_guards,
+    }
     attempts: list[dict[str, Any]] = [
-        {"dynamic_shapes": dynamic_shapes, "control_flow": control_flow},
+        {"dynamic_shapes": dynamic_shapes, "strict": strict, "control_flow": control_flow},
         {"dynamic_shapes": dynamic_shapes, "strict": False, "effects": "drop"},
         {"strict": False, "effects": "drop"},
     ]
     for options in attempts:
         try:
-            return Draft(report, trace(mod, args, kwargs, **options).program)
+            return Draft(report, trace(mod, args, kwargs, **always, **options).program)
         except (InvalidArguments, InternalError):
             raise
         except DynamoLiteError:

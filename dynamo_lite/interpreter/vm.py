@@ -383,6 +383,15 @@ def _find(cls: type, name: str) -> Any:
     return MISSING
 
 
+def _overridden(cls: type, name: str, kind: type, otherwise: Any) -> Any:
+    """What super() has bound where a class written in Python has a method of its own: the first of C's that follows."""
+    for base in mro_of(cls) or ():
+        found = namespace_of(base).get(name)
+        if type(found) is kind:
+            return found
+    return otherwise
+
+
 def _find_method(cls: type, name: str) -> Any:
     if cls.__flags__ & HEAP_OR_IMMUTABLE == HEAP_TYPE:
         return _find(cls, name)
@@ -402,9 +411,13 @@ def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         kind = type(self)
         if issubclass(kind, type):
             found = _find(self, fn.__name__)
+            if found is not MISSING and type(found) is not ClassMethodDescriptorType:
+                found = _overridden(self, fn.__name__, ClassMethodDescriptorType, found)
             if type(found) is ClassMethodDescriptorType:
                 return found, (self, *args)
         found = _find_method(kind, fn.__name__)
+        if found is not MISSING and type(found) is not MethodDescriptorType:
+            found = _overridden(kind, fn.__name__, MethodDescriptorType, found)
         return (fn, args) if found is MISSING else (found, (self, *args))
     if type(fn) is MethodWrapperType:
         return fn.__objclass__.__dict__[fn.__name__], (fn.__self__, *args)

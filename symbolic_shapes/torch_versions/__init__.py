@@ -9,6 +9,7 @@ No file here imports torch.
 from dynamo_lite.symbolic_shapes.torch_versions.supported import NEWEST as NEWEST
 from dynamo_lite.symbolic_shapes.torch_versions.supported import OLDEST as OLDEST
 from dynamo_lite.symbolic_shapes.torch_versions.supported import TorchVersionWarning as TorchVersionWarning
+from dynamo_lite.symbolic_shapes.torch_versions.supported import Version as Version
 from dynamo_lite.symbolic_shapes.torch_versions.supported import check as check
 from dynamo_lite.symbolic_shapes.torch_versions.supported import installed as installed
 from dynamo_lite.symbolic_shapes.torch_versions.tables import Symbol as Symbol
@@ -22,6 +23,7 @@ __all__ = [
     "Symbol",
     "TorchVersionWarning",
     "Variant",
+    "Version",
     "applies",
     "check",
     "current",

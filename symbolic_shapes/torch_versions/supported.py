@@ -17,7 +17,7 @@ Version = tuple[int, int]
 OLDEST: Version = (2, 13)
 NEWEST: Version = (2, 15)
 CHECKED: tuple[str, ...] = ("2.13.0", "2.14.1", "2.15.0")
-"""The releases that .ci/run tests."""
+"""The releases that are tested: the default by `make test`, the others by `make other-torches`."""
 
 
 class TorchVersionWarning(UserWarning):

@@ -6,7 +6,7 @@ so that it works where the file cannot be imported. DISABLES says what a missing
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dynamo_lite.symbolic_shapes.torch_versions.supported import Version, installed
 
@@ -37,7 +37,17 @@ class Variant(NamedTuple):
     until: Version | None = None
 
 
-def applies(row: Symbol | Variant, version: Version | None = None) -> bool:
+class Bounded(Protocol):
+    """A row that holds in the versions `since` <= torch < `until`."""
+
+    @property
+    def since(self) -> Version | None: ...
+
+    @property
+    def until(self) -> Version | None: ...
+
+
+def applies(row: Bounded, version: Version | None = None) -> bool:
     """Whether a row is about this version (by default the installed one)."""
     version = version or installed()
     return (row.since is None or row.since <= version) and (row.until is None or version < row.until)

@@ -234,6 +234,33 @@ def test_an_unbacked_mark() -> None:
         check(program, f, r(n, 3))
 
 
+@pytest.mark.parametrize(
+    ("f", "fits"),
+    [
+        (lambda x, y: x + y, lambda n, m: n == m),
+        (lambda x, y: x[: y.shape[0]] - y, lambda n, m: n >= m),
+        (
+            lambda x, y: (torch._check(x.shape[0] + y.shape[0] == 8), torch.cat([x, y]) * x.shape[0])[1],
+            lambda n, m: n + m == 8,
+        ),
+    ],
+    ids=["equal", "at most", "sum"],
+)
+def test_what_is_asserted_of_two_unbacked_inputs(f: Any, fits: Any) -> None:
+    """The sizes of both are read before the condition about them. Broadcasting of a size of 1 is not admitted."""
+    x, y = r(4, 3), r(4, 3)
+    mark_unbacked(x, 0)
+    mark_unbacked(y, 0)
+    program = dynamo_lite.export(f, (x, y))
+    for n in (0, 1, 2, 4, 6):
+        for m in (1, 2, 4, 7):
+            if fits(n, m):
+                check(program, f, r(n, 3), r(m, 3))
+            else:
+                with pytest.raises(RuntimeError):  # by an assertion within the program, or a guard before it
+                    program.module()(r(n, 3), r(m, 3))
+
+
 # -- torch 2.1 ---------------------------------------------------------------------------------------------------------
 def test_constraints() -> None:
     x, y = r(4, 3), r(3, 4)

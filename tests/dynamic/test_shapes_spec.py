@@ -70,14 +70,30 @@ def test_assumptions_are_facts_and_checked() -> None:
         assert admits(program.module(), torch.ones(n)) is (n % 2 == 0 and n >= 2), n
 
 
+@pytest.mark.parametrize(
+    "holds", [lambda a, b: a <= b, lambda a, b: a + b <= 9, lambda a, b: a * b > 5, lambda a, b: (a + b) % 3 == 0]
+)
+def test_assumptions_about_two_inputs(holds: Callable[[Any, Any], Any]) -> None:
+    a, b = spec.ShapeVar("a"), spec.ShapeVar("b")
+    shapes = spec.ShapesSpec({"x": spec.TensorSpec([a]), "y": spec.TensorSpec([b])}, assumptions=[holds(a, b)])
+    programs = both(lambda x, y: x.sum() + y.sum(), (torch.ones(2), torch.ones(4)), shapes)
+    for n in range(6):
+        for m in range(6):
+            args = torch.ones(n), torch.ones(m)
+            assert [admits(p, *args) for p in programs] == [holds(n, m)] * 2, (n, m)
+            assert not holds(n, m) or programs[0](*args) == n + m
+
+
 def test_an_assumption_that_decides_a_branch() -> None:
     def fn(x: torch.Tensor) -> torch.Tensor:
         return x.sin() if x.shape[0] > 3 else x.cos()
 
     b = spec.ShapeVar("b")
     any_size = spec.ParamsSpec({"x": spec.TensorSpec([b])})
-    with pytest.raises(DataDependent):  # nothing is specialised silently
+    with pytest.raises(DataDependent) as caught:  # nothing is specialised silently
         dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size, control_flow="refuse")
+    assert "holds depends on a size that the inputs' specification leaves open" in str(caught.value)
+    assert "say in `assumptions` of the ShapesSpec" in str(caught.value) and "data of" not in str(caught.value)
     captured = dynamo_lite.export(called(fn), (torch.ones(6),), dynamic_shapes=any_size).module()
     for n in (0, 1, 3, 4, 9):
         assert torch.equal(captured(torch.ones(n)), fn(torch.ones(n))), n
@@ -142,11 +158,13 @@ def _b() -> Any:
     [
         (lambda: spec.ParamsSpec({"x": spec.TensorSpec([_b(), 3])}), "2 entries; the tensor there has 1 dimension"),
         (lambda: spec.ParamsSpec({"z": spec.TensorSpec([_b()])}), "has 'z', which the call does not give"),
-        (lambda: spec.ParamsSpec({"x": spec.TensorSpec([_b() * 2])}), "is no size of an input by itself"),
-        (lambda: spec.ParamsSpec({"x": spec.TensorSpec([spec.ShapeVar("b", max=3)])}), "does not allow it"),
+        (lambda: spec.ParamsSpec({"x": spec.TensorSpec([_b() * 2])}), "is 2*b, and b is no size of an input"),
+        (lambda: spec.ParamsSpec({"x": _b()}), "x: a ShapeVar, and the input there is a Tensor"),
+        (lambda: spec.ParamsSpec({"x": spec.TensorSpec([spec.ShapeVar("b", max=3)])}),
+         "ShapeVar(b, min=0, max=3) does not allow it"),
         (lambda: spec.ParamsSpec({"x": spec.SeqSpec([None])}), "a SeqSpec of 1, and the input there is a Tensor"),
         (lambda: (lambda b: spec.ShapesSpec({"x": spec.TensorSpec([b])}, assumptions=[b % 3 == 0]))(_b()),
-         "does not hold in the example"),
+         "assumptions[0] (Eq(Mod(b, 3), 0)) does not hold in the example"),
         (lambda: (lambda b: spec.ShapesSpec({}, assumptions=[b % 2 == 0]))(_b()), "is no size of an input by itself"),
     ],
 )  # fmt: skip
@@ -154,6 +172,12 @@ def test_what_does_not_fit(make: Callable[[], Any], said: str) -> None:
     with pytest.raises(InvalidArguments, match="dynamic_shapes does not fit the inputs") as caught:
         dynamo_lite.export(called(lambda x: x * 2), (torch.ones(4),), dynamic_shapes=make())
     assert said in str(caught.value)
+
+
+def test_sizes_of_a_number() -> None:
+    with pytest.raises(InvalidArguments, match="n: a TensorSpec, and the input there is an int"):
+        dynamo_lite.export(called(lambda x, n: x * n), (torch.ones(4), 3),
+                           dynamic_shapes=spec.ParamsSpec({"n": spec.TensorSpec([_b()])}))  # fmt: skip
 
 
 def test_saved_and_loaded(tmp_path: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,20 @@ def test_a_draft_of_what_exports_is_the_program() -> None:
     draft = dynamo_lite.draft_export(Scaled(), (X, {"a": X}))
     assert draft and draft.program is not None and not draft.report.problems
     assert torch.equal(draft.program.module()(X, {"a": X}), Scaled()(X, {"a": X}))
+
+
+@pytest.mark.parametrize("name", ["export", "draft_export"])
+def test_every_argument_of_torchs_is_taken(name: str) -> None:
+    theirs, ours = (inspect.signature(getattr(library, name)).parameters for library in (torch.export, dynamo_lite))
+    assert theirs.keys() <= ours.keys()
+
+
+def test_a_draft_of_a_module_whose_call_is_preserved() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    draft = dynamo_lite.draft_export(module, (X,), strict=False, preserve_module_call_signature=("0",))
+    assert draft and draft.program is not None
+    entries = {entry.fqn: entry.signature for entry in draft.program.module_call_graph}
+    assert entries["0"] is not None and entries.get("1") is None
 
 
 def test_a_draft_of_what_is_refused_has_the_report_and_a_program() -> None:

@@ -31,6 +31,14 @@ def test_a_branch_may_change_its_operands_when_no_gradients_are_taken() -> None:
         assert_same(module, ep.module(), call, gradients=False)
 
 
+def test_no_rows_and_part_of_a_tensor() -> None:
+    """How results lie in memory is asked by us, not by the program: of its inputs nothing follows."""
+    forward = lambda x: torch.cond(x.sum() > 0, torch.sin, lambda t: t * 2, (x,))  # noqa: E731
+    program = dynamo_lite.export(forward, (torch.ones(4, 3),), dynamic_shapes={"x": {0: torch.export.Dim("n")}})
+    for x in (torch.ones(0, 3), torch.ones(1, 3), torch.ones(8, 3)[2:], -torch.ones(8, 3)[1:]):
+        torch.testing.assert_close(program.module()(x), forward(x))
+
+
 def test_the_form_is_that_of_torch_export() -> None:
     _, ep = exported(next(p for p in PROGRAMS if p.name == "state"))
     (call,) = [n for n in ep.graph.nodes if n.target is torch.ops.higher_order.cond]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+import pytest
 import torch
 
 import dynamo_lite
@@ -76,3 +77,20 @@ def test_what_the_program_leaves_out_of_a_fast_path_is_noted() -> None:
     assert "padded positions" not in _notes(encoder.requires_grad_(False), x)
     assert "padded positions" in _notes(encoder, x, src_key_padding_mask=mask)
     assert "padded positions" not in _notes(encoder.train(), x, src_key_padding_mask=mask)
+
+
+def test_parameters_of_a_distribution_are_asserted() -> None:
+    """From torch 2.15 on the question decides it: an assertion of the program, where eager raises ValueError."""
+
+    class Likelihood(torch.nn.Module):
+        def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+            return torch.distributions.Normal(x, scale).log_prob(x + 1)
+
+    x = torch.zeros(3)
+    program = dynamo_lite.export(Likelihood(), (x, torch.ones(3))).module()
+    torch.testing.assert_close(program(x, 2 * torch.ones(3)), Likelihood()(x, 2 * torch.ones(3)))
+    for wrong in ((x, -torch.ones(3)), (x * float("nan"), torch.ones(3))):
+        with pytest.raises(ValueError, match="Expected parameter"):
+            Likelihood()(*wrong)
+        with pytest.raises(RuntimeError):
+            program(*wrong)

@@ -242,10 +242,11 @@ class _Inserter:
 
     def _make_first(self, function: Any, args: tuple[Any, ...], value: Any) -> fx.Node:
         """A size of an input: behind the placeholders, where the recorder reads them too."""
-        cursor, self._cursor = self._cursor, self._last_input
+        cursor, before = self._cursor, self._last_input
+        self._cursor = before
         node = self._make(function, args, value)
         in_root(node)
-        self._last_input, self._cursor = node, node if cursor.op in ("placeholder", "root") else cursor
+        self._last_input, self._cursor = node, node if cursor is before else cursor
         return node
 
 

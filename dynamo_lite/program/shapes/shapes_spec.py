@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +46,12 @@ class SpecSize:
     variable: Any = None
 
     def __str__(self) -> str:
-        return str(self.expr)
+        return text_of(self.expr)
+
+
+def text_of(expr: Any) -> str:
+    """An expression with the names that the user gave: torch adds a number to each (`batch#0`)."""
+    return re.sub(r"#\d+", "", str(expr))
 
 
 class SpecShapes(Made):
@@ -126,8 +132,10 @@ class _Reading:
         if spec is None or type(spec) is int:
             return spec
         if isinstance(spec, torch.SymInt):
-            return _size(spec)
+            return _size(spec) if type(value) is int else self._problem(spec, value, where)
         if isinstance(spec, specs.TensorSpec):
+            if not isinstance(value, torch.Tensor):
+                return self._problem(spec, value, where)
             return [dim if dim is None or type(dim) is int else _size(dim) for dim in items_of(spec)]
         if isinstance(spec, specs.SeqSpec):
             return self._sequence(items_of(spec), value, where)
@@ -136,6 +144,9 @@ class _Reading:
             return self._keyed(items_of(spec), value, keys, where)
         self.problems.append(f"{where}: {type(spec).__name__} says nothing of sizes")
         return None
+
+    def _problem(self, spec: Any, value: Any, where: str) -> None:
+        self.problems.append(f"{where}: {_article(type(spec).__name__)}, and the input there is {_described(value)}")
 
     def _sequence(self, entries: Sequence[Any], value: Any, where: str) -> Any:
         if not isinstance(value, (list, tuple)) or len(entries) > len(value):
@@ -164,8 +175,12 @@ def _fields(value: Any) -> list[str]:
     return list(getattr(value, "_fields", None) or getattr(value, "__dict__", None) or ())
 
 
+def _article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
+
+
 def _described(value: Any) -> str:
-    return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, (list, tuple, dict)) else "")
+    return _article(type(value).__name__) + (f" of {len(value)}" if isinstance(value, (list, tuple, dict)) else "")
 
 
 @dataclass
@@ -196,7 +211,8 @@ class SpecSymbols:
         low, high = size.variable.min, size.variable.max
         lo, hi = -INF if low is None else low, INF if high is None else high
         if not lo <= value <= hi:
-            self.problems.append(f"{source} is {value} in the example, and {size.variable!r} does not allow it")
+            variable = text_of(repr(size.variable))
+            self.problems.append(f"{source} is {value} in the example, and {variable} does not allow it")
         if is_size:
             symbol = self.env.input_size(value, Fresh(lo=max(lo, 0), hi=hi, unbacked=True), source)
         else:
@@ -209,7 +225,7 @@ class SpecSymbols:
         """The expression of a derived size, all of whose variables are sizes by themselves."""
         unbound = size.expr.free_symbols - self._symbols.keys()
         if unbound:
-            names = ", ".join(sorted(map(str, unbound)))
+            names = ", ".join(sorted(map(text_of, unbound)))
             self.problems.append(f"{source} is {size}, and {names} is no size of an input by itself")
             return None
         given = size.expr.xreplace({s: sympy.Integer(v) for s, v in self._values.items()})
@@ -223,19 +239,21 @@ class SpecSymbols:
         """The assumptions as facts. One that follows from the others needs no check."""
         for index, assumption in enumerate(assumptions):
             expr, where = expression(assumption), f"assumptions[{index}]"
+            said = f"{where} ({text_of(expr)})"
             unbound = expr.free_symbols - self._symbols.keys()
             if unbound:
-                names = ", ".join(sorted(map(str, unbound)))
-                self.problems.append(f"{where} ({expr}): {names} is no size of an input by itself")
+                names = ", ".join(sorted(map(text_of, unbound)))
+                self.problems.append(f"{said}: {names} is no size of an input by itself")
                 continue
             if expr.xreplace({s: sympy.Integer(v) for s, v in self._values.items()}) != sympy.true:
-                self.problems.append(f"{where} ({expr}) does not hold in the example")
+                self.problems.append(f"{said} does not hold in the example")
                 continue
-            relation, origin = from_sympy(expr, self._symbols, TORCH), Origin("declaration", note=f"{where}: {expr}")
+            relation = from_sympy(expr, self._symbols, TORCH)
+            origin = Origin("declaration", note=f"{where}: {text_of(expr)}")
             try:
                 fact = self.env.core.assume(relation, origin)
             except ContradictoryFacts as error:
-                self.problems.append(f"{where} ({expr}) contradicts the rest: {error}")
+                self.problems.append(f"{said} contradicts the rest: {error}")
                 continue
             if fact is not None:
                 self.lines.append(self._text(expr))

@@ -8,7 +8,7 @@ here.
 
 tests/hostile/test_compiling_flags.py holds the table against the installed torch. Not in it is torch's code below the
 operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order_ops, torch.fx, ...). Checked with torch
-2.13.0.
+2.13.0, 2.14.1 and 2.15.0.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 import torch
 
 from dynamo_lite.interpreter import datamodel
+from dynamo_lite.symbolic_shapes.torch_versions import Version, applies
 from dynamo_lite.tracing.interfaces import Trace
 
 EAGER: Final = False
@@ -32,6 +33,7 @@ class Branch(NamedTuple):
     report where eager would take its fast path: gradients are off or nothing requires grad, and one of the local
     variables
     `given` is there. `needs` is an attribute without which eager has no fast path: the exporting answer then.
+    `since` and `until` say which torch has the question, where not every supported one does.
     """
 
     module: str
@@ -41,6 +43,8 @@ class Branch(NamedTuple):
     note: str | None = None
     given: tuple[str, ...] = ()
     needs: str | None = None
+    since: Version | None = None
+    until: Version | None = None
 
 
 _NN = "torch.nn.modules"
@@ -54,7 +58,7 @@ _MASKED_ROWS = (
     "program has plain operators, which give what eager gives with gradients"
 )
 
-BRANCHES: tuple[Branch, ...] = (
+_BRANCHES: tuple[Branch, ...] = (
     Branch(f"{_NN}.module", "Module._call_impl", EAGER, "hooks with always_call=True run after an exception too"),
     Branch(
         f"{_NN}.activation",
@@ -107,7 +111,37 @@ BRANCHES: tuple[Branch, ...] = (
             *("reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "reduce_scatter_tensor_coalesced"),
         )
     ),
+    Branch(
+        "torch.nn.attention.flex_attention",
+        "_validate_block_mask_shape",
+        EXPORTING,
+        "whether the lengths are looked at for sizes that only run time knows; they are compared in any case",
+        since=(2, 14),
+    ),
+    Branch(
+        "torch.distributed.device_mesh",
+        "_maybe_traced_group",
+        EXPORTING,
+        "eager's way, unless a proxy mode is at work, which none is during a trace",
+        since=(2, 14),
+    ),
+    Branch(
+        "torch.distributions.distribution",
+        "_all_true_or_runtime_assert",
+        EXPORTING,
+        "invalid parameters or values: an assertion of the program, where eager raises ValueError",
+        since=(2, 15),
+    ),
+    Branch(
+        "torch.distributed.tensor._collective_utils",
+        "_can_skip_zero_size_op",
+        EXPORTING,
+        "eager leaves out padding by nothing; equal values",
+        since=(2, 15),
+    ),
 )
+BRANCHES = tuple(filter(applies, _BRANCHES))
+"""Those of the installed torch."""
 
 FUSED: tuple[Branch, ...] = (
     Branch(

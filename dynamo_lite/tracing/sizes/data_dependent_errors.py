@@ -57,6 +57,8 @@ def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownVal
     known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
     row, by = REFUSALS[id], decisions_in_c.decision(tracer)
     instead = row.instead if by is None else by.instead
+    if by is None and _is_left_open(question):
+        instead = _FOR_OPEN_SIZES
     if not checks and _is_truth(question):
         return row.error(id, row.what if by is None else by.what, instead, tracer.where())
     error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, instead, question),
@@ -71,12 +73,27 @@ def _is_truth(question: Any) -> bool:
     return isinstance(question, DataDependentQuestion) and [*question.ranges.values()] == [(0, 1)]
 
 
+def _is_left_open(question: Any) -> bool:
+    """Whether it is about sizes and numbers of inputs alone that a ShapesSpec or mark_unbacked leaves open."""
+    origins = [symbol.origin for symbol in question.ranges]
+    return bool(origins) and all(origin is not None and origin.kind == "declaration" for origin in origins)
+
+
+_ON_DATA = "depends on the data of a tensor, which is not known during export"
+_ON_OPEN_SIZES = "depends on a size that the inputs' specification leaves open, whatever it is in the example"
+_FOR_OPEN_SIZES = (
+    "say in `assumptions` of the ShapesSpec, or with torch._check, what always holds of it; or describe the dimension "
+    "by Dim.DYNAMIC instead, for which the example decides and the program has a guard"
+)
+
+
 def _what(tracer: Trace, question: Any, shown: str) -> str:
+    depends = _ON_OPEN_SIZES if _is_left_open(question) else _ON_DATA
     if isinstance(question, DataDependentQuestion):
-        return f"Whether {shown} holds depends on the data of a tensor, which is not known during export."
+        return f"Whether {shown} holds {depends}."
     name = asks(tracer)
     needs = f"{name}() needs" if name else "this line needs"
-    return f"The number {shown} depends on the data of a tensor, which is not known during export, and {needs} it."
+    return f"The number {shown} {depends}, and {needs} it."
 
 
 def _floats(asked: Node) -> list[Float]:
@@ -96,6 +113,8 @@ def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
         lines = [f'say {said}, before line {at.line} of "{at.file}" (in {at.function}):']
         lines += [f"    {check.code}" for check in checks]
         return "\n".join([*lines, f"If neither always holds: {otherwise}"])
+    if _is_left_open(question):
+        return otherwise
     return f"assign the value to a variable and say with torch._check what always holds of it; or {otherwise}"
 
 
