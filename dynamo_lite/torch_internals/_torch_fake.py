@@ -103,7 +103,7 @@ class _Devices:
 
 _DEVICE = torch.ops.prim.device.default
 _META = torch.device("meta")
-_devices = _Devices()
+_devices: Any = _Devices()
 
 
 def without_mode(call: Callable[..., Any], *args: Any) -> Any:
