@@ -1,6 +1,7 @@
 """Models × consumers of an ExportedProgram: our programs beside those of torch.export.export (its own defaults).
 
-    python -m benchmarks.consumers [--models A] [--consumers B] [--exporters C] [--seconds 540] [--limit 120] [--again] [--write]
+    python -m benchmarks.consumers [--models A] [--consumers B] [--exporters C] [--seconds 540]
+        [--limit 120] [--again] [--write]
 
 A cell is a process of its own (a fork) with a time limit: a crash or an endless loop is a result. Each cell that is
 done is a line of build/consumers.jsonl, which the next call goes on from; `--write` makes the page of results of it.

@@ -47,6 +47,7 @@ from dynamo_lite.capture.kernels import (
     collectives,
     composites,
     eager_errors,
+    kernel_layouts,
     number_arguments,
     withheld_errors,
 )
@@ -293,16 +294,23 @@ class Recorder(Outside):
             return torch.ops.aten.clone.default(args[0]) if self.levels else args[0]
         was, self.running = self.running, True
         try:
-            if self.env is None:
-                return func(*args, **kwargs)
-            with self.env.inside_operator(func):
-                if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
-                    return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
-                args = number_arguments.as_numbers(args)
-                out = composites.run(self.env, func, args, kwargs)
-                return func(*args, **kwargs) if out is composites.MISS else out
+            out = self._run_kernel(func, args, kwargs)
+            if func not in kernel_layouts.OTHERWISE:
+                return out
+            keeps_graph = self.memory is static_cache.Memory.AUTOGRAD
+            return kernel_layouts.as_eager(func, args, kwargs, out, keeps_graph)
         finally:
             self.running = was
+
+    def _run_kernel(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if self.env is None:
+            return func(*args, **kwargs)
+        with self.env.inside_operator(func):
+            if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
+                return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
+            args = number_arguments.as_numbers(args)
+            out = composites.run(self.env, func, args, kwargs)
+            return func(*args, **kwargs) if out is composites.MISS else out
 
     def _run_wrapped(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs an operator on wrappers: their class says what it does."""
