@@ -216,9 +216,9 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 with logs.phase("the run in the interpreter"):
                     _trace(run)
                 break
-            except TorchImported:
+            except TorchImported as error:
                 run.undo()
-                torch_dynamo.load()
+                error.load()
                 run = _started(request)
             except Inexact as error:
                 lower = levels[levels.index(run.recorder.memory) + 1 :]

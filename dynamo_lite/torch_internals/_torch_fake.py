@@ -84,21 +84,49 @@ def make_fake(
     return made
 
 
-def without_mode(call: Callable[..., Any], *args: Any) -> Any:
-    """Calls what runs no operator without the FakeTensorMode at work.
+class _Devices:
+    """In the place of the FakeTensorMode: says the device of a stand-in, and does nothing else.
 
-    C++ that asks a stand-in for its device is answered by the stand-in's class then: two calls in the place of twenty.
+    With no mode there, torch would ask the class, and import torch.distributed.tensor before, for 0.3 s: the first
+    thing that it does with an argument of any subclass is to see whether it is a DTensor. (No TorchDispatchMode: torch
+    would import TorchDynamo to keep it away from its method.)
+    """
+
+    _mode_key = _TorchDispatchModeKey.FAKE
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is not _DEVICE:
+            return NotImplemented
+        fake = args[0]
+        return _META if fake.fake_mode.in_kernel_invocation else fake._fake_device
+
+
+_DEVICE = torch.ops.prim.device.default
+_META = torch.device("meta")
+_devices = _Devices()
+
+
+def without_mode(call: Callable[..., Any], *args: Any) -> Any:
+    """Calls what runs no operator on stand-ins without the FakeTensorMode at work.
+
+    C++ that asks a stand-in for its device is answered at once then: two calls in the place of twenty.
     """
     mode = _unset_dispatch_mode(_FAKE)
+    _set_dispatch_mode(_devices)
     try:
         return call(*args)
     finally:
+        _unset_dispatch_mode(_FAKE)
         if mode is not None:
             _set_dispatch_mode(mode)
 
 
 def in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:
     """Calls what works on the meta tensors inside of stand-ins: in_kernel_invocation_manager without a generator."""
+    return without_mode(_in_kernel, mode, call, *args)
+
+
+def _in_kernel(mode: FakeTensorMode, call: Callable[..., Any], *args: Any) -> Any:
     if not _CHECKED:
         with in_kernel_invocation_manager(mode):
             return call(*args)

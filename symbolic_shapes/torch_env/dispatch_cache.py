@@ -38,7 +38,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     resize_storage_bytes_,
     share_storage_,
 )
-from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import is_loaded, load_first_imports, settings_alone
+from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import is_loaded, settings_alone
 from dynamo_lite.symbolic_shapes.torch_node._torch_state import _get_default_device
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
@@ -89,7 +89,6 @@ def fake_mode(env: TorchShapeEnv, *, cache: bool = True, **options: Any) -> Fake
     with settings_alone():
         mode = FakeTensorMode(shape_env=env, **{"export": True, **options})  # type: ignore[arg-type]
     install(mode, enabled=cache)
-    load_first_imports()
     return mode
 
 

@@ -26,6 +26,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
 
 PACKAGE = "torch._dynamo"
+DTENSOR = "torch.distributed.tensor"
 _ATTRIBUTE = PACKAGE.partition(".")[2]
 _CONFIG = f"{PACKAGE}.config"
 
@@ -54,11 +55,11 @@ def load() -> None:
     importlib.import_module(PACKAGE)
 
 
-def load_first_imports() -> None:
-    """Import what torch itself imports for the first operator under a mode, which a run is not to be suspected of."""
-    if not is_loaded() and torch.distributed.is_available():
-        with without_collector():
-            importlib.import_module("torch.distributed.tensor")
+def load_dtensor() -> None:
+    """Import what C++ imports where an operator meets a subclass of Tensor and no mode takes it, to see whether that is a
+    DTensor."""
+    with without_collector():
+        importlib.import_module(DTENSOR)
 
 
 @contextmanager
@@ -125,4 +126,4 @@ SYMBOLS = (
     Symbol("torch._compile#__dynamo_disable", "what torch calls in the place of a function that is not to be compiled"),
 )
 
-__all__ = ["dispatch_alone", "is_loaded", "load", "load_first_imports", "settings_alone"]
+__all__ = ["DTENSOR", "dispatch_alone", "is_loaded", "load", "load_dtensor", "settings_alone"]

@@ -4,8 +4,8 @@
 
 Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. Those
 with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. From
-FILTERED on they have the second input and lists to which branches add. This runs the seeds of a range and prints what
-is wrong, with a count of outcomes.
+FILTERED on they have the second input and lists to which branches add; those from ENDED on are random_while_loops.py's,
+with gradients from GRADIENTS on. This runs the seeds of a range and prints what is wrong, with a count of outcomes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import copy
 import random
+import signal
 import sys
 import warnings
 from typing import Any
@@ -22,6 +23,7 @@ from torch import nn
 
 import dynamo_lite
 from dynamo_lite.errors import DynamoLiteError
+from tests.control_flow import random_while_loops
 from tests.control_flow.harness import differences
 
 _TENSORS = ("x", "a", "b", "c")
@@ -69,9 +71,13 @@ _STATEMENTS = (
     ),
     *("k = next(numbers)", "row = {t}[1]", "row.sub_({k})", "x.add_({k})", "{w} = box.pop() if len(box) > 1 else {t}"),
 )
+_SECONDS = 300
+"""How long a program may take: some loops have no end, in eager neither (`continue` before what would end them)."""
 SIZES = 100_000
 COUNTED = 200_000
 FILTERED = 300_000
+ENDED = 400_000
+GRADIENTS = 500_000
 _FILTERING = (
     *("if {cond}:\n{pad}    kept.append({t})", "if {cond}:\n{pad}    kept.append(row)", "kept.append({value})"),
     *("if {cond}:\n{pad}    kept.append({t})\n{pad}else:\n{pad}    marks.append(i)", "marks.append(i)"),
@@ -274,10 +280,12 @@ class _Writer:
 
 def has_rows(seed: int) -> bool:
     """Whether there is a second input, of dynamic length."""
-    return SIZES <= seed < COUNTED or seed >= FILTERED
+    return SIZES <= seed < COUNTED or FILTERED <= seed < ENDED
 
 
 def source(seed: int) -> str:
+    if seed >= ENDED:
+        return random_while_loops.source(seed)
     writer = _Writer(seed)
     for _ in range(writer.rng.randint(1, 2) if writer.filtered else 0):
         writer.filtering_loop(1)
@@ -294,6 +302,9 @@ def source(seed: int) -> str:
 def module(seed: int) -> nn.Module:
     space: dict[str, Any] = {"torch": torch, "Holder": Holder, "helper": helper}
     exec(compile(source(seed), f"<random program {seed}>", "exec"), space)
+    if seed >= ENDED:
+        kind = type("Module", (random_while_loops.WithWeight,), {"forward": space["forward"]})
+        return kind().requires_grad_(seed >= GRADIENTS)
 
     class Module(nn.Module):
         def __init__(self) -> None:
@@ -332,7 +343,10 @@ def outcome(seed: int) -> tuple[str, str]:
             return ("raises" if type(eager) is type(error) else "failed"), repr(error)
         return "failed", repr(error)
     made = ep.module()
-    wrong = differences(lambda: copy.deepcopy(made), mod, [call for call in calls if _admits(made, call)])
+    admitted = [call for call in calls if _admits(made, call)]
+    wrong = differences(lambda: copy.deepcopy(made), mod, admitted)
+    if seed >= GRADIENTS:
+        wrong += random_while_loops.gradients(made, mod, admitted)
     return ("wrong", "\n".join(wrong)) if wrong else ("equal", str(_operators(ep)))
 
 
@@ -349,16 +363,26 @@ def _operators(ep: torch.export.ExportedProgram) -> int:
     return sum(str(node.target) in ("cond", "while_loop") for node in ep.graph.nodes)
 
 
+def _too_long(*_: Any) -> None:
+    raise TimeoutError
+
+
 def main() -> None:
+    signal.signal(signal.SIGALRM, _too_long)
     warnings.simplefilter("ignore")
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     for seed in range(int(sys.argv[1]), int(sys.argv[2])):
-        result, why = outcome(seed)
+        signal.alarm(_SECONDS)
+        try:
+            result, why = outcome(seed)
+        except TimeoutError:
+            result, why = "endless", ""
+        signal.alarm(0)
         counts[result] += 1
         if result == "refused":
             reasons[why[:110]] += 1
-        if result in ("wrong", "failed"):
+        if result in ("wrong", "failed", "endless"):
             print(f"seed {seed}: {result}\n{source(seed)}\n{why}\n", flush=True)
         if seed % 10 == 9:
             print(seed, counts, flush=True)

@@ -138,8 +138,8 @@ def _make(like: Like, mode: FakeTensorMode, given: list[torch.Tensor], several: 
 
 
 def _viewed(source: torch.Tensor, like: Like) -> torch.Tensor:
-    with _AutoDispatchBelowAutograd():
-        return source.as_strided(like.shape, like.stride, like.offset)
+    with _AutoDispatchBelowAutograd():  # of a plain tensor: of a stand-in, it asks the class of the stand-in
+        return source.detach().as_strided(like.shape, like.stride, like.offset)
 
 
 def with_history(
