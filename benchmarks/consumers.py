@@ -182,7 +182,15 @@ def run(wanted: list[Cell], seconds: float, limit: float) -> None:
 def report(found: dict[Cell, Outcome]) -> str:
     kinds = [kind for kind in CONSUMERS if installed(CONSUMERS[kind])]
     lines = ["# Models × consumers", "", *_introduction(found, kinds), "", *_table(found, kinds), ""]
-    return "\n".join([*lines, "## What is not equal", "", *_failures(found)]) + "\n"
+    return "\n".join([*lines, *_measured_apart(), "## What is not equal", "", *_failures(found)]) + "\n"
+
+
+def _measured_apart() -> list[str]:
+    """The part of the page that is written by hand: consumers and models that need packages of their own."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    starts = [number for number, line in enumerate(lines) if line == "## Measured apart"]
+    ends = [number for number, line in enumerate(lines) if line == "## What is not equal"]
+    return lines[starts[0] : ends[0]] if starts and ends else []
 
 
 def _introduction(found: dict[Cell, Outcome], kinds: list[str]) -> list[str]:
