@@ -167,8 +167,8 @@ def example(case: Case) -> tuple[Inputs, Any]:
 def first_of_process(exporter: str) -> float:
     """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not).
 
-    All bytecode is there, as pip leaves it: of a checkout it is not, where PYTHONDONTWRITEBYTECODE is set, and 500 files
-    would be compiled. So a process before the three that are measured writes it.
+    All bytecode is there, as pip leaves it: of a checkout it is not, where PYTHONDONTWRITEBYTECODE is set, and 500
+    files would be compiled. So a process before the three that are measured writes it.
     """
     program = (
         "from benchmarks.exporters import timed; from tests.models.registry import load; "

@@ -16,7 +16,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import HigherOrderOperator, OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.capture.interfaces import RecordedGraph
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
@@ -58,7 +58,7 @@ class AliasAnalysis:
     carried: the roots of the placeholders that stand for tensors of an earlier recording.
     """
 
-    def __init__(self, recorder: InputRecording, carried: Mapping[fx.Node, Roots] | None = None) -> None:
+    def __init__(self, recorder: RecordedGraph, carried: Mapping[fx.Node, Roots] | None = None) -> None:
         self.roots: dict[fx.Node, Roots] = dict(carried or {})
         self.writes: dict[fx.Node, Roots] = {}
         self._modules = recorder.modules

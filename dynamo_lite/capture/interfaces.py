@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -65,6 +65,17 @@ class OperatorRecording(Recording, Protocol):
     def operator(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any: ...
     def original(self, result: Any) -> Any: ...
     def stand_in(self, arg: Any) -> Any: ...
+
+
+class RecordedGraph(Protocol):
+    """What alias_analysis.AliasAnalysis takes: a recording, or one of its sub-graphs."""
+
+    @property
+    def graph(self) -> fx.Graph: ...
+    @property
+    def modules(self) -> Mapping[str, fx.GraphModule]: ...
+    @property
+    def lifted(self) -> Sequence[Lifted]: ...
 
 
 class InputRecording(Recording, Protocol):

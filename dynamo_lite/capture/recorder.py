@@ -208,6 +208,7 @@ class Recorder(Outside):
                 run = self._run_wrapped if has_wrappers else self._run
                 out = run(func, fake_args, fake_kwargs)
             except Exception as error:
+                self.layout.tried(func, lambda: True)
                 if not eager_errors.lacks_no_kernel(func, fake_args, fake_kwargs, error):
                     self._operator_failed(func, error)
                 self._raise_eager_error(func, fake_args, fake_kwargs, error)
@@ -230,6 +231,7 @@ class Recorder(Outside):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
             self._raise_withheld(func, fake_args, fake_kwargs)
+            self.layout.tried(func, lambda: self.context.catches(frozenset({RuntimeError})))
         self.record(func, node_args, node_kwargs, out)
         for carry in to_carry:
             carry()

@@ -108,6 +108,11 @@ def detached(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
     return [_detached(tracer, value) if _is_differentiable(value) else value for value in operands]
 
 
+def without_gradients(tracer: Forking, operands: Sequence[Any]) -> list[Any]:
+    """All of them detached, those as well that require grad in another call only."""
+    return [_detached(tracer, value) if _is_differentiable(value) else value for value in operands]
+
+
 def _detached(tracer: Forking, value: Any) -> Any:
     recorder, op = tracer.recorder, torch.ops.aten.detach.default
     with unrecorded():

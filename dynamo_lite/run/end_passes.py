@@ -21,10 +21,12 @@ from dynamo_lite.capture.recorder import Recorder
 from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.effect_record import Effect, Verdict
+from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.run.request import RunRequest
+from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
@@ -38,6 +40,7 @@ from dynamo_lite.tracing.strings.listeners import Listeners
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
+from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -240,6 +243,17 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
+def _gradients_of_loops(run: FinishedRun, call: CallRecord) -> None:
+    """No gradient goes through torch's while_loop, whose gradient is wrong: an input that requires grad in another call
+    than the example is refused there."""
+    for number in requires_grad.inputs_of_loops(run.recorder, run.inputs.leaves):
+        if ambiguous(run.inputs.key_paths):
+            why = f"its gradient with regard to {run.inputs.names[number]} would be wrong, and no guard can be written"
+            raise run.tracer.refusal("loop-gradient", why=why)
+        path = f"L{keystr(run.inputs.key_paths[number])}"
+        run.tracer.own(InputGuards).add(f"not (torch.is_grad_enabled() and {path}.requires_grad)")
+
+
 def _kept_operands(run: FinishedRun, call: CallRecord) -> None:
     """The backward of a captured branch finds its operands as they were."""
     kept_operands.separate(run.recorder, run.inputs.leaves, run.effects.buffer_updates)
@@ -287,5 +301,6 @@ RECORDED: tuple[Pass, ...] = (
     _results_of_branches,
     _writes,
     _gradients,
+    _gradients_of_loops,
     _kept_operands,
 )

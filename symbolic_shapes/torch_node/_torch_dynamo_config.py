@@ -56,8 +56,8 @@ def load() -> None:
 
 
 def load_dtensor() -> None:
-    """Import what C++ imports where an operator meets a subclass of Tensor and no mode takes it, to see whether that is a
-    DTensor."""
+    """Import what C++ imports where an operator meets a subclass of Tensor and no mode takes it: it looks whether that
+    is a DTensor."""
     with without_collector():
         importlib.import_module(DTENSOR)
 

@@ -22,7 +22,8 @@ _CONDITIONS = (
 )
 _HEADS = (
     *("while v.norm() > {f}:", "while v.norm() > 0.4 and steps < {n}:", "while steps < {n} and v.norm() > 0.4:"),
-    *("while True:\n{pad}    if v.norm() < {f}:\n{pad}        break", "while not v.norm() < {f}:", "while len(outs) < {n}:"),
+    "while True:\n{pad}    if v.norm() < {f}:\n{pad}        break",
+    *("while not v.norm() < {f}:", "while len(outs) < {n}:"),
     *("for i in range({n}):", "while ids.shape[0] < {n}:", "while v.abs().max() > 0.3 or steps < 2:"),
     *("for i in range(3 * {n}):", "while len(outs) < {n} and v.norm() > 0.3:", "while (v * {f}).abs().sum() > 1:"),
 )
@@ -31,15 +32,17 @@ _ROUND = (
     *(*(("{w} = {value}",) * 4), "outs.append({value})", "outs.append(v)", "outs.append({t})", "outs.append(v.sum())"),
     *("if {cond}:\n{pad}    outs.append({t})", "if {cond}:\n{pad}    break", "if {cond}:\n{pad}    continue"),
     *("if {cond}:\n{pad}    outs.append({t})\n{pad}    break", "if {cond}:\n{pad}    {w} = {value}", "last = outs[-1]"),
-    *("if {cond}:\n{pad}    {w} = {value}\n{pad}else:\n{pad}    {u} = {value}", "outs += [{t}, v]", "steps = steps + 1"),
+    *("if {cond}:\n{pad}    {w} = {value}\n{pad}else:\n{pad}    {u} = {value}", "outs += [{t}, v]"),
+    "steps = steps + 1",
     *("ids = torch.cat([ids, v[:1].sum(1)])", "ids = torch.cat([ids, {t}.flatten()[:1]])", "outs = outs + [v]"),
-    *("more.append(steps)", "more.append({t}.sum())", "ids = ids[ids > 0]", "pair = (v, steps)", "table['p'] = {value}"),
+    *("more.append(steps)", "more.append({t}.sum())", "ids = ids[ids > 0]", "pair = (v, steps)"),
+    "table['p'] = {value}",
     *("if {cond}:\n{pad}    return {t}, steps", "outs[-1] = {t}", "ids = ids * 2", "{w}.mul_({f})", "outs[0] = v"),
 )
 _AFTER = (
     *("{w} = torch.stack(outs).sum(0) + {t} if outs else {t}", "steps = steps + len(outs)", "{w} = outs[-1] + {t}"),
     *("{w} = outs[0] + {t}", "for o in outs:\n{pad}    {w} = {w} * 0.5 + o", "{w} = {w} + ids.sum()", "ids = ids + 1"),
-    *("{w} = {value}", "{w} = {w} + sum(outs)", "steps = steps + len(more)", "outs.append({t})", "outs = outs[::-1]"),
+    *("{w} = {value}", "{w} = sum(outs, {w})", "steps = steps + len(more)", "outs.append({t})", "outs = outs[::-1]"),
     *("if {cond}:\n{pad}    {w} = {value}", "steps = steps + ids.shape[0]", "{w} = {w} + last", "{w} = {w} + pair[0]"),
 )
 _HEAD = """
@@ -106,18 +109,20 @@ class WithWeight(nn.Module):
         self.register_buffer("kept", torch.zeros(2))
 
 
-def gradients(made: Any, module: nn.Module, calls: list[tuple[torch.Tensor, ...]]) -> list[str]:
-    """Where gradients of all floating results with regard to the input and the weight differ from eager's."""
-    found = []
+def gradients(made: Any, module: nn.Module, calls: list[tuple[torch.Tensor, ...]]) -> tuple[list[str], list[str]]:
+    """(where gradients of all floating results with regard to the input and the weight differ from eager's, where the
+    program raises an error in their place)."""
+    wrong, late = [], []
     for number, call in enumerate(calls):
         eager, ours = _gradients_of(module, call), _gradients_of(made, call)
-        if isinstance(eager, Exception) and isinstance(ours, Exception):
-            continue
-        if isinstance(eager, Exception) or isinstance(ours, Exception):
-            found.append(f"call {number}: gradients: eager {eager!r:.200}, program {ours!r:.400}")
+        if isinstance(ours, Exception):
+            if not isinstance(eager, Exception):
+                late.append(f"call {number}: gradients: program {ours!r:.400}")
+        elif isinstance(eager, Exception):
+            wrong.append(f"call {number}: gradients: eager {eager!r:.200}, program {ours}")
         elif not all(torch.allclose(a, b, atol=1e-4, rtol=1e-4, equal_nan=True) for a, b in zip(eager, ours)):
-            found.append(f"call {number}: gradients: eager {eager}, program {ours}")
-    return found
+            wrong.append(f"call {number}: gradients: eager {eager}, program {ours}")
+    return wrong, late
 
 
 def _gradients_of(module: Any, call: tuple[torch.Tensor, ...]) -> Any:

@@ -88,6 +88,29 @@ def operand_changed_behind_the_branch(x: torch.Tensor) -> torch.Tensor:
     return z + y
 
 
+def operand_changed_within_a_side(x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    if x.sum() > 0:
+        rows = y.clone()
+        rows.add_(1)
+        y = rows.exp()
+        if x.max() > 2:
+            rows.add_(2)
+            y = rows.sin()
+    return y * x
+
+
+def changed_by_each_try(x: torch.Tensor) -> torch.Tensor:
+    rows = x * 2
+    if rows.sum() > 0:
+        rows = rows.clone()
+        for _ in range(3):
+            rows.mul_(2)
+            if rows.max() > 9:
+                return rows * x
+    return rows
+
+
 class Parameters(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -108,6 +131,8 @@ PROGRAMS = (
     detached_in_place,
     rows_written_on_one_side,
     operand_changed_behind_the_branch,
+    operand_changed_within_a_side,
+    changed_by_each_try,
     generator_without_gradients,
 )
 

@@ -9,6 +9,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
+from tests.control_flow.harness import saved_and_loaded
 
 
 class Rows(nn.Module):
@@ -87,3 +88,79 @@ def test_the_gradient_is_eagers(kind: type[Rows]) -> None:
         given = torch.autograd.grad(got.square().sum(), list(program.layer.parameters()))  # type: ignore[union-attr]
         wanted = torch.autograd.grad(expected.square().sum(), list(module.layer.parameters()))
         torch.testing.assert_close(given, wanted)
+
+
+class Independent(nn.Module):
+    """Its loop computes with the input alone: no gradient goes through it in the example."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor, unused: torch.Tensor) -> torch.Tensor:
+        y = x * 1
+        while y.norm() > 1:
+            y = y * 0.5 + y.sin() * 0.1
+        return self.layer(x) + y + unused
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_an_input_that_requires_grad_in_another_call_only(within: bool) -> None:
+    """Its gradient would go through torch's while_loop, whose gradient is wrong."""
+
+    class Within(Independent):
+        def forward(self, x: torch.Tensor, unused: torch.Tensor) -> torch.Tensor:
+            return super().forward(x, unused) if x.sum() > 0 else x * 2
+
+    torch.manual_seed(0)
+    module = Within() if within else Independent()
+    x, other = torch.full((2, 3), 4.0), torch.ones(3)
+    ep = dynamo_lite.export(module, (x, other))
+    for program in (ep.module(), saved_and_loaded(ep).module(), ep.run_decompositions().module()):
+        torch.testing.assert_close(program(x, other), module(x, other))
+        with pytest.raises(AssertionError, match="requires_grad"):
+            program(x.clone().requires_grad_(), other)
+        with torch.no_grad():
+            torch.testing.assert_close(program(x.clone().requires_grad_(), other), module(x, other))
+        marked = other.clone().requires_grad_()  # no gradient of it goes through the loop
+        if not within:
+            program(x, marked).sum().backward()
+            assert torch.equal(marked.grad, torch.full((3,), 2.0))
+
+
+def test_counting_rounds_has_no_gradient() -> None:
+    """The loop that is run to count the rounds of another computes with what requires grad in the calls only."""
+
+    class Counted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y, z = x * 1, self.layer(x)
+            while y.norm() > 1:
+                y = y * 0.5
+                z = torch.tanh(z) * 0.9 + y
+            return z
+
+    torch.manual_seed(0)
+    module, x = Counted(), torch.full((2, 3), 4.0)
+    program = dynamo_lite.export(module, (x,)).module()
+    found = []
+    for call in (module, program):
+        given = x.clone().requires_grad_()
+        weight = next(iter(call.parameters()))
+        found.append(torch.autograd.grad(call(given).sum(), [given, weight]))
+    torch.testing.assert_close(found[1], found[0])
+
+
+def test_a_loop_that_is_exported_without_gradients_has_none() -> None:
+    module, x = Independent(), torch.full((2, 3), 4.0)
+    with torch.no_grad():
+        found = dynamo_lite.trace(module, (x, torch.ones(3)))
+    assert any("no gradient flows through the loop" in note for note in found.notes)
+    given = x.clone().requires_grad_()
+    results = found.program.module()(given, torch.ones(3))
+    torch.testing.assert_close(results, module(x, torch.ones(3)))
+    (gradient,) = torch.autograd.grad(results.sum(), [given])
+    torch.testing.assert_close(gradient, module.layer.weight.sum(0).expand(2, 3))

@@ -308,8 +308,8 @@ def does_without_dtensor() -> None:
 
 
 def imported_in_c() -> None:
-    """C++ imports torch.distributed.tensor where it asks the class of a stand-in. What is raised there ends the process.
-    (No run that is known to the tests makes it do so: a view is made here as it was before that.)"""
+    """C++ imports torch.distributed.tensor where it asks the class of a stand-in; what is raised then ends it all.
+    (No run that the tests know makes it do so: a view is made here as it was before that.)"""
     results._viewed = lambda source, like: source.as_strided(like.shape, like.stride, like.offset)
     assert DTENSOR not in sys.modules
     _has_nothing_of_the_run(lambda: None)

@@ -7,7 +7,7 @@ written or returned, is a question about layout as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,6 +33,11 @@ COPIES_OR_VIEWS = frozenset({
     aten.contiguous.default,
 })  # fmt: skip
 """Operators whose result is a view of their argument, or a copy, as the argument lies in memory."""
+
+FAILS_BY_LAYOUT = frozenset({
+    aten.view.default, aten.view.dtype, aten.view_as.default, aten.view_as_complex.default, aten._unsafe_view.default,
+})  # fmt: skip
+"""Operators that raise a RuntimeError where their argument lies otherwise in memory."""
 
 
 class LayoutQuestions:
@@ -66,6 +71,11 @@ class LayoutQuestions:
         self._shared.append(keys)
         for key in keys:
             self._open.setdefault(key, []).append(opened)
+
+    def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
+        """An operator is called, or has failed. goes_on: whether the program does where it fails."""
+        if func in FAILS_BY_LAYOUT and goes_on():
+            self.asked.add("strides")
 
     def returned(self, results: Iterable[torch.Tensor], held: Iterable[Any]) -> None:
         """These tensors are the program's results; `held` are parameters, buffers and constants that it reads.

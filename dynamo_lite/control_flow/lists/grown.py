@@ -22,6 +22,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _WHY = (
     "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
 )
+_UNLIKE = "an item is taken of a list whose length depends on the data, and whose items are not all of one {}"
 NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     int: (int, torch.int64), torch.SymInt: (int, torch.int64),
     float: (float, torch.float64), torch.SymFloat: (float, torch.float64),
@@ -165,6 +166,9 @@ class GrownList(list[Any]):
         found = [self._rows_of(part, numbers) for part in self.known()]
         if len(found) == 1:
             return found[0]
+        shapes = [[n if type(n) is int else None for n in rows.shape[1:]] for rows, _ in found]
+        if any(len(one) != len(shapes[0]) or not all(map(_may_equal, one, shapes[0])) for one in shapes):
+            self.tracer.refuse("branch-unsupported", why=_UNLIKE.format("shape"))
         whole = torch.cat([rows for rows, _ in found])
         tensors = [part for part in self.parts() if is_tensor(part)]
         note_shared(self.tracer, whole, [*tensors, *(rows for rows, _ in found)])
@@ -299,6 +303,8 @@ class GrownList(list[Any]):
         return item if part.numbers is None else self.tracer.predicates.item(item)
 
     def _chosen_item(self, key: int, steps: int) -> Any:
+        if len({rows.dtype for rows, _ in (self._rows_of(part, self.numbers) for part in self.known())}) > 1:
+            self.tracer.refuse("branch-unsupported", why=_UNLIKE.format("dtype"))
         whole = self.stacked()
         self.check_filled(whole.shape[0], steps + 1, IndexError)
         item = whole.select(0, key)
@@ -356,6 +362,11 @@ def _kind(part: Any) -> Any:
     if is_tensor(part):
         return None
     return NUMBERS[type(part)][0] if type(part) in NUMBERS else "other"
+
+
+def _may_equal(one: int | None, other: int | None) -> bool:
+    """Whether two sizes may be one; None: known at run time only."""
+    return one is None or other is None or one == other
 
 
 def _is_list(value: Any) -> bool:

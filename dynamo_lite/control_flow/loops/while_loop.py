@@ -22,6 +22,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.loops.scan import separate
+from dynamo_lite.control_flow.notes import line_of
 
 
 def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], list[torch.Tensor]]:
@@ -39,9 +40,9 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     _check_gradient(loop, carried, found)
     body.may_mutate = False
     operands = recorder.guarded(subgraphs.operands_of, recorder, [condition, body])
-    if loop.is_counting:
-        initial = gradients.detached(tracer, [recorder.guarded(recorder.lift, value) for value in initial])
-        operands = gradients.detached(tracer, operands)
+    if loop.is_counting or not recorder.grad_enabled:
+        initial = gradients.without_gradients(tracer, [recorder.guarded(recorder.lift, value) for value in initial])
+        operands = gradients.without_gradients(tracer, operands)
     elif not gradients.may_have(loop.differentiable(carried, found)):
         operands = gradients.detached(tracer, operands)
     separate(tracer, initial, operands)
@@ -51,6 +52,9 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     op = torch.ops.higher_order.while_loop
     _, *results = record_loop(tracer, body, op, args, (*modules, tuple(examples)))
     loop.is_recorded = True
+    if not recorder.grad_enabled:
+        line = line_of(loop.frame, loop.at)
+        tracer.note(f"no gradient flows through the loop at line {line}: it is exported without")
     if loop.is_counting:
         return results[: len(pairs)], []
     write_back(tracer, carried.inplace, results[len(pairs) :])

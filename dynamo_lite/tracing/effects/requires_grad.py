@@ -10,13 +10,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
 
+from dynamo_lite.capture.alias_analysis import subgraphs
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -62,6 +64,34 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
         if any(isinstance(value, fx.Node) and value in reached for value in outputs.values):
             return lifted
     return None
+
+
+def inputs_of_loops(recorder: Recorder, leaves: list[Any]) -> list[int]:
+    """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
+    2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.)"""
+    loops = [node for node in recorder.graph.nodes if _loops(node, recorder.modules)]
+    if not loops:
+        return []
+    return [
+        number
+        for number, (node, leaf) in enumerate(zip(recorder.input_nodes, leaves))
+        if isinstance(leaf, torch.Tensor) and isinstance(node, fx.Node) and not leaf.requires_grad
+        if (leaf.is_floating_point() or leaf.is_complex()) and not _reached(recorder, {node}).isdisjoint(loops)
+    ]
+
+
+def _loops(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
+    """Whether an operator is a while_loop with results that may require grad, or has one in its sub-graphs."""
+    if not isinstance(node.target, HigherOrderOperator):
+        return False
+    if node.target is torch.ops.higher_order.while_loop:
+        values = node.meta["val"]
+        return any(isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()) for v in values)
+    for module in subgraphs(node, modules):
+        own: dict[str, Any] = dict(module.named_children())
+        if any(_loops(inside, own) for inside in module.graph.nodes):
+            return True
+    return False
 
 
 def saved_in(recorder: Recorder, leaves: list[Any], regions: Iterable[SavedHooks]) -> SavedHooks | None:
