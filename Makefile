@@ -22,6 +22,7 @@ OTHER_TORCHES := $(filter-out $(DEFAULT_TORCH),$(shell grep '^CHECKED' symbolic_
 OF_TORCH := $(if $(filter $(TORCH),$(DEFAULT_TORCH)),,-torch-$(TORCH))
 VENV := .venv$(if $(filter $(VERSION),$(call version_of,$(DEFAULT_PYTHON))),,-$(VERSION))$(OF_TORCH)
 STAMP := $(VENV)/.installed-$(VERSION)
+CONSUMERS := $(VENV)/.consumers-$(VERSION)
 RUN := $(VENV)/bin/python
 PIP := -m pip install --quiet --disable-pip-version-check --constraint
 
@@ -63,6 +64,11 @@ $(STAMP): pyproject.toml constraints.txt
 	@sed 's/^torch==.*/torch==$(TORCH)/' constraints.txt > $(VENV)/constraints.txt
 	@$(RUN) $(PIP) $(VENV)/constraints.txt torch==$(TORCH)
 	@$(RUN) $(PIP) $(VENV)/constraints.txt --editable '.[models,verify,downstream,dev]'
+	@touch $@
+
+$(CONSUMERS): $(STAMP)
+	@echo "Installing OpenVINO, ExecuTorch, torchao and coremltools into $(VENV)"
+	@$(RUN) $(PIP) $(VENV)/constraints.txt --editable '.[consumers]'
 	@touch $@
 
 .venv-light-%/.installed: constraints.txt
@@ -112,7 +118,7 @@ other-torches: ## the compatibility tests on each supported torch that is not th
 models: $(STAMP) ## the long list of models, with a table of results
 	@$(RUN) -m tests.models.report
 
-downstream: $(STAMP) ## dynamic programs in Inductor, AOTInductor and ONNX: the long tests of what comes after export
+downstream: $(STAMP) $(CONSUMERS) ## what takes a program: Inductor, AOTInductor, ONNX and (installed here, 0.7 GB) OpenVINO, ExecuTorch, torchao, coremltools
 	@$(RUN) -m pytest -q -m "long or not long" tests/downstream tests/dynamic/test_bridge.py
 
 long: $(STAMP) ## the tests that make test leaves out, models and compilers aside: more programs, more sizes

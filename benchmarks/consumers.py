@@ -1,6 +1,7 @@
 """Models × consumers of an ExportedProgram: our programs beside those of torch.export.export (its own defaults).
 
-    python -m benchmarks.consumers [--models A] [--consumers B] [--seconds 540] [--limit 120] [--again] [--write]
+    python -m benchmarks.consumers [--models A] [--consumers B] [--exporters C] [--seconds 540]
+        [--limit 120] [--again] [--write]
 
 A cell is a process of its own (a fork) with a time limit: a crash or an endless loop is a result. Each cell that is
 done is a line of build/consumers.jsonl, which the next call goes on from; `--write` makes the page of results of it.
@@ -142,12 +143,12 @@ def in_process(cell: Cell, limit: float) -> Outcome:
     return "crashed", f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit status {status}"
 
 
-def cells(models: list[str], consumers: list[str]) -> Iterator[Cell]:
+def cells(models: list[str], consumers: list[str], exporters: list[str]) -> Iterator[Cell]:
     """Those of the consumers that are installed, a consumer at a time."""
     for kind in consumers:
         if installed(CONSUMERS[kind]):
             for name in models:
-                for exporter in EXPORTERS:
+                for exporter in exporters:
                     yield name, kind, exporter
 
 
@@ -181,7 +182,15 @@ def run(wanted: list[Cell], seconds: float, limit: float) -> None:
 def report(found: dict[Cell, Outcome]) -> str:
     kinds = [kind for kind in CONSUMERS if installed(CONSUMERS[kind])]
     lines = ["# Models × consumers", "", *_introduction(found, kinds), "", *_table(found, kinds), ""]
-    return "\n".join([*lines, "## What is not equal", "", *_failures(found)]) + "\n"
+    return "\n".join([*lines, *_measured_apart(), "## What is not equal", "", *_failures(found)]) + "\n"
+
+
+def _measured_apart() -> list[str]:
+    """The part of the page that is written by hand: consumers and models that need packages of their own."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    starts = [number for number, line in enumerate(lines) if line == "## Measured apart"]
+    ends = [number for number, line in enumerate(lines) if line == "## What is not equal"]
+    return lines[starts[0] : ends[0]] if starts and ends else []
 
 
 def _introduction(found: dict[Cell, Outcome], kinds: list[str]) -> list[str]:
@@ -243,6 +252,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", default="", help="those whose names hold this")
     parser.add_argument("--consumers", default="", help="those whose names hold this")
+    parser.add_argument("--exporters", default="", help="those whose names hold this")
     parser.add_argument("--seconds", type=float, default=540, help="begin no cell that might end later than this")
     parser.add_argument("--limit", type=float, default=120, help="seconds for a cell")
     parser.add_argument("--again", action="store_true", help="measure cells again that are not equal")
@@ -250,7 +260,11 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    chosen = cells([n for n in MODELS if options.models in n], [k for k in CONSUMERS if options.consumers in k])
+    chosen = cells(
+        [name for name in MODELS if options.models in name],
+        [kind for kind in CONSUMERS if options.consumers in kind],
+        [exporter for exporter in EXPORTERS if options.exporters in exporter],
+    )
     known = done()
     if options.again:
         known = {cell: outcome for cell, outcome in known.items() if outcome[0] in GOOD}

@@ -36,7 +36,7 @@ from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import deep_copies, static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes import deep_copies, kernel_layouts, static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
@@ -295,16 +295,23 @@ class Recorder(Outside):
             return torch.ops.aten.clone.default(args[0]) if self.levels else args[0]
         was, self.running = self.running, True
         try:
-            if self.env is None:
-                return func(*args, **kwargs)
-            with self.env.inside_operator(func):
-                if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
-                    return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
-                args = number_arguments.as_numbers(args)
-                out = composites.run(self.env, func, args, kwargs)
-                return func(*args, **kwargs) if out is composites.MISS else out
+            out = self._run_kernel(func, args, kwargs)
+            if func not in kernel_layouts.OTHERWISE:
+                return out
+            keeps_graph = self.memory is static_cache.Memory.AUTOGRAD
+            return kernel_layouts.as_eager(func, args, kwargs, out, keeps_graph)
         finally:
             self.running = was
+
+    def _run_kernel(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if self.env is None:
+            return func(*args, **kwargs)
+        with self.env.inside_operator(func):
+            if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
+                return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
+            args = number_arguments.as_numbers(args)
+            out = composites.run(self.env, func, args, kwargs)
+            return func(*args, **kwargs) if out is composites.MISS else out
 
     def _run_wrapped(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs an operator on wrappers: their class says what it does."""

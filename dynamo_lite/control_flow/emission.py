@@ -144,7 +144,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         if kind == "tensor":
             _note_branch(tracer, result, (a, b), predicate)
             answers.note(tracer, a, b, result)
-    return f"torch.cond with {len(given)} results"
+    return f"torch.cond with {len(given)} result{'s' if len(given) != 1 else ''}"
 
 
 def write_back(tracer: Forking, targets: Sequence[torch.Tensor], results: Sequence[torch.Tensor]) -> None:

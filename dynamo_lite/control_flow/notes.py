@@ -8,6 +8,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.merge import Merge, Pair
 from dynamo_lite.interpreter.flow import END
+from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 Listener = Callable[[str], None]
 
@@ -23,31 +24,43 @@ class Notes:
         """A branch became an operator. join: where its sides met."""
         where = f"{line_of(branch.frame, branch.at)}{text_of(branch.frame, branch.at)}"
         behind = "the return" if join == END else f"line {line_of(branch.frame, join + 1)}"
-        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{_kinds(merge.pairs, 0)}")
+        kinds = _kinds(merge.pairs, 0)
+        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{kinds}", branch)
 
     def note_assertion(self, branch: Any, text: str) -> None:
         """A side raises."""
-        self._add(f"the branch on data at line {line_of(branch.frame, branch.at)} is an assertion: {text}")
+        self._add(f"the branch on data at line {line_of(branch.frame, branch.at)} is an assertion: {text}", branch)
 
     def note_loop(self, loop: Any, carried: Any) -> None:
         """A loop became an operator."""
         count = (not carried.is_scan) + len(carried.merge.pairs) + len(carried.inplace)
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
-        made = f"torch {'scan' if carried.is_scan else 'while_loop'} with {count} carried values"
+        made = f"torch {'scan' if carried.is_scan else 'while_loop'} with {_count(count, 'carried value')}"
         added = sum(len(growth.added) for growth in carried.growths)
         stacked = f", and {added} stacked from all rounds" if added else ""
         kinds = _kinds(carried.merge.pairs, len(carried.inplace))
-        self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}")
+        self._add(f"the loop on data at line {at} is captured: {made}{stacked}{kinds}", loop)
 
     def note_counted(self, loop: Any) -> None:
         """A loop is run twice."""
         at = f"{line_of(loop.frame, loop.at)}{text_of(loop.frame, loop.at)}"
-        self._add(f"the loop on data at line {at} is run once before, for the number of its rounds")
+        self._add(f"the loop on data at line {at} is run once before, for the number of its rounds", loop)
 
-    def _add(self, text: str) -> None:
-        self._tracer.note(text)
+    def _add(self, text: str, place: Any) -> None:
+        """`place`: the branch or the loop, which the note shows the line of."""
+        self._tracer.note(text, _mark_of(self._tracer.mark(), place.frame, place.at))
         for listener in self.listeners:
             listener(text)
+
+
+def _mark_of(mark: Mark, frame: Any, at: int) -> Mark:
+    """The point of instruction `at` of a frame that runs at `mark`; `mark` itself where it does not."""
+    below = next((i for i, (code, _, _) in enumerate(mark) if code is frame.code), None)
+    return mark if below is None else ((frame.code, frame.info, at + 1), *mark[below + 1 :])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _kinds(pairs: list[Pair], changed: int) -> str:

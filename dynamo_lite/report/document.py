@@ -12,6 +12,7 @@ import torch
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.guards import Guard
 from dynamo_lite.report import groups
+from dynamo_lite.report.branches import branches
 from dynamo_lite.report.nodes import Nodes
 from dynamo_lite.report.problems import case_records, problem_records
 from dynamo_lite.report.proofs import origin_record, reason_record
@@ -57,9 +58,10 @@ def of_trace(trace: Traced, title: str = "") -> dict[str, Any]:
         "inputs": input_sizes(trace.program, trace.solution, sources),
         "ties": ties(trace.solution, sources, ids),
         "ranges": {str(s): [str(r.lower), str(r.upper)] for s, r in trace.program.range_constraints.items()},
-        "branches": _branches(trace, nodes.records, sources),
     }
-    return _document(title, sources, body, _left(trace, sources), [])
+    left = _left(trace, sources)
+    body["branches"] = branches(trace.solution, nodes.records, left["notes"], sources)
+    return _document(title, sources, body, left, [])
 
 
 def of_explanation(found: Explained, title: str = "") -> dict[str, Any]:
@@ -178,35 +180,6 @@ def _left(found: Any, sources: Sources) -> dict[str, Any]:
         for number, (text, frames) in enumerate(found.notes.items())
     ]
     return {"effects": effects, "fixed": fixed, "notes": notes}
-
-
-_CONTROL = ("cond", "switch", "while_loop", "scan", "associative_scan", "map", "invoke_subgraph")
-
-
-def _branches(trace: Traced, nodes: list[dict[str, Any]], sources: Sources) -> list[dict[str, Any]]:
-    """Which way the program went: questions about sizes that lines asked, and control flow that is in the graph."""
-    rows: list[dict[str, Any]] = []
-    facts = () if trace.solution is None else trace.solution.guard_set.collected
-    for fact in facts:
-        if fact.kind == "guard" and fact.origin.kind == "user line":
-            identifier = f"b{len(rows)}"
-            origin = origin_record(fact.origin, identifier, sources, "branches")
-            rows.append({"id": identifier, "text": trace.solution.table.in_words(fact.relation), "origin": origin})
-    for node in nodes:
-        if any(node["operator"].split(".")[-1].startswith(name) for name in _CONTROL) and node["op"] == "call_function":
-            identifier = f"b{len(rows)}"
-            at = node["at"]
-            if at is not None:
-                sources.link(at["path"], at["line"], "branches", identifier)
-            rows.append(
-                {
-                    "id": identifier,
-                    "text": f"both sides are in the program: {node['operator']}",
-                    "node": node["id"],
-                    "origin": {"kind": "control flow", "note": "", "at": at, "text": ""},
-                }
-            )
-    return rows
 
 
 def write(document: dict[str, Any], path: str | Path) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from torch import fx
 from torch.export.graph_signature import InputKind, OutputKind
 
 from dynamo_lite.errors import InvalidArguments
@@ -70,15 +71,23 @@ def _unfolded(unfold: bool | Collection[str]) -> frozenset[str]:
 
 def _program(program: Any) -> list[str]:
     signature = program.graph_signature
-    count = sum(node.op == "call_function" for node in program.graph.nodes)
+    count, inner = _operators(program.graph_module)
     kinds = Counter(spec.kind for spec in signature.input_specs)
     parts = [_count(kinds[kind], what) for kind, what in _KINDS.items() if kinds[kind]]
     users = [spec.arg.name for spec in signature.input_specs if spec.kind is InputKind.USER_INPUT]
     outputs = sum(spec.kind is OutputKind.USER_OUTPUT for spec in signature.output_specs)
+    inside = f" and {inner} in its branches and loops" if inner else ""
     return [
-        ", ".join([_count(count, "operator"), *parts, _count(outputs, "output")]),
+        ", ".join([_count(count, "operator") + inside, *parts, _count(outputs, "output")]),
         f"inputs: {', '.join(map(str, users))}",
     ]
+
+
+def _operators(module: fx.GraphModule) -> tuple[int, int]:
+    """The operators of a graph, and those of the graphs that its operators call."""
+    own = sum(node.op == "call_function" for node in module.graph.nodes)
+    graphs = (getattr(module, str(node.target), None) for node in module.graph.nodes if node.op == "get_attr")
+    return own, sum(sum(_operators(graph)) for graph in graphs if isinstance(graph, fx.GraphModule))
 
 
 def _count(number: int, what: str) -> str:

@@ -90,10 +90,10 @@ class Refusing(Observer):
 
     # ---- refusing and noting
 
-    def note(self, text: str) -> None:
-        """Remember something that the report tells (once a text, with the line of the first time)."""
+    def note(self, text: str, mark: Mark | None = None) -> None:
+        """Remember something that the report tells (once a text, with the line of the first time, or of `mark`)."""
         if text not in self._notes:
-            self._notes[text] = self.mark()
+            self._notes[text] = self.mark() if mark is None else mark
 
     def noted(self) -> set[str]:
         """The notes so far."""

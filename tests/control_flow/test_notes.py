@@ -29,7 +29,7 @@ def test_each_branch_has_a_note_with_its_line() -> None:
     first = Branches.forward.__code__.co_firstlineno
     texts = [text for text in notes if "on data" in text]
     assert f"line {first + 1} `if x.sum() > 0:` is" in texts[0] and f"line {first + 3} `while " in texts[1]
-    assert "torch.cond with 1 results (x: tensor)" in texts[0]
+    assert "torch.cond with 1 result (x: tensor)" in texts[0]
     assert "while_loop with 2 carried values (x: tensor)" in texts[1]
 
 

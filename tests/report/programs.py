@@ -85,3 +85,24 @@ def captured() -> Trace:
         return x - 1
 
     return dynamo_lite.trace(forward, (torch.ones(8),), control_flow="capture")
+
+
+class Flowing(nn.Module):
+    """A branch on data, a loop on data, and one over a size that varies."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.sum() > 0:
+            x = x.sin()
+        else:
+            x = x.cos()
+        while x.sum() < 10:
+            x = x.exp()
+        total = torch.zeros(3)
+        for row in x:
+            total = total + row.tanh()
+        return total
+
+
+def flowing() -> Trace:
+    rows = torch.export.Dim("rows", min=2, max=64)
+    return dynamo_lite.trace(Flowing(), (torch.ones(4, 3),), dynamic_shapes={"x": {0: rows}})

@@ -78,6 +78,26 @@ def test_control_flow_in_the_program() -> None:
     assert inner and all(node["at"] for node in inner if node["op"] == "call_function")
 
 
+def test_the_sides_of_branches_and_the_rounds_of_loops() -> None:
+    """Each with its operators, and the note of the very line that it was written at."""
+    found = document.of_trace(programs.flowing())
+    nodes = {row["id"]: row for row in found["nodes"]}
+    notes = {row["id"]: row for row in found["notes"]}
+    seen = {}
+    for row in found["branches"]:
+        parts = {part["name"]: {nodes[i]["operator"] for i in part["nodes"]} for part in row["parts"]}
+        seen[row["origin"]["at"]["code"]] = row["text"], parts
+        assert any(f"line {row['origin']['at']['line']} `" in notes[i]["text"] for i in row["notes"])
+    text, parts = seen["if x.sum() > 0:"]
+    assert text.startswith("both sides") and "aten.sin.default" in parts["where it holds"]
+    assert "aten.cos.default" in parts["where it does not hold"]
+    text, parts = seen["while x.sum() < 10:"]
+    assert text.startswith("the loop") and "aten.exp.default" in parts["a round"] and "the condition" in parts
+    text, parts = seen["for row in x:"]
+    assert text.startswith("the loop") and "aten.tanh.default" in parts["a round"]
+    assert len(seen) == 3 == len(found["branches"])
+
+
 def test_why_is_this_size_8(found: dict[str, Any]) -> None:
     """The 8 of (batch, length, heads, 8): given to view on the line that read self.heads and made 32 // 4."""
     view = node(found, "aten.view.default")

@@ -162,6 +162,19 @@ def of_overlap(
     return None
 
 
+def on_zeros(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int) -> Any:
+    """What the real kernel returns for zeros of the example's sizes, strides and dtypes.
+
+    Raises: NotAsked, and what the kernel raises.
+    """
+    with (
+        DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
+        torch.random.fork_rng(devices=()), torch.no_grad(),
+    ):
+        real_args = [_real(a, None, 0, limit) for a in args]
+        return func(*real_args, **{k: _real(v, None, 0, limit) for k, v in kwargs.items()})
+
+
 _OVERLAPS = (
     "unsupported operation: more than one element",
     "unsupported operation: some elements",
@@ -171,7 +184,8 @@ _OVERLAPS = (
 def _may_overlap(tensor: torch.Tensor, operands: Any) -> bool:
     if type(tensor) is not FakeTensor or tensor.layout is not torch.strided:
         return False
-    if any(_number(stride) == 0 and _number(size) != 1 for size, stride in zip(tensor.shape, tensor.stride())):
+    steps = zip(tensor.shape, tensor.stride())
+    if any(shown_number(stride) == 0 and shown_number(size) != 1 for size, stride in steps):
         return True
     storage = tensor.untyped_storage()._cdata
     others = (t for t in pytree.tree_leaves(operands) if type(t) is FakeTensor and t is not tensor)
@@ -181,11 +195,12 @@ def _may_overlap(tensor: torch.Tensor, operands: Any) -> bool:
 def rest_on_overlap(tensor: torch.Tensor) -> None:
     """Make it a guard that elements of the tensor share memory: with a size of 1 there would have been no error."""
     for size, stride in zip(tensor.shape, tensor.stride()):
-        if type(size) is not int and _number(stride) == 0:
+        if type(size) is not int and shown_number(stride) == 0:
             bool(size > 1)
 
 
-def _number(size: Any) -> Any:
+def shown_number(size: Any) -> Any:
+    """The number of the example."""
     return size if type(size) is int else size.node.hint
 
 

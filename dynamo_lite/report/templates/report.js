@@ -144,8 +144,17 @@ const views = {
       [make("code", fact.text), "  " + fact.why + ", ", ...originParts(fact.origin)])));
     return parts;
   },
-  branches(row) { return [make("h2", "Branch"), make("pre", row.text), fields([["line", placeLink(row.origin.at)],
-    ["node", row.node ? nodeLink(row.node) : ""]])]; },
+  branches(row) {
+    const parts = [make("h2", "Branch"), make("pre", row.text), fields([["line", placeLink(row.origin.at)],
+      ["node", row.node ? nodeLink(row.node) : ""]])];
+    for (const id of row.notes || []) parts.push(make("p", byId.get(id).row.text));
+    for (const part of row.parts || []) {
+      parts.push(make("h3", `${part.name} (${part.nodes.length} operator${part.nodes.length === 1 ? "" : "s"})`));
+      parts.push(ordered(part.nodes.map(id => { const node = byId.get(id).row;
+        return [nodeLink(id), `  ${node.operator} → ${valueText(node.value)}  `, placeLink(node.at)]; })));
+    }
+    return parts;
+  },
   effects(row) { return [make("h2", "Effect"), make("pre", `${row.target}: ${row.text}`), fields([["kind", row.kind],
     ["what becomes of it", row.verdict], ["line", placeLink(row.at)]])]; },
   fixed(row) { return [make("h2", "Fixed size"), make("pre", row.text), fields([["why", row.why],

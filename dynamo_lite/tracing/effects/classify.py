@@ -329,6 +329,8 @@ def describe(value: Any, limit: int = 80) -> str:
         return f"a tensor {value.dtype} of shape {shape_text(value.shape)}"
     if type(value) in PYTHON_TYPE:
         return f"the {PYTHON_TYPE[type(value)].__name__} {value.node}"  # its own text would take the number
+    if isinstance(value, torch.Size):
+        return f"the size {shape_text(value)}"
     if isinstance(value, (list, tuple, set, dict)):
         return f"a {type(value).__name__} of {len(value)}"
     if isinstance(value, _ATOMS):

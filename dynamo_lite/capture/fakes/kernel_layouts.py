@@ -1,0 +1,104 @@
+"""Operators whose results lie otherwise in memory than their stand-ins' kernels say, where an operand has its
+dimensions in another order: torch's Python form of batch_norm keeps that order, and the kernel writes a new tensor.
+
+Nothing but a question about memory (`is_contiguous()`, `stride()`, a view) tells the two apart. The kernel is asked, on
+zeros that lie in memory as the operands of the example do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.fakes.results import made, recipe_of, tensors_among
+from dynamo_lite.capture.kernels.eager_errors import NotAsked, on_zeros, shown_number
+
+aten = torch.ops.aten
+
+OTHERWISE = frozenset({
+    aten.batch_norm.default, aten.native_batch_norm.default, aten._native_batch_norm_legit.default,
+    aten._native_batch_norm_legit.no_stats, aten._native_batch_norm_legit_no_training.default,
+    aten._native_batch_norm_legit_functional.default, aten._batch_norm_with_update.default,
+    aten._batch_norm_no_update.default, aten.channel_shuffle.default, aten.native_channel_shuffle.default,
+})  # fmt: skip
+"""Of torch's samples with their dimensions in other orders (torch 2.13.0); what a rule answers is right without."""
+
+_LIMIT = 1 << 26
+"""Elements of an operand: the kernel costs what it costs in eager."""
+
+
+def as_eager(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, keeps_graph: bool = False) -> Any:
+    """`out`, or what lies in memory as the result of eager; `out` where the kernel cannot be asked.
+
+    keeps_graph: autograd's graph behind `out` is asked for later.
+    """
+    given = tensors_among([*args, *kwargs.values()])
+    if all(map(_is_in_order, given)):
+        return out
+    try:
+        real = on_zeros(func, args, dict(kwargs), _LIMIT)
+    except (NotAsked, RuntimeError):
+        return out
+    recipe = recipe_of(args, dict(kwargs), out, read=_same)
+    if recipe is None:
+        return out
+    orders = [_other_order(tensor, other) for tensor, other in zip(tensors_among([out]), tensors_among([real]))]
+    if any(like.source is not None for like in recipe.tensors) or orders == [None] * len(recipe.tensors):
+        return out
+    if keeps_graph:
+        tensors = [_in_order(tensor, order) for tensor, order in zip(tensors_among([out]), orders)]
+        return tensors[0] if recipe.kind is None else recipe.kind(tensors)
+    likes = (
+        like if order is None else like._replace(stride=_strides(like.shape, order))
+        for like, order in zip(recipe.tensors, orders)
+    )
+    mode = next(tensor.fake_mode for tensor in given if isinstance(tensor, FakeTensor))
+    return made(recipe._replace(tensors=tuple(likes)), mode, given)
+
+
+def _in_order(tensor: torch.Tensor, order: list[int] | None) -> torch.Tensor:
+    if order is None:
+        return tensor
+    return tensor.permute(order).contiguous().permute([order.index(dim) for dim in range(len(order))])
+
+
+def _same(size: Any) -> Any:
+    return size
+
+
+def _is_in_order(tensor: torch.Tensor) -> bool:
+    """Whether its dimensions lie in memory from the outermost to the innermost, without gaps, on the example."""
+    shape = _numbers(tensor.shape)
+    return None in shape or _told(shape, _strides(shape, range(len(shape)))) == _told(shape, tensor.stride())
+
+
+def _other_order(out: torch.Tensor, real: torch.Tensor) -> list[int] | None:
+    """The order of dimensions in which `real` lies in memory; None if `out` does, too, or `real` has gaps."""
+    shape = tuple(real.shape)
+    steps = tuple(real.stride())
+    told = _told(shape, steps)
+    if _numbers(out.shape) != shape or told == _told(shape, out.stride()):
+        return None
+    order = sorted(range(len(shape)), key=lambda dim: (-steps[dim], dim))
+    return order if _told(shape, _strides(shape, order)) == told else None
+
+
+def _strides(shape: Sequence[Any], order: Sequence[int]) -> tuple[Any, ...]:
+    strides: list[Any] = [1] * len(shape)
+    step: Any = 1
+    for dim in reversed(order):
+        strides[dim] = step
+        step = step * shape[dim]
+    return tuple(strides)
+
+
+def _numbers(sizes: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(map(shown_number, sizes))
+
+
+def _told(shape: Sequence[int], strides: Sequence[Any]) -> dict[int, Any]:
+    """The strides that say something: of dimensions with other than one element."""
+    return {dim: shown_number(stride) for dim, stride in enumerate(strides) if shape[dim] != 1}

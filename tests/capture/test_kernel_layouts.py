@@ -1,0 +1,70 @@
+"""Programs that ask how a result lies in memory, against eager: operands in every order of their dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import dynamo_lite
+
+aten = torch.ops.aten
+OPERATORS: dict[str, Callable[[Tensor], Tensor]] = {
+    "batch_norm": lambda x: F.batch_norm(x, torch.zeros(3), torch.ones(3)),
+    "batch_norm, training": lambda x: F.batch_norm(x, None, None, torch.ones(3), torch.zeros(3), True),
+    "copysign": lambda x: x.copysign(x * 2),
+    "floor_divide": lambda x: x.floor_divide(x + 10),
+    "div": lambda x: torch.div(x, x + 10, rounding_mode="floor"),
+    "xlogy": lambda x: torch.xlogy(x, x.exp()),
+    "xlog1py": lambda x: torch.special.xlog1py(x, x.exp()),
+    "binary_cross_entropy": lambda x: F.binary_cross_entropy(x.sigmoid(), x.sigmoid(), reduction="none"),
+    "reflect": lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"),
+    "replicate": lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate"),
+    "channel_shuffle": lambda x: F.channel_shuffle(x.transpose(0, 1), 2),
+    "add": lambda x: x + x,
+    "layer_norm": lambda x: F.layer_norm(x, (5,)),
+}
+
+
+ORDERS = [(0, 2, 3, 1), (3, 2, 1, 0), (0, 1, 3, 2), (1, 2, 3, 0)]
+"""Of the dimensions in memory, from the outermost: channels last, reversed, two exchanged, the batch last."""
+CASES = [
+    *((name, False) for name in OPERATORS),
+    *((n, True) for n in ("batch_norm", "reflect", "channel_shuffle", "add")),
+]
+
+
+class Asks(nn.Module):
+    def __init__(self, operator: Callable[[Tensor], Tensor], order: tuple[int, ...]) -> None:
+        super().__init__()
+        self.operator, self.order = operator, order
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.operator(x.permute(self.order).contiguous().permute([self.order.index(d) for d in range(x.dim())]))
+        steps = [y.stride(dim) for dim in range(y.dim())]
+        weight = sum((place + 1) * (steps[place] > steps[place + 1]) for place in range(y.dim() - 1))
+        return y + 100 * weight if y.is_contiguous() else y - 100 * weight
+
+
+@pytest.mark.parametrize(("name", "is_dynamic"), CASES)
+def test_layout_is_eagers(name: str, is_dynamic: bool) -> None:
+    x = torch.randn(2, 3, 4, 5)
+    for order in ORDERS:
+        model = Asks(OPERATORS[name], order)
+        shapes = {"x": {3: torch.export.Dim.AUTO}} if is_dynamic else None
+        program = dynamo_lite.export(model, (x,), dynamic_shapes=shapes).module()
+        torch.testing.assert_close(program(x), model(x))
+
+
+def test_the_graph_of_autograd_stays() -> None:
+    class Gradient(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            y = F.batch_norm(x.transpose(1, 2), torch.zeros(3), torch.ones(3))
+            (gradient,) = torch.autograd.grad(y.exp().sum(), x)
+            return gradient + 100 * y.is_contiguous()
+
+    x = torch.randn(2, 4, 3, requires_grad=True)
+    torch.testing.assert_close(dynamo_lite.export(Gradient(), (x,)).module()(x), Gradient()(x))
