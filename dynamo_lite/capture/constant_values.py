@@ -107,7 +107,8 @@ class ConstantValues:
         if node.target.namespace != "aten" or (node.target._opname in _UNFILLED and not _is_filled(node)):
             return False
         tensors = list(_tensors(node))
-        sizes = (size for tensor in tensors for size in (*tensor.shape, *tensor.stride()))
+        with DisableTorchFunction():  # it is not the program that asks
+            sizes = [size for tensor in tensors for size in (*tensor.shape, *tensor.stride())]
         if not tensors or any(isinstance(size, torch.SymInt) for size in sizes):
             return False
         return all(tensor.device.type == "cpu" and tensor.numel() <= _MOST_ELEMENTS for tensor in tensors)

@@ -47,6 +47,9 @@ class NodeContext(Protocol):
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         """Whether the program goes on after an error of `kinds` at this operator, or raises another class."""
 
+    def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
+        """Whether the program goes on after an error of `kinds` at this operator."""
+
 
 class NoContext:
     """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
@@ -86,4 +89,7 @@ class NoContext:
         return False
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return False
+
+    def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
         return False

@@ -25,6 +25,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.interfaces import OperatorRecording
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 _WAYS = 12
@@ -54,7 +55,8 @@ _Way = tuple[tuple[_Pair, int], ...]
 
 
 def _version(tensor: torch.Tensor) -> int | None:
-    return None if tensor.is_inference() else tensor._version
+    with DisableTorchFunction():  # it is not the program that asks
+        return None if tensor.is_inference() else tensor._version
 
 
 class MayShare:

@@ -231,7 +231,7 @@ class Recorder(Outside):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
             self._raise_withheld(func, fake_args, fake_kwargs)
-            self.layout.tried(func, lambda: self.context.catches(frozenset({RuntimeError})))
+            self.layout.tried(func, lambda: self.context.goes_on(frozenset({RuntimeError})))
         self.record(func, node_args, node_kwargs, out)
         for carry in to_carry:
             carry()

@@ -144,6 +144,9 @@ class TraceContext:
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         return self._tracer.leaves_as(kinds) != kinds
 
+    def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
+        return self._tracer.leaves_as(kinds) is None
+
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""
         self.may_raise(what, errors or _OF_SIZES)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from dynamo_lite.errors import InputMismatch
 from tests.control_flow.programs import Program
 
 
@@ -32,6 +33,28 @@ def saved_and_loaded(ep: torch.export.ExportedProgram) -> torch.export.ExportedP
     torch.export.save(ep, file)
     file.seek(0)
     return torch.export.load(file)
+
+
+def laid_out_otherwise(call: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same values in another order in memory, or with gaps."""
+
+    def other(value: Any) -> Any:
+        if type(value) is not torch.Tensor or not value.dim():
+            return value
+        if value.dim() == 1:
+            return torch.stack([value, value], 1)[:, 0]
+        return value.transpose(0, -1).contiguous().transpose(0, -1)
+
+    return pytree.tree_map(other, copy.deepcopy(call))
+
+
+def admitted(program: Any, calls: Iterable[tuple[Any, ...]]) -> tuple[tuple[Any, ...], ...]:
+    """The calls that the program does not reject as other than its example."""
+
+    def is_admitted(call: tuple[Any, ...]) -> bool:
+        return not isinstance(_outcome(copy.deepcopy(program), copy.deepcopy(call)), InputMismatch)
+
+    return tuple(filter(is_admitted, calls))
 
 
 def differences(make: Callable[[], Any], module: torch.nn.Module, calls: tuple[tuple[Any, ...], ...]) -> list[str]:

@@ -64,6 +64,8 @@ OF_OPERATORS = frozenset(
     {
         "_RecordFunction",
         "_assert_async",
+        "_batch_norm_no_update",
+        "_batch_norm_with_update",
         "_assert_scalar",
         "_assert_tensor_metadata",
         "_c10d_functional",
@@ -71,6 +73,9 @@ OF_OPERATORS = frozenset(
         "_conj",
         "_dtensor",
         "_local_scalar_dense",
+        "_native_batch_norm_legit",
+        "_native_batch_norm_legit_functional",
+        "_native_batch_norm_legit_no_training",
         "_neg_view",
         "_record_function_enter",
         "_record_function_enter_new",

@@ -159,9 +159,10 @@ def metadata_of(tensor: FakeTensor) -> TensorMetadata:
     torch asks for three memory formats, symbol by symbol; a tensor whose strides are the products of its sizes has the
     first.
     """
-    shape, stride = tensor.shape, tensor.stride()
-    if tensor.is_quantized or not _is_contiguous(shape, stride):
-        return _extract_tensor_metadata(tensor)
+    with DisableTorchFunction():  # within sub-graphs, the question would be the program's
+        shape, stride = tensor.shape, tensor.stride()
+        if tensor.is_quantized or not _is_contiguous(shape, stride):
+            return _extract_tensor_metadata(tensor)
     return TensorMetadata(shape, tensor.dtype, tensor.requires_grad, stride, torch.contiguous_format, False, {})
 
 

@@ -6,6 +6,7 @@ the program may have a `__hash__` of its own; the callables in it live as long a
 
 from __future__ import annotations
 
+import _random
 import builtins
 import contextvars
 import copy
@@ -463,6 +464,7 @@ def table() -> dict[int, Step]:
     rows |= _from_table(skipped_calls.SEEDED, _seeded)
     rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal(_RANDOM))
     rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
+    rows[id(_random.Random.seed)] = seeded_generators.seeded_in_c
     rows |= _from_table(skipped_calls.OF_GENERATORS, _of_generator)
     rows |= _from_table(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True))
     rows |= _from_table(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True))

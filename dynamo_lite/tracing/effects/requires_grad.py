@@ -18,6 +18,7 @@ from torch import fx
 
 from dynamo_lite.capture.alias_analysis import subgraphs
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -177,4 +178,6 @@ def _passes_on(node: fx.Node, enabled: bool) -> bool:
     if not enabled:
         return False
     value: Any = node.meta.get("val")
+    if isinstance(value, (*SYMBOLIC_TYPES, bool, int, float)):
+        return False
     return not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex()

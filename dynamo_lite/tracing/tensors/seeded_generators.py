@@ -64,3 +64,12 @@ def seeding(refuse: Step) -> Step:
         return refuse(tracer, fn, args, kwargs)
 
     return rule
+
+
+def seeded_in_c(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`super().seed(a)` in random.Random.seed, of a generator that the run has made: it is given a state there, by a
+    seed of the program's or by the system's. (What the latter draws is refused.)"""
+    if not args or tracer.writes.is_old(args[0]):
+        return NOT_HANDLED
+    tracer.on_hidden_change(args[0])
+    return run_native(fn, args, kwargs)
