@@ -79,7 +79,7 @@ def fake(case: Case) -> Callable[[], Any]:
     mode = FakeTensorMode()
     module = copy.deepcopy(case.module)
     args, kwargs = pytree.tree_map_only(torch.Tensor, mode.from_tensor, case.inputs(0))
-    state = {
+    state: dict[str, torch.Tensor] = {
         name: mode.from_tensor(value.detach()) for name, value in [*module.named_parameters(), *module.named_buffers()]
     }
 

@@ -84,7 +84,7 @@ def test_parameters_of_a_distribution_are_asserted() -> None:
 
     class Likelihood(torch.nn.Module):
         def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-            return torch.distributions.Normal(x, scale).log_prob(x + 1)
+            return torch.distributions.Normal(x, scale, validate_args=True).log_prob(x + 1)
 
     x = torch.zeros(3)
     program = dynamo_lite.export(Likelihood(), (x, torch.ones(3))).module()

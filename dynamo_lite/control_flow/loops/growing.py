@@ -19,6 +19,7 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.states import cannot_merge
+from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -130,8 +131,9 @@ def growing_of(tracer: Forking, pair: Pair, counter: Counter | None, going: Goin
     before, after, env = pair.left, pair.right, tracer.recorder.env
     if env is None or pair.kind != "tensor" or not is_tensor(before):
         return None
-    if before.layout is not torch.strided or not before.is_contiguous():
-        return None
+    with DisableTorchFunction():  # it is not the program that asks
+        if before.layout is not torch.strided or not before.is_contiguous():
+            return None
     unlike = [
         dim for dim, sizes in enumerate(zip(before.shape, after.shape)) if not _holds(tracer, sizes[0] == sizes[1])
     ]
