@@ -166,3 +166,58 @@ def test_a_handler_of_what_an_empty_list_raises_is_refused() -> None:
 
     with pytest.raises(dynamo_lite.errors.DataDependent, match="may catch"):
         dynamo_lite.export(program, (torch.ones(2, 3),))
+
+
+def _positive(x: Tensor, first: Tensor) -> list[Tensor]:
+    outs = [first]
+    for row in x:
+        if row.sum() > 0:
+            outs.append(row)
+    return outs
+
+
+def _one_of_them(x: Tensor, first: Tensor) -> Tensor:
+    return _positive(x, first)[0]
+
+
+def _second(x: Tensor, first: Tensor) -> Tensor:
+    return _positive(x, first)[1]
+
+
+def _one_by_one(x: Tensor, first: Tensor) -> Tensor:
+    total = x[0] * 0
+    for row in _positive(x, first):
+        total = total + (row * 2 if row.dtype == torch.int64 else row)
+    return total
+
+
+def _stacked(x: Tensor, first: Tensor) -> Tensor:
+    return torch.stack(_positive(x, first))
+
+
+def _joined(x: Tensor, first: Tensor) -> Tensor:
+    return torch.cat(_positive(x, first))
+
+
+@pytest.mark.parametrize("take", [_second, _one_by_one, _stacked], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("first", [torch.ones(3, dtype=torch.int64), torch.ones(2, 3)], ids=["dtype", "shape"])
+def test_unlike_items_are_refused(take: Any, first: Tensor) -> None:
+    """They would be rows of one tensor, which has one dtype: that of eager's result depends on which are there."""
+    _is_refused(take, first)
+
+
+def test_joined_items_of_unlike_dtypes_are_refused() -> None:
+    _is_refused(_joined, torch.ones(3, dtype=torch.int64))
+
+
+def _is_refused(take: Any, first: Tensor) -> None:
+    with pytest.raises(dynamo_lite.errors.GraphBreak) as caught:
+        dynamo_lite.export(take, (torch.ones(4, 3), first))
+    assert caught.value.id == "branch-unsupported" and "items are not all of one" in str(caught.value)
+
+
+def test_an_item_that_is_there_keeps_its_dtype() -> None:
+    first = torch.ones(3, dtype=torch.int64)
+    program = dynamo_lite.export(_one_of_them, (torch.ones(4, 3), first)).module()
+    for x in (torch.ones(4, 3), -torch.ones(4, 3)):
+        assert program(x, first).dtype == torch.int64 and torch.equal(program(x, first), first)

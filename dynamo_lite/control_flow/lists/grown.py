@@ -22,7 +22,7 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _WHY = (
     "a list whose length depends on the data is used otherwise than by append, torch.stack, torch.cat, sum, len, a loop"
 )
-_UNLIKE = "an item is taken of a list whose length depends on the data, and whose items are not all of one {}"
+_UNLIKE = "a list whose length depends on the data is used, and its items are not all of one {}"
 NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     int: (int, torch.int64), torch.SymInt: (int, torch.int64),
     float: (float, torch.float64), torch.SymFloat: (float, torch.float64),
@@ -166,6 +166,7 @@ class GrownList(list[Any]):
         found = [self._rows_of(part, numbers) for part in self.known()]
         if len(found) == 1:
             return found[0]
+        self.check_dtypes()
         shapes = [[n if type(n) is int else None for n in rows.shape[1:]] for rows, _ in found]
         if any(len(one) != len(shapes[0]) or not all(map(_may_equal, one, shapes[0])) for one in shapes):
             self.tracer.refuse("branch-unsupported", why=_UNLIKE.format("shape"))
@@ -302,9 +303,13 @@ class GrownList(list[Any]):
         item = part.tensors[end][end]
         return item if part.numbers is None else self.tracer.predicates.item(item)
 
-    def _chosen_item(self, key: int, steps: int) -> Any:
-        if len({rows.dtype for rows, _ in (self._rows_of(part, self.numbers) for part in self.known())}) > 1:
+    def check_dtypes(self) -> None:
+        """All items, those as well that may not be there, are rows of one tensor: it has one dtype."""
+        kept = (part.tensors if type(part) is Added else [part] for part in self.known())
+        if len({tensor.dtype for tensors in kept for tensor in tensors if is_tensor(tensor)}) > 1:
             self.tracer.refuse("branch-unsupported", why=_UNLIKE.format("dtype"))
+
+    def _chosen_item(self, key: int, steps: int) -> Any:
         whole = self.stacked()
         self.check_filled(whole.shape[0], steps + 1, IndexError)
         item = whole.select(0, key)

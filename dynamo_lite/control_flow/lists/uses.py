@@ -33,6 +33,7 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
     """torch.cat(items, dim)"""
     if items.numbers is not None:
         items.refuse()
+    items.check_dtypes()
     wide, marks = [], []
     for part in items.known():
         flags = None
