@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch_dynamo
-from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import DTENSOR
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.strings import tensor_repr
 
@@ -35,7 +34,7 @@ class TorchImported(InternalError):
 
     def load(self) -> None:
         """Import what the next run needs of it."""
-        if self.module == DTENSOR:
+        if self.module == torch_dynamo.DTENSOR:
             torch_dynamo.load_dtensor()
         else:
             torch_dynamo.load()

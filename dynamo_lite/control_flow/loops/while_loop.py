@@ -54,7 +54,7 @@ def emit_while(loop: Any, carried: Carried, found: Carried) -> tuple[list[Any], 
     loop.is_recorded = True
     if not recorder.grad_enabled:
         line = line_of(loop.frame, loop.at)
-        tracer.note(f"no gradient flows through the loop at line {line}: it is exported without")
+        tracer.note(f"no gradient flows through the loop at line {line}: it is exported under no_grad")
     if loop.is_counting:
         return results[: len(pairs)], []
     write_back(tracer, carried.inplace, results[len(pairs) :])

@@ -6,6 +6,8 @@
   one: no `requires_grad`, and a backward() stops there.
 - A constant that was computed from tensors that require grad before the call: the program holds it detached.
 - Operators in a region of torch.autograd.graph.saved_tensors_hooks that have something to save for the backward.
+
+And those that would flow through torch's while_loop, which has a wrong one.
 """
 
 from __future__ import annotations
