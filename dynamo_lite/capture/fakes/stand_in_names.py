@@ -1,19 +1,21 @@
 """What a stand-in has and a tensor has not: names of its class and of its instances, which the program is not shown.
 
-Checked against torch 2.13.0 (torch/_subclasses/fake_tensor.py, FakeTensor): what a class or an instance has there is
-asked of FakeTensor itself.
+Checked against torch 2.13.0 to 2.15.0 (torch/_subclasses/fake_tensor.py, FakeTensor): what a class or an instance has
+there is asked of FakeTensor itself. What it defines again of a tensor's answers as the tensor's (`device`, `tolist`;
+since 2.15 `layout`, `is_mkldnn`, `to_dense`), but for the names of the class.
 """
 
 from __future__ import annotations
 
+from types import FunctionType, MethodType
 from typing import Any
 
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 
-_OF_TENSORS = frozenset({"device", "tolist", "__new__", "__init__", "__hash__", "__torch_function__"})
-"""Names that FakeTensor defines again, and that answer as a tensor's."""
+_OF_CLASSES = frozenset({"__module__", "__doc__", "__annotations__", "__torch_dispatch__"})
+"""Names of every class, which say something else of FakeTensor than of a tensor's class."""
 _OF_INSTANCES = frozenset({"constant", "dispatch_keys", "fake_mode", "pytype", "real_tensor", "_is_param"})
 _MARKS = ("_dynamo_lite", "_fake_device", "_item_memo", "_nested_int_memo", "_nonzero_memo", "_unique_memo",
           "_unique_consecutive_memo")  # fmt: skip
@@ -23,7 +25,7 @@ def is_hidden(name: str) -> bool:
     """Whether the program would find `name` on a stand-in and not on the tensor, or find another thing."""
     if name in _OF_INSTANCES or name.startswith(_MARKS):
         return True
-    return name in vars(FakeTensor) and name not in _OF_TENSORS
+    return name in vars(FakeTensor) and (name in _OF_CLASSES or not hasattr(torch.Tensor, name))
 
 
 def of_the_user(tensor: torch.Tensor) -> dict[str, Any]:
@@ -37,3 +39,12 @@ def read(kind: type[torch.Tensor], owner: torch.Tensor, name: str) -> Any:
     if hasattr(torch.Tensor, name):
         return getattr(kind, name)
     raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}", name=name, obj=owner)
+
+
+def as_of_tensors(kind: type[torch.Tensor], owner: torch.Tensor, value: Any) -> Any:
+    """`value`, read from a stand-in for a tensor of class `kind`; the tensor's own method where it is FakeTensor's."""
+    if type(value) is MethodType and value.__self__ is owner:
+        name = value.__name__
+        if type(value.__func__) is FunctionType and vars(FakeTensor).get(name) is value.__func__:
+            return getattr(torch.Tensor, name).__get__(owner, kind)
+    return value

@@ -91,7 +91,7 @@ def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
         base = results.base_of(owner)
         autograd_nodes.check_base(tracer, owner, base)
         return tracer.recorder.original(base)
-    return value
+    return stand_in_names.as_of_tensors(real_type(owner), owner, value) if is_fake(owner) else value
 
 
 @dataclass(frozen=True)
