@@ -3,16 +3,19 @@
     python -m benchmarks.exportdb [--write]
 
 Each program that exports is called twice on the example, and once on each of the other inputs that the case holds, and
-compared with a fresh eager module: results, arguments, buffers. `--write` writes benchmarks/results/exportdb.md.
+compared with a fresh eager module: results, arguments, buffers. Where one of the two does not end within a minute (a
+lock that is taken and not released), they differ. `--write` writes benchmarks/results/exportdb.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import platform
+import signal
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,8 @@ RESULTS = Path(__file__).parent / "results" / "exportdb.md"
 ANSWERS = ("equal", "refused", "wrong", "raises")
 
 Exporter = Callable[[Case], Any]
+SECONDS = 60
+"""How long the calls of one program may take."""
 
 
 def _torch(strict: bool) -> Exporter:
@@ -47,6 +52,26 @@ EXPORTERS: dict[str, Exporter] = {
 }
 
 
+class NeverEnds(BaseException):
+    """A call of the program, or of eager, takes longer than SECONDS."""
+
+
+@contextlib.contextmanager
+def limited() -> Iterator[None]:
+    """Raises NeverEnds in the body after SECONDS."""
+
+    def end(number: int, frame: object) -> None:
+        raise NeverEnds
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def answer(case: Case, export: Exporter) -> str:
     """What `export` makes of a case."""
     torch.manual_seed(0)
@@ -56,7 +81,10 @@ def answer(case: Case, export: Exporter) -> str:
         return "refused"
     calls = [case.inputs(), case.inputs(), *case.other_inputs()]
     try:
-        return "wrong" if differences(case.module(), program, calls, not case.returned) else "equal"
+        with limited():
+            return "wrong" if differences(case.module(), program, calls, not case.returned) else "equal"
+    except NeverEnds:
+        return "wrong"
     except Exception:
         return "raises"
 
