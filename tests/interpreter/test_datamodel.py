@@ -8,7 +8,7 @@ import math
 import operator
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NewType
 
 import pytest
 
@@ -487,6 +487,33 @@ def class_mutated_after_use() -> Any:
     Point.__eq__ = lambda self, other: self.x == other.x  # type: ignore[method-assign, assignment]
     Point.norm = property(lambda self: self.x * 10)  # type: ignore[attr-defined]
     return before, p == q, [p] == [q], p.norm  # type: ignore[attr-defined]
+
+
+@program
+def special_methods_written_in_c() -> Any:
+    class Bound:
+        """Builtin functions do not bind: they get no `self`."""
+
+        __call__ = abs
+        __iter__ = [1, 2].__iter__
+        __add__ = (5).__add__
+        __str__ = "abc".upper
+        __eq__ = (3).__eq__  # type: ignore[assignment]
+        __hash__ = (3).__hash__
+        __lt__ = (3).__lt__
+        __getattr__ = {"name": 7}.get
+        __format__ = "<{}>".format
+        __index__ = (1).__index__
+        __bool__ = [1].__len__
+        __neg__ = staticmethod(lambda: 9)
+
+    bound: Any = Bound()
+    said = [bound(-3), list(bound), bound + 3, str(bound), bound == 3, hash(bound), bound < 4, bound.name, -bound]
+    try:
+        bool(bound)
+    except TypeError as error:
+        said.append(str(error))
+    return said, f"{bound:w}", [1, 9][bound], NewType("U", int)(5)
 
 
 @program

@@ -15,7 +15,7 @@ from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED
 
-_C_METHODS = (MethodDescriptorType, WrapperDescriptorType, BuiltinFunctionType)
+_C_METHODS = (MethodDescriptorType, WrapperDescriptorType)
 
 QUIET: Final = (ATOMS - {object}) | {list, dict, tuple, set, frozenset}
 """Types whose operations by themselves run no Python code."""
@@ -43,6 +43,8 @@ def lookup_special(vm: Any, obj: Any, name: str) -> Any:
         return MethodType(found, obj)
     if kind in _C_METHODS:
         return found.__get__(obj, cls)
+    if kind is BuiltinFunctionType:  # it does not bind: `__call__ = abs`
+        return found
     getter = type_lookup(kind, "__get__")
     if getter is MISSING:
         return found
