@@ -32,7 +32,8 @@ from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.heap.writes import is_invisible
 from dynamo_lite.tracing.interfaces import Trace
-from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE
+from dynamo_lite.tracing.policy.named_callables import loaded
+from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE, SOURCE_TEXTS
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -123,15 +124,18 @@ def is_invisible_place(change: Change) -> bool:
     """Whether a change is in a place that no program reads: which warnings were shown, a library's own counters."""
     if _is_globals(change.owner) and (change.key == "__warningregistry__" or isinstance(change.old, Order)):
         return True  # which warnings have been shown; which name was bound first
+    if change.part == "items" and type(change.owner) is dict and id(change.owner) in loaded(SOURCE_TEXTS):
+        return True
     return _place(change) in INVISIBLE or is_invisible(change.part)
 
 
 def _place(change: Change) -> str | None:
-    """Where a change of a class or of a module's globals is, as the table INVISIBLE names it."""
+    """Where a change of a class, of an object's attribute or of a module's globals is, as INVISIBLE names it."""
     owner = change.owner
-    if isinstance(owner, type):
-        return f"{owner.__module__}:{owner.__qualname__}.{change.key}"
-    return f"{owner['__name__']}:{change.key}" if _is_globals(owner) else None
+    if _is_globals(owner):
+        return f"{owner['__name__']}:{change.key}"
+    cls = owner if isinstance(owner, type) else type(owner)
+    return f"{cls.__module__}:{cls.__qualname__}.{change.key}" if change.part == "attributes" else None
 
 
 def place_owned_dicts(tracer: Trace) -> set[int]:

@@ -11,12 +11,17 @@ from __future__ import annotations
 INVISIBLE: frozenset[str] = frozenset(
     {
         "torch.utils.hooks:RemovableHandle.next_id",
+        "torch.fx.graph_module:_EvalCacheLoader.next_id",
         "torch.nn.utils.parametrize:_cache",
         "torch.nn.utils.parametrize:_cache_enabled",
         "torch.autograd.profiler:_cupti_monitor_checked",
         "torch.autograd.profiler:_cupti_monitor_module",
     }
 )
+
+# Where the texts of code that is made at run time are kept for tracebacks: what a program puts there (by a GraphModule
+# that it makes, by a class of attrs) is dropped.
+SOURCE_TEXTS: tuple[str, ...] = ("linecache:cache", "torch.fx.graph_module:_loader.eval_cache")
 
 # Talks to the outside and returns nothing that the program could use: skipped, with a note.
 SKIPPED: tuple[str, ...] = (
