@@ -67,3 +67,31 @@ def test_a_graph_module_of_the_caller_that_is_rewritten() -> None:
 
     with pytest.raises(UnsupportedEffect):
         dynamo_lite.export(Rewrites(), (X,))
+
+
+class Asked(type):
+    """A metaclass that is told what is read of its classes."""
+
+    names: list[str] = []
+
+    def __getattribute__(cls, name: str) -> Any:
+        Asked.names.append(name)
+        return super().__getattribute__(name)
+
+
+class Counted(metaclass=Asked):
+    count = 0
+
+
+COUNTED = Counted()
+
+
+def test_naming_the_place_of_a_change_asks_no_metaclass() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        COUNTED.count += 1
+        return x * COUNTED.count
+
+    Asked.names.clear()
+    with pytest.raises(UnsupportedEffect):
+        dynamo_lite.export(forward, (X,))
+    assert "__module__" not in Asked.names and "__qualname__" not in Asked.names

@@ -135,7 +135,14 @@ def _place(change: Change) -> str | None:
     if _is_globals(owner):
         return f"{owner['__name__']}:{change.key}"
     cls = owner if isinstance(owner, type) else type(owner)
-    return f"{cls.__module__}:{cls.__qualname__}.{change.key}" if change.part == "attributes" else None
+    module = _module_of(cls)  # not the metaclass' own answer, which may be the program's
+    if change.part != "attributes" or type(module) is not str:
+        return None
+    return f"{module}:{_qualname_of(cls)}.{change.key}"
+
+
+_module_of: Callable[[type], Any] = vars(type)["__module__"].__get__
+_qualname_of: Callable[[type], str] = vars(type)["__qualname__"].__get__
 
 
 def place_owned_dicts(tracer: Trace) -> set[int]:
