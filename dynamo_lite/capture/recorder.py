@@ -16,6 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
@@ -48,6 +49,7 @@ from dynamo_lite.capture.kernels import (
     composites,
     eager_errors,
     number_arguments,
+    saved_originals,
     withheld_errors,
 )
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
@@ -206,6 +208,8 @@ class Recorder(Outside):
         if out is static_cache.MISS:
             try:
                 run = self._run_wrapped if has_wrappers else self._run
+                if facts.is_mutable and self.memory is static_cache.Memory.AUTOGRAD:
+                    run = partial(self._run_saving, run)
                 out = run(func, fake_args, fake_kwargs)
             except Exception as error:
                 self.layout.tried(func, lambda: True)
@@ -302,6 +306,13 @@ class Recorder(Outside):
             return kernel_layouts.as_eager(func, args, kwargs, out, keeps_graph)
         finally:
             self.running = was
+
+    def _run_saving(self, run: Callable[..., Any], func: OpOverload, args: Sequence[Any], kwargs: Any) -> Any:
+        """Runs an in-place operator, and records the copies that autograd made of what it was to change."""
+        out, clones = saved_originals.run(run, written(func, args, kwargs), func, args, kwargs)
+        for original, clone in clones:
+            self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
+        return out
 
     def _run_kernel(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self.env is None:

@@ -102,12 +102,13 @@ def plan_heap(
     used: Sequence[Container[Any]],
 ) -> list[HeapPlan]:
     """The merge of what the two sides wrote into objects that are older than they. of_list: of a list to which they
-    have added unlike items; None for everything else. used: the objects that can be got at after each side."""
+    have added unlike items; None for everything else. used: the made objects that can be got at after each side."""
     rows = []
+    old = tracer.writes.old_among(row[0].owner for side in (left, right) for row in side.heap.values())
     for key in dict.fromkeys([*left.heap, *right.heap]):
         snapshot = (left.heap.get(key) or right.heap[key])[0]
         a, b = (side.heap[key][1] if key in side.heap else snapshot.contents for side in (left, right))
-        if all(snapshot.owner not in objects for objects in used):
+        if id(snapshot.owner) not in old and all(snapshot.owner not in objects for objects in used):
             continue
         plan = of_list(snapshot)
         rows.append(plan_place(tracer, merge, snapshot, a, b) if plan is None else plan)

@@ -63,7 +63,8 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
 
 
 class Used:
-    """The objects that can be got at after a side of `frame`, which goes on at `at`. Found when it is first asked."""
+    """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`. Found when it is
+    first asked."""
 
     def __init__(self, tracer: Forking, frame: Any, side: Side, at: int) -> None:
         self.tracer, self.frame, self.side, self.at = tracer, frame, side, at
@@ -71,8 +72,6 @@ class Used:
         self._are_all = False
 
     def __contains__(self, value: Any) -> bool:
-        if self.tracer.writes.is_old(value):
-            return True
         if self._ids is None:
             self._ids = set()
             try:
@@ -86,7 +85,9 @@ class Used:
         assert state is not None
         live = flow_of(self.frame.info).live(self.at) if self.at != END else 0
         roots = [caller for caller in _frames(tracer) if caller is not self.frame]
-        roots += [owner for owner in _changed(tracer) if tracer.writes.is_old(owner)]
+        changed = [*_changed(tracer)]
+        old = tracer.writes.old_among(changed)
+        roots += [owner for owner in changed if id(owner) in old]
         roots += [variable for index, variable in enumerate(state.locals) if live >> index & 1]
         return [*roots, *state.stack, self.side.result]
 

@@ -43,9 +43,10 @@ def fill(tracer: Forking, loop: OpenLoop, goes: Side, leaves: Side) -> None:
             variables[index] = filling.of(value, variables[index])
             loop.filled.add(index)
     used = Used(tracer, loop.frame, leaves, leaves.left_at)
+    old = tracer.writes.old_among(snapshot.owner for snapshot, _ in goes.heap.values())
     for key, (snapshot, contents) in [*goes.heap.items()]:
         own = leaves.heap[key][1] if key in leaves.heap else snapshot.contents
-        if type(contents) in (dict, list) and snapshot.owner not in used:
+        if type(contents) in (dict, list) and id(snapshot.owner) not in old and snapshot.owner not in used:
             leaves.heap[key] = snapshot, filling.contents(contents, own)
 
 

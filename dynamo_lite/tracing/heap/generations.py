@@ -65,6 +65,15 @@ class Heap:
             return None
         return not (self.is_newest(obj) or self.young_among((obj,)))
 
+    def old_among(self, objects: Iterable[Any]) -> dict[int, bool | None]:
+        """id → `is_old`, for several objects by one look."""
+        objects = [*objects]
+        known = self._young or set()
+        unknown = [obj for obj in objects if id(obj) not in known and gc.is_tracked(obj)]
+        young = self.young_among(unknown) if unknown else set()
+        asked = {id(obj) for obj in unknown}
+        return {i: i not in young if i in asked else False if i in known else None for i in map(id, objects)}
+
     def outside(
         self,
         objects: list[Any],

@@ -6,6 +6,7 @@ the journal takes snapshots of all. Only where there can be no snapshot the ques
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
@@ -45,6 +46,11 @@ class Writes:
         """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
         old = self._tracer.heap.is_old(obj)
         return id(obj) not in self.made if old is None else old
+
+    def old_among(self, objects: Iterable[Any]) -> set[int]:
+        """ids of those of `objects` that were there before the run."""
+        old = self._tracer.heap.old_among(objects)
+        return {key for key, answer in old.items() if (key not in self.made if answer is None else answer)}
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""

@@ -1,0 +1,45 @@
+"""The copy that autograd keeps of a tensor before an in-place operator changes it.
+
+The formula of `x.pow_(2)`'s gradient needs the value that x had: autograd's C++ code clones it first (`original_self`
+in tools/autograd/gen_variable_type.py; torch 2.13 to 2.15), below the operators that a recorder sees. A backward that
+runs within the program reads that clone, so it has a node of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from dynamo_lite.torch_internals._torch_dispatch import TorchDispatchMode
+
+_CLONE = torch.ops.aten.clone.default
+
+
+class OriginalsSaved(TorchDispatchMode):
+    """What is cloned while an operator that changes `changed` in place runs: (operand, its clone), in order."""
+
+    def __init__(self, changed: Sequence[torch.Tensor]) -> None:
+        super().__init__()
+        self._changed = {id(tensor) for tensor in changed}
+        self.clones: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        if func is _CLONE and id(args[0]) in self._changed:
+            self.clones.append((args[0], out))
+        return out
+
+
+def run(
+    operator: Callable[..., Any], changed: Sequence[torch.Tensor], *args: Any
+) -> tuple[Any, list[tuple[torch.Tensor, torch.Tensor]]]:
+    """(the result of `operator(*args)`, what autograd cloned of the tensors that it changes)."""
+    with OriginalsSaved(changed) as seen:
+        out = operator(*args)
+    return out, seen.clones
