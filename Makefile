@@ -49,6 +49,8 @@ HAS_NODE := $(shell command -v node >/dev/null && command -v npm >/dev/null && e
 COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tests/nonstrict tests/operators \
   tests/models/test_models.py $(wildcard tests/symbolic_shapes/test_torch_*.py)
 
+# Tests start a hundred processes that import torch and this package: without byte code each compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist load

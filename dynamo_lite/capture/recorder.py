@@ -37,7 +37,13 @@ from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import deep_copies, kernel_layouts, static_cache, wrapper_subclasses
+from dynamo_lite.capture.fakes import (
+    deep_copies,
+    kernel_layouts,
+    saved_originals,
+    static_cache,
+    wrapper_subclasses,
+)
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
@@ -49,7 +55,6 @@ from dynamo_lite.capture.kernels import (
     composites,
     eager_errors,
     number_arguments,
-    saved_originals,
     withheld_errors,
 )
 from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
@@ -309,7 +314,7 @@ class Recorder(Outside):
 
     def _run_saving(self, run: Callable[..., Any], func: OpOverload, args: Sequence[Any], kwargs: Any) -> Any:
         """Runs an in-place operator, and records the copies that autograd made of what it was to change."""
-        out, clones = saved_originals.run(run, written(func, args, kwargs), func, args, kwargs)
+        out, clones = saved_originals.run(run, [*written(func, args, kwargs)], func, args, kwargs)
         for original, clone in clones:
             self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
         return out

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch._C import _len_torch_dispatch_stack
+from torch._C import _get_tracing_state, _len_torch_dispatch_stack, _set_tracing_state  # type: ignore[attr-defined]
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
@@ -44,13 +44,23 @@ config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
 
 
-
 def never_compiled(function: Callable[..., Any]) -> Any:
     """A decorator: torch.compile lets frames of this function run, and what they call, instead of compiling them one by
     one. That is about frames that torch.compile meets on the way to a program's code (torch's checks of its inputs run
     as they are, and call it); where such a call is part of what is compiled, it is traced as before."""
     set_code_exec_strategy(function.__code__, _FrameExecStrategy(_FrameAction.SKIP, _FrameAction.SKIP))
     return function
+
+
+@contextmanager
+def jit_trace_paused() -> Iterator[None]:
+    """Within, torch.jit.trace sees nothing: under it sizes are traced tensors, and stand-ins have none at all."""
+    state = _get_tracing_state()
+    _set_tracing_state(None)
+    try:
+        yield
+    finally:
+        _set_tracing_state(state)
 
 
 @contextmanager
@@ -96,7 +106,9 @@ DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._C:_get_tracing_state", "inputs are checked outside of torch.jit.trace"),
     Symbol("torch._C:_len_torch_dispatch_stack", "whether another mode is at work"),
+    Symbol("torch._C:_set_tracing_state", "inputs are checked outside of torch.jit.trace"),
     Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
     Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
     Symbol("torch._C._dynamo.eval_frame:set_code_exec_strategy", "checks of inputs are not compiled by torch.compile"),

@@ -10,6 +10,8 @@ guard that is not checked afterwards. Three remedies:
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -21,13 +23,16 @@ from torch.export.graph_signature import InputKind
 from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
+from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
 from dynamo_lite.symbolic_shapes import environment as core
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY
+from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 Run = Callable[[], ExportedProgram]
+_SIZE_OF = re.compile(r"L\['(\w+)'\]((?:\[[^]]*\])*)\.size\(\)\[(\d+)\]")
 
 
 def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list[str]]:
@@ -44,8 +49,56 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
         with known_layouts(), fresh_sizes(program) as env:
             decomposed = run()
     sources, constants = _sources(program), _constants(program, env)
+    fixed = _fixed_sizes(program, env)
+    if fixed:
+        _warn_of(fixed, env, sources)
+        _write_fixed_sizes(decomposed, env)
     conditions = (guard.xreplace(constants) for guard in _conditions(env))
     return decomposed, list(dict.fromkeys(_code(guard, sources) for guard in conditions if guard != sympy.true))
+
+
+def _fixed_sizes(program: ExportedProgram, env: ShapeEnv) -> dict[sympy.Symbol, int]:
+    """What may vary in the program, and not in the decomposed one."""
+    known = {symbol: env.replacements.get(symbol) for symbol in program.range_constraints}
+    return {symbol: int(size) for symbol, size in known.items() if size is not None and size.is_Integer}
+
+
+def _warn_of(fixed: Mapping[sympy.Symbol, int], env: ShapeEnv, sources: Mapping[sympy.Symbol, str]) -> None:
+    assert isinstance(env.guards, AskedGuards)
+    for symbol, size in fixed.items():
+        asked = zip(env.guards, env.guards.operators, strict=True)
+        because = next((op for guard, op in asked if op is not None and symbol in guard.expr.free_symbols), None)
+        who = "a decomposition" if because is None else f"the decomposition of {because}"
+        text = _SIZE_OF.sub(r"\1\2.shape[\3]", sources.get(symbol, str(symbol)))
+        warnings.warn(
+            f"run_decompositions: {text} may vary in the program, and is {size} in the decomposed one, which takes no "
+            f"other size: {who} asks for its value. The same computed by operators that do not ask keeps it open.",
+            stacklevel=4,
+        )
+
+
+class _Known:
+    """Sizes as numbers where torch's environment knows them."""
+
+    def __init__(self, env: ShapeEnv) -> None:
+        self.shape_env = env
+
+    def of(self, value: Any) -> Any:
+        expr = value.node.expr
+        return int(expr) if expr.is_Integer else value
+
+    def binding(self, symbol: sympy.Symbol) -> sympy.Symbol:
+        return symbol
+
+
+def _write_fixed_sizes(program: ExportedProgram, env: ShapeEnv) -> None:
+    """Writes known sizes of tensors as numbers: a consumer that takes a SymInt for a size that varies (torch.onnx,
+    ExecuTorch) would make a program that takes other sizes, and is wrong there."""
+    values = Values(_Known(env))
+    for graph in all_graphs(program.graph, dict(program.graph_module.named_children())):
+        for node in graph.nodes:
+            if not isinstance(node.meta.get("val"), SYMBOLIC_TYPES):
+                values.rewrite(node.meta)
 
 
 def _conditions(env: ShapeEnv) -> Iterator[Any]:

@@ -57,14 +57,14 @@ class Program(ExportedProgram):
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
         module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
-        from dynamo_lite.program.modules.program_module import made_one, without_dtypes
+        from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
 
         program = self if check_dtypes else without_dtypes(self, None)
         check = InputCheck.of(program)
         if not check_dtypes:
             check = replace(check, dtypes=None)
         guarded = check_guards and check.is_checked_by_torch
-        module = ExportedProgram.module(program, check_guards=guarded)
+        module = ExportedProgram.module(traceable(program), check_guards=guarded)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
@@ -174,7 +174,9 @@ def _restored(file: bytes, classes: tuple[type, ...]) -> Program:
 
 def _guards_of(program: ExportedProgram) -> nn.Module | None:
     """The module that checks the guards of a program, in torch's module of it."""
-    return ExportedProgram.module(program)._modules.get("_guards_fn")
+    from dynamo_lite.program.modules.program_module import traceable
+
+    return ExportedProgram.module(traceable(program))._modules.get("_guards_fn")
 
 
 def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:

@@ -32,15 +32,27 @@ _COUNTERS = ("unbacked_symint_counter", "unbacked_symfloat_counter")
 
 class AskedGuards(list[Any]):
     """The guards of a ShapeEnv. `kinds[i]` is how the kernel that made torch ask for the i-th one asks about sizes 0
-    and 1 (`KERNELS` in symbolic_shapes/torch_env/env.py); None if no kernel of torch's did."""
+    and 1 (`KERNELS` in symbolic_shapes/torch_env/env.py); None if no kernel of torch's did. `operators[i]` is the
+    operator of the program that was being decomposed then."""
 
     def __init__(self) -> None:
         super().__init__()
         self.kinds: list[int | None] = []
+        self.operators: list[OpOverload | None] = []
 
     def append(self, guard: Any) -> None:
         super().append(guard)
         self.kinds.append(_asking_kind(sys._getframe(1)))
+        self.operators.append(_decomposed_operator(sys._getframe(1)))
+
+
+def _decomposed_operator(frame: FrameType | None) -> OpOverload | None:
+    found = None
+    while frame is not None:
+        asker = frame.f_locals.get("self") if frame.f_code.co_filename == _OPERATORS else None
+        found = asker if isinstance(asker, OpOverload) else found
+        frame = frame.f_back
+    return found
 
 
 def _asking_kind(frame: FrameType | None) -> int | None:

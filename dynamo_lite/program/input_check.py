@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
 from dynamo_lite.errors import InputMismatch, StructureMismatch
-from dynamo_lite.program._torch import never_compiled, reorder_kwargs
+from dynamo_lite.program._torch import jit_trace_paused, never_compiled, reorder_kwargs
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
@@ -72,7 +72,12 @@ class InputCheck:
     @never_compiled
     def hook(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A forward pre-hook. Where torch.compile compiles its call too, the assertions in the graph check."""
-        if getattr(module, "validate_inputs", True) and not torch.compiler.is_compiling():
+        if not getattr(module, "validate_inputs", True) or torch.compiler.is_compiling():
+            return
+        if torch.jit.is_tracing():
+            with jit_trace_paused():
+                self.check(args, kwargs)
+        else:
             self.check(args, kwargs)
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@ from."""
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,6 +28,12 @@ _FROM_WEIGHT: Mapping[str, Mapping[int, tuple[int, int]]] = {
     "conv3d": {1: (1, 0)},
 }
 """Operator → dimension of its result → (which argument, which of its dimensions) has that size."""
+_SIZES = frozenset(
+    {"size", "sizes", "shape", "output_size", "normalized_shape", "repeats", "s", "num_classes", "num_samples"}
+)
+_LENGTHS = frozenset({"end", "length", "n", "k", "split_size", "split_sizes"})
+"""Arguments of torch's operators that are sizes of the result, and those that are its length along the argument `dim`.
+Others (divisors, strides, dimensions) may be the same number, and are not the reason."""
 
 
 class Nodes:
@@ -82,8 +89,9 @@ class Nodes:
         for dim, size in enumerate(value.shape):
             row: dict[str, Any] = {"dim": dim, "size": str(size), "symbolic": not isinstance(size, int)}
             if node.op == "call_function":
-                row["written"] = isinstance(size, int) and any(size == number for number in _numbers(node.args))
-                row["from"] = self._step_back(node, value.dim(), dim, size)
+                call = _call_of(node)
+                row["written"] = isinstance(size, int) and size in _sizes_given(call, value.dim(), dim)
+                row["from"] = self._step_back(call, value.dim(), dim, size)
             elif node in self._given:
                 row["from"] = self._same_size(self._given[node], dim, size)
             yield row
@@ -160,6 +168,30 @@ def _input_kind(spec: Any) -> str:
 def _shape(node: Any) -> tuple[Any, ...]:
     value = node.meta.get("val") if isinstance(node, fx.Node) else None
     return tuple(value.shape) if isinstance(value, torch.Tensor) else ()
+
+
+def _call_of(node: fx.Node) -> fx.Node:
+    """Of a part of an operator's results, the call of the operator."""
+    made = node.args[0] if node.target is operator.getitem else None
+    return made if isinstance(made, fx.Node) and hasattr(made.target, "_schema") else node
+
+
+def _sizes_given(call: fx.Node, rank: int, dim: int) -> Iterator[int]:
+    """The numbers of a call that may be the size of dimension `dim` of its result."""
+    if not any(_shape(argument) for argument in call.all_input_nodes):  # arange, full: no tensor has the size
+        yield from _numbers(call.args)
+        return
+    schema = getattr(call.target, "_schema", None)
+    parameters = schema.arguments if schema is not None else []
+    given = {p.name: call.args[i] if i < len(call.args) else p.default_value for i, p in enumerate(parameters)}
+    given.update(call.kwargs)
+    along = given.get("dim")
+    for name, argument in given.items():
+        if name in _SIZES:
+            each = [*argument] if isinstance(argument, (tuple, list)) else []
+            yield from _numbers(each[dim] if len(each) == rank else argument)
+        elif name in _LENGTHS and isinstance(along, int) and along % rank == dim:
+            yield from _numbers(argument)
 
 
 def _numbers(arguments: Any) -> Iterator[int]:

@@ -6,6 +6,7 @@ import copy
 import io
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,36 @@ def test_what_a_decomposition_decides_is_a_guard() -> None:
             with pytest.raises((dynamo_lite.program.InputMismatch, AssertionError), match=r"\[0\] > 3"):
                 version.module()(torch.ones(2))
     program.module()(torch.ones(2))
+
+
+class _Recurrent(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.gru = torch.nn.GRU(3, 4, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.gru(x)[0]
+
+
+def test_a_size_that_a_decomposition_fixes_is_said() -> None:
+    """torch writes a GRU out step by step: the length is a constant then, the batch is not."""
+    module = _Recurrent().eval()
+    shapes = {"x": {0: AUTO, 1: AUTO}}
+    program = dynamo_lite.export(module, (torch.randn(2, 5, 3),), dynamic_shapes=shapes)
+    with pytest.warns(UserWarning, match=r"x\.shape\[1\] may vary .* is 5 in .*aten\.gru\.input") as found:
+        decomposed = program.run_decompositions({})
+    assert [w.filename for w in found if "may vary" in str(w.message)] == [__file__]
+    sizes = next(node.meta["val"].shape for node in decomposed.graph.nodes if node.name == "x")
+    assert [type(size) for size in sizes] == [torch.SymInt, int, int]  # ONNX and others take a SymInt for an open size
+    x = torch.randn(3, 5, 3)
+    torch.testing.assert_close(decomposed.module()(x), module(x))
+    torch.testing.assert_close(dynamo_lite.load(saved(decomposed)).module()(x), module(x))
+    with pytest.raises(dynamo_lite.InputMismatch, match=r"x\.shape\[1\]: expected 5, given 6"):
+        decomposed.module()(torch.randn(3, 6, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        open_ = dynamo_lite.export(_Module(torch.cosh), (torch.ones(5),), dynamic_shapes={"x": {0: AUTO}})
+        open_.run_decompositions({})
 
 
 def test_constant_ints_beside_sizes_that_vary() -> None:

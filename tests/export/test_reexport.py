@@ -15,6 +15,7 @@ from torch.export import Dim, ExportedProgram
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from dynamo_lite.program.modules.comparisons import separate_comparisons
 
 ROWS = Dim("rows", min=2, max=50)
 X = torch.full((3, 4), 3.0)
@@ -170,6 +171,36 @@ def test_torch_s_tracers_take_what_they_take_of_torch_s_own(kind: type[nn.Module
         if not isinstance(made[0], Exception):
             assert not isinstance(made[1], Exception), name
             assert equal(made[1](X), model(X)), name
+
+
+@pytest.mark.parametrize("through", ["as it is", "loaded", "half"])
+def test_torch_s_tracers_take_programs_with_sizes_that_vary(through: str) -> None:
+    """Ranges and ties of sizes are checked there too: by fx at each call, by torch.jit for the example."""
+    model = Plain().eval()
+    program = dynamo_lite.export(model, (X,), dynamic_shapes=({0: Dim("rows", min=2, max=9)},))
+    module = FORMS["loaded" if through == "loaded" else "module"](program)
+    dtype = torch.bfloat16 if through == "half" else torch.float32
+    model, module, x = model.to(dtype), module.to(dtype), X.to(dtype)
+    jitted = torch.jit.trace(module, (x,))
+    assert torch.equal(jitted(x), model(x))
+    traced = torch.fx.symbolic_trace(module)
+    for rows in (2, 7):
+        given = torch.randn(rows, 4).to(dtype)
+        assert torch.equal(traced(given), model(given))
+    for rows in (1, 10):
+        with pytest.raises(AssertionError, match="Guard failed"):
+            traced(torch.randn(rows, 4).to(dtype))
+        with pytest.raises(dynamo_lite.InputMismatch):
+            module(torch.randn(rows, 4).to(dtype))
+
+
+def test_guards_of_torch_s_module_are_one_comparison_each() -> None:
+    long = "(a + b) <= f(c, d=1) < 3 < L['a <= b'].size()[0]"
+    texts = ["2 <= L['x'].size()[0] <= 9", "a < b", long, "x == (1 < y < 2)"]
+    parts = [part for text in texts for part in separate_comparisons(text)]
+    first, second = "2 <= L['x'].size()[0]", "L['x'].size()[0] <= 9"
+    chain = ["a + b <= f(c, d=1)", "f(c, d=1) < 3", "3 < L['a <= b'].size()[0]"]
+    assert parts == [first, second, "a < b", *chain, texts[-1]]
 
 
 def test_tracing_leaves_the_sizes_of_a_program_open() -> None:

@@ -109,6 +109,31 @@ def test_why_is_this_size_8(found: dict[str, Any]) -> None:
     assert weight["input_kind"] == "parameter project.weight" and width["from"]["dim"] == 0
 
 
+def _many_numbers(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """x: [4, 2], y: [6]. Numbers that are sizes of the result, and others that are equal to a size by chance."""
+    pooled = torch.nn.functional.max_pool1d(x[None], 2, 2)
+    parts = x / 4, x.transpose(0, 1), x.softmax(1), pooled, y.sum(0, keepdim=True)
+    sizes = x[:, :1], y.narrow(0, 1, 3), y.view(3, 2), y[:1].expand(7), x.new_zeros(9), torch.arange(5), y.topk(5)[0]
+    return parts, sizes, x.max(1)[0], y.unflatten(0, (2, 3))
+
+
+def test_numbers_that_are_not_sizes_are_not_the_reason() -> None:
+    found = document.of_trace(dynamo_lite.trace(_many_numbers, (torch.ones(4, 2), torch.arange(6.0))))
+    rows = [row for row in found["nodes"] if row["op"] == "call_function" and row["sizes"]]
+    written = {row["name"]: [(size["size"], size["written"]) for size in row["sizes"]] for row in rows}
+    no = {"div", "transpose", "softmax", "max_pool1d", "sum_1"}
+    yes = {"narrow", "view", "expand", "new_zeros", "arange"}
+    assert no | yes | {"unflatten"} <= set(written)
+    assert not [name for name in no if any(given for _, given in written[name])]
+    assert not [name for name in {*yes, "unflatten"} if not all(given for _, given in written[name])]
+    columns = next(sizes for sizes in written.values() if [size for size, _ in sizes] == ["4", "1"])
+    assert columns == [("4", False), ("1", True)]
+    parts = [row for row in rows if row["operator"] == "getitem"]
+    assert [size["written"] for row in parts for size in row["sizes"] if size["size"] == "5"] == [True, True]
+    largest = next(size for row in parts for size in row["sizes"] if size["size"] == "4")
+    assert found["nodes"][int(largest["from"]["node"][1:])]["name"] == "x"
+
+
 def test_a_constant_size_of_an_input_says_why() -> None:
     rows = {row["label"]: row for row in document.of_trace(programs.fixed())["inputs"]}
     assert rows["y.shape[1]"]["why"].startswith("dynamic_shapes does not let it vary")

@@ -15,6 +15,7 @@ from dynamo_lite.errors import UnsupportedConversion, UnsupportedMode
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules import conversion, modes
 from dynamo_lite.program.modules._torch_module import StatefulGraphModule
+from dynamo_lite.program.modules.comparisons import separate_comparisons
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.modules.recipe import Recipe
 
@@ -251,6 +252,17 @@ def without_dtypes(program: ExportedProgram, dtypes: Mapping[torch.dtype, torch.
     """The program without its guards on these dtypes of inputs; on any, if None."""
     plain = copy.copy(program)
     plain._guards_code = conversion.without_dtypes(program._guards_code, dtypes)
+    return plain
+
+
+def traceable(program: ExportedProgram) -> ExportedProgram:
+    """The program with guards that fx.symbolic_trace and torch.jit.trace take: `2 <= size <= 9` asks for a truth value
+    of its first part, which a traced value does not have."""
+    guards = [part for guard in program._guards_code for part in separate_comparisons(guard)]
+    if guards == program._guards_code:
+        return program
+    plain = copy.copy(program)
+    plain._guards_code = guards
     return plain
 
 

@@ -134,7 +134,8 @@ class SizeCheck:
                 if wanted != given:
                     names = sorted(s.name for s in size.symbols)
                     known = ", ".join(f"{name} = {values[name]}, {found[name]}" for name in names)
-                    raise size.place.expected(f"{wanted} ({size.text}, where {known})", given, wanted)
+                    reason = f" ({size.text}, where {known})" if known else ""
+                    raise size.place.expected(f"{wanted}{reason}", given, wanted)
 
     def _solve(
         self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _Place]
