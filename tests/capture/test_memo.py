@@ -180,3 +180,38 @@ def test_the_base_of_a_view_is_eager_s_whichever_operators_are_remembered() -> N
     x = torch.randn(3, 4)
     for _ in range(3):
         assert all(map(torch.equal, dynamo_lite.export(Asks(), (x,)).module()(x), Asks()(x)))
+
+
+SEVERAL = {
+    "broadcast_tensors": torch.broadcast_tensors,
+    "atleast_1d": torch.atleast_1d,
+    "atleast_3d": torch.atleast_3d,
+    "meshgrid": lambda a, b: torch.meshgrid(a, b, indexing="ij"),
+    "expand_as": lambda a, b: (a.expand_as(b), b.expand_as(a)),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_one_tensor_given_twice_is_no_example_of_two_tensors(name: str, dynamic: bool) -> None:
+    """Each result shares memory with the argument that it shares it with in eager."""
+
+    class Module(torch.nn.Module):
+        def __init__(self, same: bool) -> None:
+            super().__init__()
+            self.same = same
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
+            a, b = x * 1, y * 1
+            one, other = SEVERAL[name](a, a if self.same else b)
+            read = one * 2, other * 2
+            b.add_(7)
+            return read, one * 3, other * 3
+
+    sizes = ({0: torch.export.Dim.AUTO}, {0: torch.export.Dim.AUTO}) if dynamic else None
+    x, y = torch.randn(3), torch.randn(3)
+    static_cache.forget()
+    for same in (True, False, True):
+        module = Module(same)
+        program = dynamo_lite.export(module, (x, y), dynamic_shapes=sizes)
+        torch.testing.assert_close(program.module()(x, y), module(x, y))

@@ -89,10 +89,12 @@ def _like(tensor: FakeTensor, given: list[torch.Tensor], read: Callable[[Any], A
     sharing = [n for n, t in enumerate(given) if _storage(t) == storage]
     whole = [n for n in sharing if given[n] is tensor]
     source = next(iter(whole or sharing), None)
+    if len(whole or sharing) > 1:
+        return None  # which one does not show: `broadcast_tensors(a, a)` is no example of `broadcast_tensors(a, b)`
     if source is None:
         if tensor.storage_offset() != 0 or (tensor.requires_grad and tensor.is_leaf):
             return None
-    elif not whole and (given[source].dtype != tensor.dtype or len({id(given[n]) for n in sharing}) > 1):
+    elif not whole and given[source].dtype != tensor.dtype:
         return None
     return Like(
         shape=tuple(map(read, tensor.shape)),
