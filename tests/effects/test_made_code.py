@@ -46,8 +46,25 @@ def test_made_code_leaves_nothing(forward: Any) -> None:
     before = {name for name in linecache.cache if "made code" in name}
     program = dynamo_lite.export(forward, (X,))
     assert {name for name in linecache.cache if "made code" in name} == before
+    assert "linecache" in str(dynamo_lite.trace(forward, (X,)).notes)
     for x in (X, X + 1):
         torch.testing.assert_close(program.module()(x), forward(x))
+
+
+@pytest.mark.parametrize("entry", [1, "text", ("a flag",), (1, None, "no lines", "name")])
+@pytest.mark.parametrize("name", ["<seen>", "seen"])
+def test_what_is_no_source_text_is_an_effect(name: str, entry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linecache, "cache", {} if name == "seen" else {name: entry})
+    left = (0, None, [], name) if name == "<seen>" else entry
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        if linecache.cache.get(name) == left:
+            return x + 2
+        linecache.cache[name] = left
+        return x + 1
+
+    with pytest.raises(UnsupportedEffect):
+        dynamo_lite.export(forward, (X,))
 
 
 def test_a_graph_module_of_the_caller_that_is_rewritten() -> None:

@@ -73,7 +73,11 @@ def classify(tracer: Trace) -> Effects:
     registries = registries_of(tracer.root)
     assigned: dict[str, Change] = {}
     for change in journal.changes():
-        if id(change.owner) not in outside or _same_value(change.old, change.new) or is_invisible_place(change):
+        if id(change.owner) not in outside or _same_value(change.old, change.new):
+            continue
+        if is_invisible_place(change):
+            if _is_source_text(change):
+                tracer.note("the text of code made in forward, for tracebacks (linecache), is not kept by the program")
             continue
         if (change.owner is sys or change.owner is vars(sys)) and change.key in PROCESS_WIDE:
             raise tracer.refusal("process-state", change.mark, function=f"assigning sys.{change.key}")
@@ -124,9 +128,22 @@ def is_invisible_place(change: Change) -> bool:
     """Whether a change is in a place that no program reads: which warnings were shown, a library's own counters."""
     if _is_globals(change.owner) and (change.key == "__warningregistry__" or isinstance(change.old, Order)):
         return True  # which warnings have been shown; which name was bound first
-    if change.part == "items" and type(change.owner) is dict and id(change.owner) in loaded(SOURCE_TEXTS):
+    if _is_source_text(change):
         return True
     return _place(change) in INVISIBLE or is_invisible(change.part)
+
+
+def _is_source_text(change: Change) -> bool:
+    """Whether a change is a new source text under the name of code made at run time (`<...>`), as linecache keeps it: no
+    other entry, which a program could leave for its next call, and no change of one that is there."""
+    if change.part != "items" or type(change.owner) is not dict or id(change.owner) not in loaded(SOURCE_TEXTS):
+        return False
+    if change.old is not MISSING or type(change.key) is not str or not change.key.startswith("<"):
+        return False
+    if type(change.new) is not tuple:
+        return type(change.new) is str
+    lazily = len(change.new) == 1 and callable(change.new[0])
+    return lazily or [*map(type, change.new)] in ([int, type(None), list, str], [int, float, list, str])
 
 
 def _place(change: Change) -> str | None:

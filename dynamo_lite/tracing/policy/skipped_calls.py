@@ -19,8 +19,8 @@ INVISIBLE: frozenset[str] = frozenset(
     }
 )
 
-# Where the texts of code that is made at run time are kept for tracebacks: what a program puts there (by a GraphModule
-# that it makes, by a class of attrs) is dropped.
+# Where the texts of code that is made at run time are kept for tracebacks: a text that a program puts there (by a
+# GraphModule that it makes, by a class of attrs) is dropped with a note; any other entry is an effect like all others.
 SOURCE_TEXTS: tuple[str, ...] = ("linecache:cache", "torch.fx.graph_module:_loader.eval_cache")
 
 # Talks to the outside and returns nothing that the program could use: skipped, with a note.
