@@ -16,7 +16,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
@@ -37,16 +36,11 @@ from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
 from dynamo_lite.capture.errors import CaptureError
-from dynamo_lite.capture.fakes import (
-    deep_copies,
-    kernel_layouts,
-    saved_originals,
-    static_cache,
-    wrapper_subclasses,
-)
+from dynamo_lite.capture.fakes import deep_copies, kernel_layouts, static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.results import shown, tensors_among
+from dynamo_lite.capture.fakes.saved_originals import OriginalsSaved
 from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.in_place_checks import written
@@ -212,10 +206,7 @@ class Recorder(Outside):
         out, remember = self._recall(facts, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
         if out is static_cache.MISS:
             try:
-                run = self._run_wrapped if has_wrappers else self._run
-                if facts.is_mutable and self.memory is static_cache.Memory.AUTOGRAD:
-                    run = partial(self._run_saving, run)
-                out = run(func, fake_args, fake_kwargs)
+                out = self._run_as(facts, has_wrappers, fake_args, fake_kwargs)
             except Exception as error:
                 self.layout.tried(func, lambda: True)
                 if not eager_errors.lacks_no_kernel(func, fake_args, fake_kwargs, error):
@@ -312,10 +303,14 @@ class Recorder(Outside):
         finally:
             self.running = was
 
-    def _run_saving(self, run: Callable[..., Any], func: OpOverload, args: Sequence[Any], kwargs: Any) -> Any:
-        """Runs an in-place operator, and records the copies that autograd made of what it was to change."""
-        out, clones = saved_originals.run(run, [*written(func, args, kwargs)], func, args, kwargs)
-        for original, clone in clones:
+    def _run_as(self, facts: OperatorFacts, has_wrappers: bool, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Runs an operator; records the copies that autograd makes of what an in-place one is to change."""
+        run = self._run_wrapped if has_wrappers else self._run
+        if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
+            return run(facts.func, args, kwargs)
+        with OriginalsSaved(written(facts.func, args, kwargs)) as saved:
+            out = run(facts.func, args, kwargs)
+        for original, clone in saved.clones:
             self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
         return out
 

@@ -7,7 +7,7 @@ runs within the program reads that clone, so it has a node of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -18,28 +18,22 @@ _CLONE = torch.ops.aten.clone.default
 
 
 class OriginalsSaved(TorchDispatchMode):
-    """What is cloned while an operator that changes `changed` in place runs: (operand, its clone), in order."""
+    """What is cloned of the tensors `changed` before an operator that runs within changes them: (tensor, its clone)."""
 
-    def __init__(self, changed: Sequence[torch.Tensor]) -> None:
+    def __init__(self, changed: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self._changed = {id(tensor) for tensor in changed}
         self.clones: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
+        """As of capture/dispatch_modes.py's mode: TorchDynamo is not imported."""
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._schema.is_mutable:
+            self._changed.clear()  # a later copy has another value
         out = func(*args, **(kwargs or {}))
         if func is _CLONE and id(args[0]) in self._changed:
             self.clones.append((args[0], out))
         return out
-
-
-def run(
-    operator: Callable[..., Any], changed: Sequence[torch.Tensor], *args: Any
-) -> tuple[Any, list[tuple[torch.Tensor, torch.Tensor]]]:
-    """(the result of `operator(*args)`, what autograd cloned of the tensors that it changes)."""
-    with OriginalsSaved(changed) as seen:
-        out = operator(*args)
-    return out, seen.clones

@@ -134,8 +134,10 @@ def is_invisible_place(change: Change) -> bool:
 
 
 def _is_source_text(change: Change) -> bool:
-    """Whether a change is a new source text under the name of code made at run time (`<...>`), as linecache keeps it: no
-    other entry, which a program could leave for its next call, and no change of one that is there."""
+    """Whether a change is a new source text under the name of code made at run time (`<...>`), as linecache keeps it.
+
+    Any other entry, and a change of one that is there, a program could leave for its next call.
+    """
     if change.part != "items" or type(change.owner) is not dict or id(change.owner) not in loaded(SOURCE_TEXTS):
         return False
     if change.old is not MISSING or type(change.key) is not str or not change.key.startswith("<"):

@@ -67,12 +67,15 @@ class Heap:
 
     def old_among(self, objects: Iterable[Any]) -> dict[int, bool | None]:
         """id → `is_old`, for several objects by one look."""
-        objects = [*objects]
         known = self._young or set()
-        unknown = [obj for obj in objects if id(obj) not in known and gc.is_tracked(obj)]
-        young = self.young_among(unknown) if unknown else set()
-        asked = {id(obj) for obj in unknown}
-        return {i: i not in young if i in asked else False if i in known else None for i in map(id, objects)}
+        answers: dict[int, bool | None] = {}
+        unsure = []
+        for obj in objects:
+            answers[id(obj)] = False if id(obj) in known else None
+            if id(obj) not in known and gc.is_tracked(obj):
+                unsure.append(obj)
+        young = self.young_among(unsure)
+        return answers | {id(obj): id(obj) not in young for obj in unsure}
 
     def outside(
         self,
