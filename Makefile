@@ -49,7 +49,7 @@ HAS_NODE := $(shell command -v node >/dev/null && command -v npm >/dev/null && e
 COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tests/nonstrict tests/operators \
   tests/models/test_models.py $(wildcard tests/symbolic_shapes/test_torch_*.py)
 
-# Tests start a hundred processes that import torch and this package: without byte code each compiles them again.
+# As on a user's machine: a test that writes a file anew and imports it again must not get the byte code of the first.
 unexport PYTHONDONTWRITEBYTECODE
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2

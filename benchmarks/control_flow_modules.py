@@ -10,15 +10,13 @@ outcomes so far: what it has is not run again, so the run can be done in pieces.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
 import logging
-import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ import torch
 
 import dynamo_lite
 from benchmarks.control_flow_programs import MODULES, Module
+from benchmarks.time_limit import TimeIsUp, time_limit
 from dynamo_lite.errors import GraphBreak
 from tests.control_flow.harness import differences, same
 
@@ -55,24 +54,6 @@ def _draft(model: torch.nn.Module, args: tuple[Any, ...], shapes: Any) -> torch.
 EXPORTERS: dict[str, Export] = {OURS: _ours, "strict": _strict, "non-strict": _non_strict, "draft": _draft}
 
 
-class _Late(BaseException):
-    """The time is up; no Exception, that no exporter takes it for its own."""
-
-
-@contextlib.contextmanager
-def _limit(seconds: int) -> Iterator[None]:
-    def late(signum: int, frame: Any) -> None:
-        raise _Late
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def made(entry: Module) -> torch.nn.Module:
     torch.manual_seed(0)
     return entry.make().eval()
@@ -89,12 +70,12 @@ def outcome(entry: Module, export: Export) -> Outcome:
     torch._dynamo.reset()
     start, model = time.perf_counter(), made(entry)
     try:
-        with _limit(_SECONDS):
+        with time_limit(_SECONDS):
             program = exported(entry, model, export)
             seconds = time.perf_counter() - start
             with torch.set_grad_enabled(not entry.no_grad):
                 found = compared(model, program.module(), entry.calls)
-    except _Late:
+    except TimeIsUp:
         return {"error": f"more than {_SECONDS} s", "text": "", "seconds": _SECONDS}
     except GraphBreak as error:
         return {"error": error.id, "text": str(error), "seconds": time.perf_counter() - start}

@@ -10,18 +10,17 @@ lock that is taken and not released), they differ. `--write` writes benchmarks/r
 from __future__ import annotations
 
 import argparse
-import contextlib
 import platform
-import signal
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from benchmarks.soundness import AsModule
+from benchmarks.time_limit import TimeIsUp, time_limit
 from dynamo_lite.exportdb import catalogue
 from dynamo_lite.exportdb.case import Case
 from dynamo_lite.exportdb.checking import differences
@@ -52,26 +51,6 @@ EXPORTERS: dict[str, Exporter] = {
 }
 
 
-class NeverEnds(BaseException):
-    """A call of the program, or of eager, takes longer than SECONDS."""
-
-
-@contextlib.contextmanager
-def limited() -> Iterator[None]:
-    """Raises NeverEnds in the body after SECONDS."""
-
-    def end(number: int, frame: object) -> None:
-        raise NeverEnds
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def answer(case: Case, export: Exporter) -> str:
     """What `export` makes of a case."""
     torch.manual_seed(0)
@@ -81,9 +60,9 @@ def answer(case: Case, export: Exporter) -> str:
         return "refused"
     calls = [case.inputs(), case.inputs(), *case.other_inputs()]
     try:
-        with limited():
+        with time_limit(SECONDS):
             return "wrong" if differences(case.module(), program, calls, not case.returned) else "equal"
-    except NeverEnds:
+    except TimeIsUp:  # a lock that one of the two leaves locked: eager's next call waits
         return "wrong"
     except Exception:
         return "raises"

@@ -19,13 +19,11 @@ import argparse
 import itertools
 import json
 import logging
-import signal
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +47,7 @@ from benchmarks.op_db_variants import (  # noqa: E402
     Sample,
     Variant,
 )
+from benchmarks.time_limit import TimeIsUp, time_limit  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "op_db_symbolic.md"
 DATABASES: dict[str, list[Any]] = {
@@ -196,34 +195,19 @@ def run(sample: Sample, which: str, expected: list[Any], variant: Variant = PLAI
     for _ in range(1 if which in (TORCH, STATIC) else 2):
         try:
             # with it, as in a trace: composite kernels in C++ would ask for plain sizes
-            with _limit(SECONDS), mode, enable_python_dispatcher():
+            with time_limit(SECONDS), mode, enable_python_dispatcher():
                 result = variant.perform(sample, list(map(convert, sample.tensors)))
             example = variant.example(mode)
             given = [describe(leaf, example) for leaf in pytree.tree_leaves(result)]
         except NoSymbols:
             raise
-        except Exception as error:  # whatever the operator raises is the outcome
+        except (Exception, TimeIsUp) as error:  # whatever the operator raises is the outcome
             return Outcome(RAISED, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:300])
         if len(given) != len(expected) or not all(map(same, given, expected)):
             wrong = [f"{g} instead of {e}" for g, e in itertools.zip_longest(given, expected)
                      if g is None or e is None or not same(g, e)]
             return Outcome(WRONG, "; ".join(wrong)[:300])
     return Outcome(PASSED)
-
-
-@contextmanager
-def _limit(seconds: int) -> Iterator[None]:
-    """TimeoutError in what takes longer."""
-    def stop(*_: Any) -> None:
-        raise TimeoutError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def describe(leaf: Any, example: dict[Any, int]) -> Any:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import signal
 import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from torch.export import Dim
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from benchmarks.time_limit import TimeIsUp, time_limit
 
 RESULTS = Path(__file__).parent / "results" / "operators.md"
 SUITES = ("op_db", "module_db", "custom_op_db", "autograd_function_db")
@@ -67,10 +66,6 @@ class Result:
     words: str = ""
     strict: str = ""
     strict_words: str = ""
-
-
-class Expired(BaseException):
-    """A sample took longer than SECONDS."""
 
 
 def samples(suite: str, only: str, count: int, dtype: torch.dtype) -> Iterator[tuple[str, Sample]]:
@@ -151,9 +146,9 @@ def outcome(export: Callable[..., Any], name: str, module: Sample, dynamic: bool
     except Exception as error:
         return EAGER, first_words(error)
     try:
-        with _alarm():
+        with time_limit(SECONDS):
             program = export(module, dynamic)
-    except (Exception, Expired) as error:
+    except (Exception, TimeIsUp) as error:
         return REFUSED, first_words(error)
     torch.manual_seed(0)
     try:
@@ -168,20 +163,6 @@ def outcome(export: Callable[..., Any], name: str, module: Sample, dynamic: bool
     except Exception as error:
         return OTHER, first_words(error)
     return EQUAL, ""
-
-
-@contextmanager
-def _alarm() -> Iterator[None]:
-    def expire(*_: Any) -> None:
-        raise Expired(f"{SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, expire)
-    signal.alarm(SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _copies(tensors: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:

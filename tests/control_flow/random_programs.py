@@ -13,7 +13,6 @@ from __future__ import annotations
 import collections
 import copy
 import random
-import signal
 import sys
 import warnings
 from typing import Any
@@ -22,6 +21,7 @@ import torch
 from torch import nn
 
 import dynamo_lite
+from benchmarks.time_limit import TimeIsUp, time_limit
 from dynamo_lite.errors import DynamoLiteError
 from tests.control_flow import random_while_loops
 from tests.control_flow.harness import differences
@@ -371,30 +371,20 @@ def _operators(ep: torch.export.ExportedProgram) -> int:
     return sum(str(node.target) in ("cond", "while_loop") for node in ep.graph.nodes)
 
 
-class TooLong(BaseException):
-    """A seed takes more than _SECONDS. No Exception: nothing may handle it and go on."""
-
-
-def _too_long(*_: Any) -> None:
-    raise TooLong
-
-
 def main() -> None:
-    signal.signal(signal.SIGALRM, _too_long)
     warnings.simplefilter("ignore")
     counts: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     for seed in range(int(sys.argv[1]), int(sys.argv[2])):
-        signal.alarm(_SECONDS)
         try:
-            result, why = outcome(seed)
-        except TooLong:
-            result, why = "endless", ""
-        signal.alarm(0)
+            with time_limit(_SECONDS):
+                result, why = outcome(seed)
+        except TimeIsUp:
+            result, why = "no answer", ""
         counts[result] += 1
         if result == "refused":
             reasons[why[:110]] += 1
-        if result in ("wrong", "failed", "endless"):
+        if result in ("wrong", "failed", "no answer"):
             print(f"seed {seed}: {result}\n{source(seed)}\n{why}\n", flush=True)
         if seed % 10 == 9:
             print(seed, counts, flush=True)
