@@ -221,3 +221,20 @@ def test_an_item_that_is_there_keeps_its_dtype() -> None:
     program = dynamo_lite.export(_one_of_them, (torch.ones(4, 3), first)).module()
     for x in (torch.ones(4, 3), -torch.ones(4, 3)):
         assert program(x, first).dtype == torch.int64 and torch.equal(program(x, first), first)
+
+
+@pytest.mark.parametrize("of_row", [lambda row: (row > 0).sum(), lambda row: row * 2], ids=["dtype", "shape"])
+def test_unlike_items_of_a_loop_in_a_loop_are_refused(of_row: Any) -> None:
+    """What the inner loop adds are rows of one tensor for each round of the outer."""
+
+    def forward(x: Tensor) -> tuple[Tensor, Tensor]:
+        outs, i = [], 0
+        while i < x.sum().long() % 4 + 1:
+            for row in x:
+                outs.append(of_row(row))
+                outs.append(row.sum())
+            i = i + 1
+        return outs[-2], outs[-1]
+
+    with pytest.raises(dynamo_lite.errors.GraphBreak, match="items are not all of one"):
+        dynamo_lite.export(forward, (torch.ones(3, 2),))

@@ -91,6 +91,7 @@ class Added:
         if len(self.tensors) == 1 and self.is_certain:
             return Rows(self.tensors[0], None)
         wide = [t if f is not None else t.unsqueeze(1) for t, f in zip(self.tensors, self.flags)]
+        check_alike(tracer, [(t.dtype, t.shape[2:]) for t in wide])
         whole = (torch.cat(wide, 1) if len(wide) > 1 else wide[0]).flatten(0, 1)
         note_shared(tracer, whole, self.tensors)
         if self.is_certain:
@@ -111,6 +112,15 @@ class Added:
         turned = rows.flip(0).unsqueeze(0)
         note_shared(tracer, turned, self.tensors)
         return Added([turned], [flags.flip(0).unsqueeze(0)], self.numbers)
+
+
+def check_alike(tracer: Forking, items: list[tuple[torch.dtype, torch.Size]]) -> None:
+    """Items are to be rows of one tensor: (dtype, shape) of each."""
+    shapes = [[n if type(n) is int else None for n in shape] for _, shape in items]
+    if any(len(one) != len(shapes[0]) or not all(map(_may_equal, one, shapes[0])) for one in shapes):
+        tracer.refuse("branch-unsupported", why=_UNLIKE.format("shape"))
+    if len({dtype for dtype, _ in items}) > 1:
+        tracer.refuse("branch-unsupported", why=_UNLIKE.format("dtype"))
 
 
 class GrownList(list[Any]):
@@ -167,9 +177,7 @@ class GrownList(list[Any]):
         if len(found) == 1:
             return found[0]
         self.check_dtypes()
-        shapes = [[n if type(n) is int else None for n in rows.shape[1:]] for rows, _ in found]
-        if any(len(one) != len(shapes[0]) or not all(map(_may_equal, one, shapes[0])) for one in shapes):
-            self.tracer.refuse("branch-unsupported", why=_UNLIKE.format("shape"))
+        check_alike(self.tracer, [(rows.dtype, rows.shape[1:]) for rows, _ in found])
         whole = torch.cat([rows for rows, _ in found])
         tensors = [part for part in self.parts() if is_tensor(part)]
         note_shared(self.tracer, whole, [*tensors, *(rows for rows, _ in found)])

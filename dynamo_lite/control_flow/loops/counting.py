@@ -26,6 +26,7 @@ from dynamo_lite.control_flow.merge import Pair
 from dynamo_lite.control_flow.states import OpenLoop, cannot_merge
 from dynamo_lite.interpreter.flow import FlowGraph
 from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.relations import eq, not_
 
 Counted = Sequence[tuple[Pair, torch.Tensor]]
@@ -170,6 +171,8 @@ def most_rounds(tracer: Forking, known: Iterable[Any], bounds: Mapping[int, Sequ
             for fact in (*known, relation):
                 env.core.assume(fact, Origin("user line", note="a test of a loop"), "axiom")
             last = min(last, env.core.bounds(env.unwrap(number))[1])
+        except ContradictoryFacts:
+            last = -1  # no round has another behind it
         finally:
             env.core.rollback(mark)
     return int(last) + 2 if last < math.inf else None
