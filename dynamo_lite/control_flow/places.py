@@ -11,7 +11,7 @@ from dynamo_lite.control_flow.states import Side, State, cannot_merge
 from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
 
@@ -118,13 +118,13 @@ def plan_heap(
 def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:
     """The merge of what one object holds in two states; `snapshot` is from before both."""
     if not isinstance(a, dict):
-        merge.place = f"in {classify.describe(snapshot.owner)}"
+        merge.place = f"in {descriptions.describe(snapshot.owner)}"
         try:
             return HeapPlan(snapshot, merge.contents(a, b))
         except Differs as error:
             _refuse(tracer, snapshot, None, a, b, error)
     parts: dict[Any, Plan] = {}
-    merge.place = f"in {classify.describe(snapshot.owner)}"
+    merge.place = f"in {descriptions.describe(snapshot.owner)}"
     for key in dict.fromkeys([*a, *b]):
         one, other = a.get(key, MISSING), b.get(key, MISSING)
         if one is other and one is snapshot.contents.get(key, MISSING):
@@ -142,7 +142,7 @@ def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any
 
 def _refuse(tracer: Forking, snapshot: Snapshot, key: Any, old: Any, new: Any, error: Differs) -> NoReturn:
     change = Change(snapshot.owner, snapshot.part, key, old, new, None)
-    target = classify.describe_target(tracer, change)
+    target = descriptions.describe_target(tracer, change)
     cannot_merge("branch-differs", what=f"{target}{error.what} different", why=error.why)
 
 

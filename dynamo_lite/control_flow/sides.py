@@ -29,7 +29,7 @@ from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
@@ -295,7 +295,7 @@ def lasting_change(tracer: Forking, side: Side) -> str:
     """What the side changes that outlives the call, in words; "" if nothing does."""
     for snapshot, contents in side.heap.values():
         if tracer.writes.is_old(snapshot.owner) and _differ(snapshot.contents, contents):
-            return classify.describe(snapshot.owner)
+            return descriptions.describe(snapshot.owner)
     outside = {storage_key(fake): fake for fake in tracer.recorder.from_outside()}
     for _, value in side.level.captured:
         if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:

@@ -20,6 +20,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.sizes import data_dependent_errors
 from dynamo_lite.tracing.strings.formatting import TEXTS
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tracer import Tracer
@@ -136,7 +137,7 @@ class LenientTracer(Tracer):
     def undecided(self, error: Any) -> None:  # type: ignore[override]
         """A question that depends on data: answered by what the program computes on the example."""
         question = error.question
-        problem = self._undecided(question)
+        problem = data_dependent_errors.undecided(self, question)
         try:
             asked = question.relation if isinstance(question, DataDependentQuestion) else question.node
             known = self.shadow.find_hints(asked)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.frames import is_program
 from dynamo_lite.nonstrict.identity_checks import Question, asked, questions
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.class_names import named_as_eager
 from dynamo_lite.nonstrict.frames import DecodedFrame, NativeFrame
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies

@@ -19,7 +19,7 @@ from dynamo_lite.interpreter.lookasides.frame_queries import program_frame
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
-from dynamo_lite.tracing.heap.access_log import STANDING_FOR_OTHERS
+from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.interfaces import Reader, Trace
 from dynamo_lite.tracing.sizes import builtin_calls

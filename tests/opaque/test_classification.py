@@ -38,7 +38,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.tracing.policy.classify import classify, name_of
 from dynamo_lite.tracing.policy.verdicts import Kind
 

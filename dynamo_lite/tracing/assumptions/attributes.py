@@ -9,7 +9,7 @@ from typing import Any
 from dynamo_lite.guards import Source
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.containers import ContainerPlaces
-from dynamo_lite.tracing.heap.access_log import Site
+from dynamo_lite.tracing.heap.accesses import Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
 

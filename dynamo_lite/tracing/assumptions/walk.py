@@ -25,7 +25,7 @@ from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import flags_of
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, still_holds
-from dynamo_lite.tracing.heap.access_log import VIEWS, Site
+from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.mro import Entry
 

@@ -22,7 +22,7 @@ def call_switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 def call_dtype(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.set_autocast_dtype: outside of regions it says what a later one casts to, which the region carries."""
-    if tracer.in_library() or tracer.recorder.autocast_cache is None:
+    if tracer.in_library() or tracer.recorder.autocast.cache is None:
         return NOT_HANDLED
     tracer.refuse("process-state", function=f"torch.{fn.__name__} inside of an autocast region")
 

@@ -112,3 +112,10 @@ def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> An
         if links[i] == key:
             return links[i + 1]
     return MISS
+
+
+def call_cache_statistics(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
+    if id(args[0]) in tracer.own(LruCaches).made:
+        return NOT_HANDLED
+    tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")

@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.tracing import torch_wrappers
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, torchscript
 from dynamo_lite.tracing.heap import call_reads, lifetimes
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.policy import named_callables
@@ -80,7 +81,7 @@ _WATCHERS: dict[str, Planner] = {
 _WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (
-    *(annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper, hashing.plan_own_hash),
+    *(annotated_calls.plan, marked_constructors.plan, torch_wrappers.plan_dynamo_wrapper, hashing.plan_own_hash),
 )
 """What looks at Python functions for which there is no rule."""
 _BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)

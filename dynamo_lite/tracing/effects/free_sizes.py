@@ -20,7 +20,7 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.tracing.effects.read_before_write import was_looked_at
+from dynamo_lite.tracing.effects.scratch_places import was_looked_at
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import Trace
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of

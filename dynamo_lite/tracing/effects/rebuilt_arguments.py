@@ -29,9 +29,9 @@ from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary import contents
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
@@ -293,7 +293,7 @@ def changed_arguments(
         if flat.spec != spec or any(a is not b and a is not REMADE for a, (_, b) in zip(before, flat.leaves)):
             changed.append(name)
         elif any(a is REMADE for a in before):
-            own = {id(part) for part in classify.containers(value)}
+            own = {id(part) for part in contents.containers(value)}
             if any(id(change.owner) in own for change in tracer.journal.changes()):
                 changed.append(name)
     return changed

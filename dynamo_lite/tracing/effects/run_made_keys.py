@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 
-from dynamo_lite.tracing.heap.access_log import is_known_by_identity
+from dynamo_lite.tracing.heap.accesses import is_known_by_identity
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import Trace

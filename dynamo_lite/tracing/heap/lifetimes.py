@@ -16,6 +16,8 @@ from typing import Any
 
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import in_library
 
@@ -52,8 +54,7 @@ class Lifetimes(State):
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def check_fork(self) -> None:
-        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards.
-        """
+        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards."""
         self._is_forked = True
         if self._by_program:
             self._tracer.refuse("object-lifetime", what=_FORK)
@@ -160,12 +161,8 @@ class Lifetimes(State):
         return False
 
 
-_TRACEBACK = (
-    "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
-)
-_FORK = (
-    "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
-)
+_TRACEBACK = "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
+_FORK = "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
 _MOST_OBJECTS = 10_000
 """So many objects are looked at; beyond, what a traceback keeps counts as watched."""
 _PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
@@ -227,3 +224,23 @@ def _is_for_a_library(tracer: Trace) -> bool:
 def callables() -> tuple[Any, ...]:
     """What makes weak references: the collections of weakref and functools make them by these."""
     return (weakref.ref, weakref.KeyedRef, weakref.WeakMethod, weakref.proxy)
+
+
+def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
+    found = run_native(fn, args, kwargs)
+    if tracer.in_library():
+        return found
+    tracer.heap.mark()
+    collected = tracer.own(lifetimes.Lifetimes).collected  # which the run's own references outlive
+    if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
+        tracer.refuse("unrecordable-value", function="type.__subclasses__")
+    tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
+    return found
+
+
+def call_collect(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """gc.collect(): how many objects it finds depends on the rest of the process."""
+    found = run_native(fn, args, kwargs)
+    tracer.own(lifetimes.Lifetimes).collected = True
+    return found if tracer.in_library() else tracer.unrecordable("gc.collect")

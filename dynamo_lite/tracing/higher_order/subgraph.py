@@ -23,7 +23,7 @@ from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
@@ -166,5 +166,5 @@ def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: s
             continue
         if classify._same_value(change.old, change.new) or classify._place(change) in classify.INVISIBLE:
             continue
-        what = classify.describe_target(tracer, change)
+        what = descriptions.describe_target(tracer, change)
         tracer.abort(tracer.refusal("subgraph-effect", change.mark, operator=operator, what=what))

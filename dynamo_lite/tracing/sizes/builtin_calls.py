@@ -2,7 +2,8 @@
 
 Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in number_methods.py. Here are
 the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
-a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers.
+a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The functions
+of `math` are in math_functions.py.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from types import (
-    FunctionType,
-)
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -297,86 +296,12 @@ class needs_number:
         self.tracer.own(SizesInCalls).number_for = self.before
 
 
-# -- math ----------------------------------------------------------------------------------------------------------
-
-_UNBOUNDED: tuple[Any, Any] = (None, None)
-_MATH: dict[str, tuple[Any, Any]] = {
-    "sqrt": (0, None),
-    "cos": _UNBOUNDED,
-    "cosh": _UNBOUNDED,
-    "sin": _UNBOUNDED,
-    "sinh": _UNBOUNDED,
-    "tan": _UNBOUNDED,
-    "tanh": _UNBOUNDED,
-    "asin": (-1, 1),
-    "acos": (-1, 1),
-    "atan": _UNBOUNDED,
-}
-"""Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
-
-
-def _math(name: str, low: Any, high: Any) -> Step:
-    symbolic = getattr(torch, f"_sym_{name}")
-
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if len(args) != 1 or kwargs:
-            return NOT_HANDLED
-        value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
-        if type(value) not in (torch.SymInt, torch.SymFloat):
-            return NOT_HANDLED
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise ValueError("math domain error")
-        return symbolic(value)
-
-    return rule
-
-
-def _rounded(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.floor(tensor), math.ceil(tensor): of its value."""
-    if len(args) != 1 or kwargs or not is_tensor(args[0]):
-        return NOT_HANDLED
-    return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
-
-
-def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
-    exponent of 0, 1, 2, ..., which suits every base."""
-    if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
-        return NOT_HANDLED
-    base, exponent = args
-    if (type(exponent) in (int, float) and exponent >= 0 and float(exponent).is_integer()) or base > 0:
-        return torch.sym_float(base) ** torch.sym_float(exponent)
-    return NOT_HANDLED
-
-
 def call_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """pow(x, y, modulus): of the numbers. (A size has no power with a modulus.)"""
     if len(args) != 3 or kwargs or not any(type(a) is torch.SymInt for a in args):
         return NOT_HANDLED
     with needs_number(tracer, "pow"):
         return pow(*map(concrete, args))
-
-
-def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
-    if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
-        return NOT_HANDLED
-    size, sign = args
-    if {real_type(size), real_type(sign)} - {int, float} or (type(sign) is torch.SymFloat and sign == 0):
-        return NOT_HANDLED
-    if type(size) not in SYMBOLIC:
-        return math.copysign(size, 1.0 if sign >= 0 else -1.0)
-    if size == 0:
-        return NOT_HANDLED
-    negative = sign < 0 if type(sign) in SYMBOLIC else math.copysign(1.0, sign) < 0
-    return -torch.sym_float(abs(size)) if negative else torch.sym_float(abs(size))
-
-
-def call_fabs(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.fabs(n): a float."""
-    if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
-        return NOT_HANDLED
-    return torch.sym_float(abs(args[0]))
 
 
 def call_numel(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -402,7 +327,7 @@ def call_ite(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 def table() -> dict[int, Step]:
     """id(callable) → rule."""
-    rows: dict[int, Step] = {
+    return {
         id(isinstance): call_isinstance,
         id(int): call_int,
         id(float): call_float,
@@ -414,14 +339,7 @@ def table() -> dict[int, Step]:
         id(max): _extreme(torch.sym_max),
         id(len): call_len,
         id(builtins.range): call_range,
-        id(math.pow): call_math_pow,
         id(pow): call_pow,
-        id(math.copysign): call_copysign,
-        id(math.fabs): call_fabs,
-        id(math.floor): _rounded,
-        id(math.ceil): _rounded,
         id(torch.Size.numel): call_numel,
         id(torch.sym_ite): call_ite,
     }
-    rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
-    return rows

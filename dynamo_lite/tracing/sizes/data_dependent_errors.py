@@ -46,6 +46,12 @@ class Check:
     code: str
 
 
+def undecided(tracer: Trace, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+    """The error for a question about sizes that depends on data."""
+    id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
+    return explain(tracer, id, question)
+
+
 def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node

@@ -19,8 +19,8 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, holds_size, real_type

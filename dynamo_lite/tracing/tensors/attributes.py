@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.fakes import results, stand_in_names
+from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
@@ -150,7 +151,7 @@ def check_around(tracer: Trace, tensor: torch.Tensor, does: str) -> None:
 
 def _shows_same(tracer: Trace, owner: torch.Tensor, value: torch.Tensor) -> bool:
     with DisableTorchFunction():  # not the program's questions about layout
-        return bool(tracer.recorder.shows_same(owner, value))
+        return bool(shows_same(tracer.recorder, owner, value))
 
 
 def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:

@@ -29,6 +29,7 @@ from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.interfaces import State, Step, Trace
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
+from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -62,8 +63,7 @@ def watched(tracer: Trace) -> Iterator[set[int]]:
 
 
 class AddressesHashed(State):
-    """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these methods' objects.
-    """
+    """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these objects."""
 
     def __init__(self, tracer: Trace) -> None:
         self.count = 0
@@ -225,3 +225,12 @@ def check(tracer: Trace, hashed: set[int]) -> None:
         if are_one(tracer, left, right):
             names = tracer.inputs.names
             raise tracer.refusal("input-identity", left=names[left], right=names[right])
+
+
+def call_pop(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """set.pop(s): a set remembers where it took the last one from, which can be neither read nor put back."""
+    if args and isinstance(args[0], set):
+        hashing.check_order(tracer, args[0])
+        if len(args[0]) > 1 and tracer.writes.is_old(args[0]):
+            tracer.refuse("outside-object", what="pop() of a set")
+    return NOT_HANDLED

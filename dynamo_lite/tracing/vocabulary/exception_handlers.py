@@ -10,9 +10,8 @@ cannot be told counts as a catch.
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Sequence
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.interpreter.code.decode import info_of
@@ -20,6 +19,7 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
+from dynamo_lite.tracing.vocabulary.except_clauses import FAST, GLOBALS, LOADS, classes_of, flat
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -181,9 +181,9 @@ class _Walk:
         handler, arg = ops[at]
         if handler in _LEAVES:
             return True
-        if handler in _LOADS and live and self._matched(here):
+        if handler in LOADS and live and self._matched(here):
             return False
-        other = self._class_raised(here) if handler in _GLOBALS else None
+        other = self._class_raised(here) if handler in GLOBALS else None
         if other is not None:
             self.raised.append(Raised(at, frozenset({other}), live))
             if not self._message_is_constant(at):
@@ -236,11 +236,11 @@ class _Walk:
         ops = self.frame.info.ops
         start, kinds, live = here
         at = start
-        while ops[at][0] in _LOADS:
+        while ops[at][0] in LOADS:
             at += 1
         if ops[at][0] is not _MATCHES or ops[at + 1][0] is not _JUMPS_IF_NOT:
             return False
-        wanted = _classes(self.frame, ops[start:at])
+        wanted = classes_of(self.frame, ops[start:at])
         self._asked.append((_are_classes, ops[start:at], wanted))
         if wanted is None:
             return False
@@ -248,7 +248,7 @@ class _Walk:
         matching = frozenset(kind for kind in kinds if issubclass(kind, wanted))
         if matching or unknown:
             if ops[at + 2][0] is _STORES:
-                self._names.add((_FAST, ops[at + 2][1]))
+                self._names.add((FAST, ops[at + 2][1]))
             self._todo.append(Raised(at + 2, matching | unknown, live))
         if kinds - matching:
             self._todo.append(Raised(ops[at + 1][1], (kinds - matching), live))
@@ -286,7 +286,7 @@ def _error_named(frame: Any, name: str) -> type[Exception] | None:
 
 
 def _are_classes(frame: Any, loads: Sequence[tuple[Any, Any]], wanted: tuple[type, ...] | None) -> bool:
-    return _classes(frame, loads) == wanted
+    return classes_of(frame, loads) == wanted
 
 
 def _exits(frame: Any, index: int, manager: type) -> bool:
@@ -295,56 +295,6 @@ def _exits(frame: Any, index: int, manager: type) -> bool:
 
 
 # -- except kind ------------------------------------------------------------------------------------------------------
-
-_GLOBALS = frozenset({HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"], HANDLERS["LOAD_NAME"]})
-_FAST, _DEREF, _ATTRIBUTE = HANDLERS["LOAD_FAST"], HANDLERS["LOAD_DEREF"], HANDLERS["LOAD_ATTR"]
-_TUPLE = HANDLERS["BUILD_TUPLE"]
-_LOADS = _GLOBALS | {_FAST, _DEREF, _ATTRIBUTE, _TUPLE}
-
-
-class _Unclear(Exception):
-    """The classes of an `except` are not told by names and attributes of modules alone."""
-
-
-def _classes(frame: Any, loads: Sequence[tuple[Any, Any]]) -> tuple[type, ...] | None:
-    """The classes that these instructions load for `CHECK_EXC_MATCH`; None if it cannot be told."""
-    stack: list[Any] = []
-    try:
-        for handler, arg in loads:
-            if handler is _TUPLE:
-                stack[len(stack) - arg :] = [tuple(stack[len(stack) - arg :])]
-            elif handler is _ATTRIBUTE:
-                stack.append(_attribute(stack.pop(), arg))
-            elif handler in _GLOBALS:
-                stack.append(_global(frame, arg))
-            else:
-                value = frame.locals[arg]
-                stack.append(value.cell_contents if type(value) is CellType else value)
-    except (_Unclear, IndexError, ValueError):
-        return None
-    return _flat(stack[0]) if len(stack) == 1 else None
-
-
-def _flat(kind: Any) -> tuple[type, ...] | None:
-    if type(kind) is not tuple:
-        return (kind,) if isinstance(kind, type) and type(kind) is type else None
-    parts = [_flat(part) for part in kind]
-    return None if None in parts else tuple(cls for part in parts for cls in part or ())
-
-
-def _global(frame: Any, name: str) -> Any:
-    builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
-    for names in (frame.namespace, frame.globals, builtins):
-        if type(names) is dict and name in names:
-            return names[name]
-    raise _Unclear
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    found = inspect.getattr_static(owner, name, None) if isinstance(owner, type | ModuleType) else None
-    if not isinstance(found, type | ModuleType):
-        raise _Unclear
-    return found
 
 
 # -- with ... as ------------------------------------------------------------------------------------------------------
@@ -372,7 +322,7 @@ def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
     if cls is contextlib._GeneratorContextManager:  # the exception goes on at its `yield`
         return _after_generator(manager.gen, kinds)
     if cls is contextlib.suppress:
-        wanted = _flat(manager._exceptions)
+        wanted = flat(manager._exceptions)
         ends = wanted is None or BaseException in kinds or any(issubclass(kind, wanted) for kind in kinds)
         return None if ends and wanted != () else kinds
     if cls is contextlib.ExitStack:

@@ -1,0 +1,46 @@
+"""Rules for what makes tensors of subclasses: Tensor.__new__, _make_subclass, as_subclass, parameters, wrappers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.calls import native_calls
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.tensors import numpy_rules
+from dynamo_lite.tracing.tensors.attributes import TensorWrites
+
+
+def call_as_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.as_subclass: a stand-in is of a subclass already."""
+    cls = args[1] if len(args) > 1 else kwargs.get("cls")
+    tracer.refuse("tensor-subclass", name=getattr(cls, "__qualname__", str(cls)))
+
+
+def call_new_subclass(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor.__new__ and _make_subclass: C makes the memory as a stand-in, which cannot be of the class as well."""
+    if args and isinstance(args[0], type) and subclasses.is_subclass(args[0]):
+        tracer.refuse("tensor-subclass", name=args[0].__qualname__)
+    if numpy_rules.is_awake(tracer):
+        numpy_rules.refuse_unknown(tracer, fn, args, kwargs)
+    return native_calls.before_call(tracer, fn, args, kwargs)
+
+
+def call_new_parameter(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """nn.Parameter.__new__ and nn.Buffer.__new__: a stand-in is a parameter by a mark, of no class of the user's."""
+    cls = args[0] if args else None
+    if isinstance(cls, type) and subclasses.is_subclass(cls):
+        tracer.refuse("tensor-subclass", name=cls.__qualname__)
+    return NOT_HANDLED
+
+
+def call_make_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """Tensor._make_wrapper_subclass: a tensor around others. Its class may give it attributes
+    (capture/fakes/wrapper_subclasses.py)."""
+    made = run_native(fn, args, kwargs)
+    if not wrapper_subclasses.is_wrapper(made):
+        tracer.refuse("tensor-subclass", name=type(made).__qualname__)
+    tracer.own(TensorWrites).wrappers[id(made)] = made
+    return made
