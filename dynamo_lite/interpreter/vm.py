@@ -23,7 +23,7 @@ from dynamo_lite.interpreter.frames.tracebacks import strip
 
 from . import datamodel
 from .lookasides import TABLE
-from .observer import NOT_HANDLED, Observer
+from .observer import NOT_HANDLED, Hooks, Observer
 
 _REQUIRED: Final[Any] = object()
 
@@ -41,48 +41,14 @@ class FrameSummary(NamedTuple):
     end_colno: int | None
 
 
-def _hook(observer: Observer, name: str) -> Any:
-    """The observer's method if it overrides it, else None: an unused hook is one test for None."""
-    method = getattr(observer, name)
-    return None if getattr(method, "__func__", None) is Observer.__dict__[name] else method
-
-
-class Interpreter:
+class Interpreter(Hooks):
     """Runs Python on real objects. One interpreter serves one thread at a time."""
 
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer = observer if observer is not None else Observer()
-        self.before_call = _hook(observer, "before_call")
-        self.after_native_call = _hook(observer, "after_native_call")
-        self.after_operator = _hook(observer, "after_operator")
-        self.on_read = _hook(observer, "on_read")
-        self.on_look = _hook(observer, "on_look")
-        self.before_write = _hook(observer, "before_write")
-        self.before_raise = _hook(observer, "before_raise")
-        self.on_caught = _hook(observer, "on_caught")
-        self.on_left = _hook(observer, "on_left")
-        self.on_ended = _hook(observer, "on_ended")
-        self.on_swallowed = _hook(observer, "on_swallowed")
-        self.on_truth = _hook(observer, "on_truth")
-        self.on_branch = _hook(observer, "on_branch")
-        self.on_iter = _hook(observer, "on_iter")
-        self.on_for = _hook(observer, "on_for")
-        self.on_subscript = _hook(observer, "on_subscript")
-        self.on_store_key = _hook(observer, "on_store_key")
-        self.on_not = _hook(observer, "on_not")
-        self.on_equal = _hook(observer, "on_equal")
-        self.on_unbound = _hook(observer, "on_unbound")
-        self.on_enter = _hook(observer, "on_enter")
-        self.on_exit = _hook(observer, "on_exit")
-        self.on_released = _hook(observer, "on_released")
-        self.on_instruction = _hook(observer, "on_instruction")
-        self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
-        self.on_identity = _hook(observer, "on_identity")
-        self.on_key = _hook(observer, "on_key")
-        self.on_formatted = _hook(observer, "on_formatted")
-        self.on_text = _hook(observer, "on_text")
-        self.on_native_result = _hook(observer, "on_native_result")
-        self.enters_by_trampoline = _hook(observer, "enters_by_trampoline")
+        super().__init__(observer)
+        if self.runs_natively is not None:
+            self.runs_natively = self._trusts
         self.trampolines = Trampolines(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
         self.frame: Frame | None = None

@@ -4,7 +4,7 @@
     dynamo_lite.logging.set_logs("+dynamic,guards")         # the same from Python
 
 Lines go through Python's `logging`, to the loggers `dynamo_lite.<artifact>`. What is off costs nothing: the hooks are
-put in when a trace begins (attach.py).
+put in when a trace begins (reports.py).
 """
 
 from dynamo_lite.logging.artifacts import ARTIFACTS, Artifact

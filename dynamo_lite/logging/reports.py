@@ -13,7 +13,7 @@ from dynamo_lite.logging.settings import anything_on, is_on, log
 
 
 class Run(Protocol):
-    """What is logged of a run (dynamo_lite/run.py)."""
+    """What is logged of a run (run/run.py)."""
 
     tracer: Any
     recorder: Any

@@ -8,7 +8,7 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.tracing import hidden_frames
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 
 
 def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
@@ -41,3 +41,8 @@ def _has_hooks(module: nn.Module) -> bool:
         or everywhere._global_forward_hooks
         or everywhere._global_forward_pre_hooks
     )
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    return {id(nn.Module._wrapped_call_impl): call_module}

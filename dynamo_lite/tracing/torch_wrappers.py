@@ -60,3 +60,15 @@ def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> An
 def call_compiled(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A module that torch.compile wrapped: the module itself is what is exported."""
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule, for what is loaded."""
+    rows: dict[int, Step] = {}
+    checkpoint = sys.modules.get("torch.utils.checkpoint")
+    if checkpoint is not None:
+        rows[id(checkpoint.checkpoint)] = call_checkpoint
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    if frames is not None:
+        rows[id(frames.OptimizedModule.__call__)] = call_compiled
+    return rows

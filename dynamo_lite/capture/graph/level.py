@@ -15,7 +15,8 @@ class Level:
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
 
     A functional level may change in place what it takes from around: the storages are noted in `changed`, and whoever
-    made the level makes results of them (functional.py). It can be left and written to again (`Levels.resumed`).
+    made the level makes results of them (control_flow/emission.py). It can be left and written to again
+    (`Levels.resumed`).
     """
 
     graph: fx.Graph

@@ -10,7 +10,6 @@ import _random
 import builtins
 import contextvars
 import copy
-import gc
 import importlib
 import io
 import random
@@ -27,8 +26,7 @@ from torch import nn
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
-from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
-from dynamo_lite.tracing import hidden_frames, module_attributes
+from dynamo_lite.tracing import hidden_frames, module_attributes, module_calls, torch_wrappers
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import call_context_var
@@ -36,10 +34,8 @@ from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_statistics
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
-from dynamo_lite.tracing.heap.lifetimes import call_collect, call_subclasses
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, Trace
-from dynamo_lite.tracing.module_calls import call_module
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.sizes import (
@@ -57,23 +53,17 @@ from dynamo_lite.tracing.tensors import (
     autograd_nodes,
     constructors,
     hashing,
+    methods,
     numpy_arrays,
     numpy_rules,
     seeded_generators,
     shared_memory,
+    subclass_constructors,
     type_queries,
 )
 from dynamo_lite.tracing.tensors.attributes import call_dir, call_getter
 from dynamo_lite.tracing.tensors.hashing import call_pop
-from dynamo_lite.tracing.tensors.methods import call_assert, call_is_view, call_requires_grad
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
-from dynamo_lite.tracing.tensors.subclass_constructors import (
-    call_as_subclass,
-    call_make_wrapper,
-    call_new_parameter,
-    call_new_subclass,
-)
-from dynamo_lite.tracing.torch_wrappers import call_checkpoint, call_compiled
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
@@ -225,7 +215,6 @@ def _functions() -> dict[int, Step]:
         id(GetSetDescriptorType.__get__): call_getter,
         id(traceback.print_exception): call_print_exception,
         id(warnings.catch_warnings.__enter__): call_catch_warnings,
-        id(gc.collect): call_collect,
         id(str.join): call_text_reader,
         id(str.format): format_fields.call_format,
         id(str.format_map): format_fields.call_format,
@@ -233,20 +222,9 @@ def _functions() -> dict[int, Step]:
         id(builtins.__import__): call_import,
         id(importlib.import_module): call_import,
         id(copy.copy): call_copy,
-        id(torch._assert): call_assert,
-        id(TensorBase.as_subclass): call_as_subclass,
-        id(_make_wrapper_subclass): call_make_wrapper,
-        id(_make_subclass): call_new_subclass,
-        id(torch.Tensor.__new__): call_new_subclass,
-        id(nn.Parameter.__new__): call_new_parameter,
-        id(nn.Buffer.__new__): call_new_parameter,
-        id(nn.Module._wrapped_call_impl): call_module,
         id(set.pop): call_pop,
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
-        id(TensorBase.requires_grad_): call_requires_grad,
-        id(TensorBase._is_view): call_is_view,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
-        id(type.__dict__["__subclasses__"]): call_subclasses,
         **pickles.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
@@ -254,15 +232,8 @@ def _functions() -> dict[int, Step]:
         rows[id(cls)] = _refusal("tensor-subclass", libraries=True)(cls.__qualname__)
     for name in ("_has_torch_function", "_has_torch_function_unary", "_has_torch_function_variadic"):
         rows[id(getattr(_C, name))] = type_queries.call_has_torch_function
-    rows |= {id(fn): lifetimes.call_weak_reference for fn in lifetimes.callables()}
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
-    checkpoint = sys.modules.get("torch.utils.checkpoint")
-    if checkpoint is not None:
-        rows[id(checkpoint.checkpoint)] = call_checkpoint
-    frames = sys.modules.get("torch._dynamo.eval_frame")
-    if frames is not None:
-        rows[id(frames.OptimizedModule.__call__)] = call_compiled
     return hidden_frames.rules() | rows
 
 
@@ -293,6 +264,11 @@ def table() -> dict[int, Step]:
     rows |= _functions()
     rows |= of_distributed()
     for part in (
+        methods,
+        subclass_constructors,
+        lifetimes,
+        module_calls,
+        torch_wrappers,
         autocast,
         marked,
         module_attributes,

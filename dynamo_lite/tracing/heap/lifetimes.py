@@ -244,3 +244,9 @@ def call_collect(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     found = run_native(fn, args, kwargs)
     tracer.own(lifetimes.Lifetimes).collected = True
     return found if tracer.in_library() else tracer.unrecordable("gc.collect")
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    rows: dict[int, Step] = {id(fn): call_weak_reference for fn in callables()}
+    return rows | {id(gc.collect): call_collect, id(type.__dict__["__subclasses__"]): call_subclasses}

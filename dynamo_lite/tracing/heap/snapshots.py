@@ -82,7 +82,7 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 
 class Of:
     """`read` or `restore` of one container. Not a functools.partial: the collector is asked who holds the container
-    (scratch_entries.py), and takes those for the program's."""
+    (scratch_places.py), and takes those for the program's."""
 
     __slots__ = ("_fn", "_owner")
 

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.torch_internals._torch_tensors import TensorBase
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites, check_around
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
@@ -46,3 +47,12 @@ def call_is_view(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     if number is not None:
         return autograd_nodes.is_view(tracer, number)
     return True if "_dynamo_lite_base" in vars(args[0]) else NOT_HANDLED
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    return {
+        id(torch._assert): call_assert,
+        id(TensorBase.requires_grad_): call_requires_grad,
+        id(TensorBase._is_view): call_is_view,
+    }

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+from torch import nn
+
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.torch_internals._torch_tensors import TensorBase, _make_subclass, _make_wrapper_subclass
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import Step, Trace
 from dynamo_lite.tracing.tensors import numpy_rules
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 
@@ -44,3 +48,15 @@ def call_make_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.refuse("tensor-subclass", name=type(made).__qualname__)
     tracer.own(TensorWrites).wrappers[id(made)] = made
     return made
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    return {
+        id(TensorBase.as_subclass): call_as_subclass,
+        id(_make_wrapper_subclass): call_make_wrapper,
+        id(_make_subclass): call_new_subclass,
+        id(torch.Tensor.__new__): call_new_subclass,
+        id(nn.Parameter.__new__): call_new_parameter,
+        id(nn.Buffer.__new__): call_new_parameter,
+    }
