@@ -1,8 +1,8 @@
 """Which objects did the trace make, and which are from outside?
 
 `gc.freeze()` before the run puts everything that exists aside; what `gc.get_objects()` lists afterwards was made during
-the run (7 µs and 14 µs on CPython 3.11). A dict, tuple or iterator that holds only atoms is not tracked by the collector
-and so not listed: it is from outside exactly if an object from outside held it before the run.
+the run (7 µs and 14 µs on CPython 3.11). A dict, tuple or iterator that holds only atoms is not tracked by the
+collector and so not listed: it is from outside exactly if an object from outside held it before the run.
 """
 
 from __future__ import annotations
