@@ -19,7 +19,7 @@ from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autoca
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
 from dynamo_lite.capture.graph.graph_inputs import Outside
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
-from dynamo_lite.capture.graph.replayed_constants import Origin, metadata_argument, origin_of
+from dynamo_lite.capture.graph.replayed_constants import TensorOrigin, metadata_argument, origin_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 
@@ -140,7 +140,7 @@ class Fingerprint:
         """Equal for tensors, of this recording and of the earlier one, that have the same value at the end."""
         return self._shape(self.recorder.node_of(tensor))
 
-    def origin(self, tensor: torch.Tensor) -> Origin | None:
+    def origin(self, tensor: torch.Tensor) -> TensorOrigin | None:
         """What the value of a tensor at the end comes from; None if this recording has not made it."""
         node = self.recorder.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)

@@ -27,12 +27,12 @@ from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
+    FrameState,
     Goes,
     JoinsLater,
     LeftFromWithin,
     OpenLoop,
     Side,
-    State,
     cannot_merge,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -73,7 +73,7 @@ class Branch:
 
     def __post_init__(self) -> None:
         self.at = self.frame.pc - 1
-        self.base = State.of(self.frame)
+        self.base = FrameState.of(self.frame)
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env

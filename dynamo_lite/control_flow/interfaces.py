@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-class Forking(Trace, Protocol):
+class Forking(TracerView, Protocol):
     """tracer.ForkingTracer.
 
     Attributes:

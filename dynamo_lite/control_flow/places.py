@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
-from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.control_flow.states import FrameState, Side, cannot_merge
 from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
@@ -26,8 +26,8 @@ class FramePlan(NamedTuple):
 def plan_frame(
     frame: Any,
     merge: Merge,
-    left: State,
-    right: State,
+    left: FrameState,
+    right: FrameState,
     at: int,
     live: int | None = None,
     where: str = "",
@@ -69,7 +69,7 @@ def plan_frame(
     return FramePlan(put, unmergeable)
 
 
-def _plan_stack(merge: Merge, left: State, right: State) -> list[Plan]:
+def _plan_stack(merge: Merge, left: FrameState, right: FrameState) -> list[Plan]:
     if len(left.stack) != len(right.stack):
         cannot_merge("branch-unsupported", why="its sides leave stacks of different depth")
     parts = []

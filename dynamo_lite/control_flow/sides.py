@@ -17,7 +17,7 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Side, State
+from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, Side
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
@@ -44,7 +44,7 @@ _FILLED_UNSEEN = (list, dict, set)
 def run_side(
     tracer: Forking,
     frame: Any,
-    base: State,
+    base: FrameState,
     begin: Callable[[Level], None],
     stops: set[int],
     assumed: Any = None,
@@ -85,7 +85,7 @@ def run_side(
     return side
 
 
-def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
+def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: Side) -> None:
     snapshot, flow = frame.snapshot, flow_of(frame.info)
     tracer.caught = None
     try:
@@ -108,7 +108,7 @@ def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) 
     if stop is None and frame.state != RETURNED:
         side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
     side.result = frame.result if stop is None else None
-    side.state = state = State.of(frame)
+    side.state = state = FrameState.of(frame)
     for before, now in ((base.stack, state.stack), (base.locals, state.locals)):
         for index, value in enumerate(before[: len(now)]):  # an iterator that was not moved is itself
             if iterators.is_copied(value) and iterators.position(value) == iterators.position(now[index]):
@@ -122,7 +122,7 @@ _FUNCTION = 2  # CO_NEWLOCALS
 
 
 @contextmanager
-def opened(tracer: Forking, frame: Any, state: State) -> Iterator[Base]:
+def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
     """Sides or rounds that begin with `state` are run and merged."""
     with _no_collection(tracer):
         base = Base(frame, state, [])
@@ -153,7 +153,7 @@ def _collections() -> int:
 
 
 @contextmanager
-def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Iterator[None]:
+def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> Iterator[None]:
     """The heap, the switches and the frame are as before afterwards."""
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
     tracer.journals.append(outer)
@@ -240,7 +240,7 @@ def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: se
             core.assume(fact.relation, fact.origin, fact.kind)
 
 
-def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: State) -> None:
+def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:
     watch.copy_all(((frame.locals, base.locals), (frame.stack, base.stack)))
     for value in base.stack:
         if isinstance(value, _FILLED_UNSEEN):
@@ -252,7 +252,7 @@ def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> N
     moved = watch.originals_moved()
     if not moved:
         return
-    own = {id(values) for state in State.living for values in (state.locals, state.stack)}
+    own = {id(values) for state in FrameState.living for values in (state.locals, state.stack)}
     own |= {id(values) for values in (frame.locals, frame.stack, moved)}
     own = own.union(*(other.holders() for other in tracer.watches))
     owners = [owner for journal in (tracer.journal, *tracer.journals) for owner in journal.owners()]

@@ -55,10 +55,10 @@ class LeftFromWithin(BeginsAgain):
 
 
 @dataclass(eq=False)
-class State:
+class FrameState:
     """What a frame holds at one place: enough to go on from there. `living` are all states that are kept."""
 
-    living: ClassVar[weakref.WeakSet[State]] = weakref.WeakSet()
+    living: ClassVar[weakref.WeakSet[FrameState]] = weakref.WeakSet()
 
     locals: list[Any]
     stack: list[Any]
@@ -67,11 +67,11 @@ class State:
     unmerged: dict[int, str] | None = None
 
     def __post_init__(self) -> None:
-        State.living.add(self)
+        FrameState.living.add(self)
 
     @staticmethod
-    def of(frame: Any) -> State:
-        return State(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
+    def of(frame: Any) -> FrameState:
+        return FrameState(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
 
     def put(self, frame: Any) -> None:
         frame.locals[:] = self.locals
@@ -85,7 +85,7 @@ class Base(NamedTuple):
     """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
 
     frame: Any
-    state: State
+    state: FrameState
     marker: list[Any]
 
 
@@ -109,7 +109,7 @@ class Side:
 
     level: Level
     pc: int = END
-    state: State | None = None
+    state: FrameState | None = None
     result: Any = None
     error: BaseException | None = None
     problem: CannotMerge | None = None

@@ -18,8 +18,8 @@ from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.native_runner import Machine
 from dynamo_lite.nonstrict.opaque_state import UNKNOWN, note_of
 from dynamo_lite.nonstrict.process import ProcessState
-from dynamo_lite.nonstrict.profile_hook import Watch, watched
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.profile_hook import ProfileHook, watched
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.nonstrict.referenced_names import Mentions
 from dynamo_lite.nonstrict.shared import shared_memory_seen
 from dynamo_lite.nonstrict.type_shims import AskedTypes
@@ -44,11 +44,11 @@ class NativeTracer(Tracer):
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         super().__init__(root, recorder, inputs)
         self.vm = Machine(self)
-        self._reach = Reach(self.journal)
+        self._reach = Reachable(self.journal)
         self._mentions = Mentions(self._reach)
         self._iterators = IteratorCopies(self._reach, self.journal)
         self._asked_types = AskedTypes(self)
-        self._watch: Watch | None = None
+        self._watch: ProfileHook | None = None
 
     def unsound(self, text: str) -> None:
         """Note what the program rests on though it need not hold."""

@@ -24,7 +24,7 @@ from dynamo_lite.capture.graph.names import HIDDEN, RESERVED
 from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier, mode_known
 from dynamo_lite.program.aliases import add_aliases
-from dynamo_lite.program.call_signatures import Call
+from dynamo_lite.program.call_signatures import SubmoduleCall
 from dynamo_lite.program.exported_program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
 from dynamo_lite.program.shapes.dynamic_shapes import Settled
@@ -52,7 +52,7 @@ def build_program(
     settled: Settled | None = None,
     buffer_updates: Mapping[str, torch.Tensor] | None = None,
     guards: Sequence[str] = (),
-    calls: Sequence[Call] = (),
+    calls: Sequence[SubmoduleCall] = (),
 ) -> ExportedProgram:
     """Ends the recording and makes the program.
 

@@ -17,7 +17,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.guards.values import is_atom
 from dynamo_lite.nonstrict.opaque_state import note_of
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.replay.equal import same
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -50,7 +50,7 @@ class StateChange:
         return f"{self.target} changes from {self.old} to {self.new}"
 
 
-class _Reach(Reach):
+class _Reach(Reachable):
     """Keeps the tensors as well, with copies of their data."""
 
     follows_globals = True

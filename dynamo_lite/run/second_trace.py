@@ -66,7 +66,7 @@ def retrace(first: Run) -> Fingerprint:
         facts = persisted_sizes.facts_of(first.tracer, sizes) if first.request.known is None else None
         if facts is None:
             raise
-        raise persisted_sizes.Kept(facts) from error
+        raise persisted_sizes.PersistedFacts(facts) from error
     persisted_tensors.note(first.tracer, first.effects.pending, prints)
     return prints
 

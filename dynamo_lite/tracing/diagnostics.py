@@ -14,7 +14,7 @@ from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, Inter
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
 from dynamo_lite.symbolic_shapes import Origin
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.notes import Notes
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.sizes import data_dependent_errors, decisions_in_c
@@ -149,20 +149,20 @@ class Refusing(Observer):
 
     # ---- what data decides, and what capture cannot record
 
-    def unrecordable(self: Trace, name: str) -> Unrecordable:
+    def unrecordable(self: TracerView, name: str) -> Unrecordable:
         """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
         is_dropped = partial(discarded.is_dropped, self)
         return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
 
-    def undecided(self: Trace, error: Any) -> NoReturn:
+    def undecided(self: TracerView, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
         self.abort(data_dependent_errors.undecided(self, error.question))
 
-    def too_large(self: Trace, error: Exception) -> NoReturn:
+    def too_large(self: TracerView, error: Exception) -> NoReturn:
         """Stop the trace: `error` says which size is an expression of too many operands."""
         self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", self.where()))
 
-    def refused(self: Trace, error: CaptureError) -> DynamoLiteError:
+    def refused(self: TracerView, error: CaptureError) -> DynamoLiteError:
         """The error for what capture cannot record."""
         if error.id == "data-dependent-question":
             return data_dependent_errors.undecided(self, error.names["question"])

@@ -18,20 +18,20 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
-Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
+Step = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any]], Any]
 """(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
 
-Reader = Callable[["Trace", Any, str, Any], Any]
+Reader = Callable[["TracerView", Any, str, Any], Any]
 """(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
 
 
-AnyState = TypeVar("AnyState", bound="State")
+AnyState = TypeVar("AnyState", bound="FeatureState")
 
 
-class State:
-    """What one feature keeps during a run: `Trace.own` makes it when it is first asked for."""
+class FeatureState:
+    """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
 
-    def __init__(self, tracer: Trace) -> None: ...
+    def __init__(self, tracer: TracerView) -> None: ...
 
 
 class NativeCall:
@@ -76,7 +76,7 @@ class Position(Protocol):
     def makes_discarded_text(self) -> bool: ...
 
 
-class Memory(Protocol):
+class RunMemory(Protocol):
     """What the program has read, written and made (tracing/heap)."""
 
     heap: Heap
@@ -90,7 +90,7 @@ class Memory(Protocol):
         does: what it does, in words, where "changes a StringIO" does not say it."""
 
 
-class Tables(Protocol):
+class RuleTables(Protocol):
     """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""
 
     rules: dict[int, Any]
@@ -99,7 +99,7 @@ class Tables(Protocol):
     interpreted: frozenset[CodeType]
 
 
-class Trace(Refusals, Position, Memory, Tables, Protocol):
+class TracerView(Refusals, Position, RunMemory, RuleTables, Protocol):
     """tracer.Tracer: one run of a program, watched."""
 
     recorder: Recorder

@@ -8,10 +8,10 @@ from torch import nn
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.tracing import hidden_frames
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 
-def call_module(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_module(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """nn.Module.__call__: keeps the module stack; without hooks a call is `forward` (saves some 60 instructions)."""
     module, vm = args[0], tracer.vm
 

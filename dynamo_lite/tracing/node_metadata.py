@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TraceContext:
     """capture.NodeContext on a tracer."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._texts: dict[tuple[int, int], str] = {}
         self._codes: list[Any] = []  # the texts are keyed by the code's id

@@ -21,14 +21,14 @@ from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
 from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.interfaces import Reader, Trace
+from dynamo_lite.tracing.interfaces import Reader, TracerView
 from dynamo_lite.tracing.sizes import builtin_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
 from dynamo_lite.tracing.tensors import attributes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 
 
-def _of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_size(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """A stand-in has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
     kind = real_type(owner)
     if key == "__class__":
@@ -40,18 +40,18 @@ def _of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
     return kind.__doc__ if key == "__doc__" else NOT_HANDLED
 
 
-def _class_of_text(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _class_of_text(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     return str if key == "__class__" else NOT_HANDLED
 
 
-def _of_frame(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_frame(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """The frames of a traceback have names and lines, and no variables (interpreter/frames/tracebacks.py)."""
     if key in ("f_locals", "f_back") and is_stub(owner.f_code):
         tracer.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
     return NOT_HANDLED
 
 
-def _of_generator(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_generator(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """The frame and the code of a generator or coroutine are the program's, where a native one stands for it."""
     if value is None or key not in _OF_GENERATORS or not is_driver(getattr(value, "f_code", value)):
         return NOT_HANDLED
@@ -65,16 +65,16 @@ def _of_generator(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
 _OF_GENERATORS = frozenset({"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code"})
 
 
-def _of_another(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_another(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
     return NOT_HANDLED
 
 
-def _note_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+def _note_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
     tracer.own(OwnedDicts).note(owner, key, value)
 
 
-def _note_part(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+def _note_part(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
     tracer.writes.note_part(owner, value)
 
 
@@ -88,7 +88,7 @@ _BY_TYPE: dict[type, Reader] = {
     TracebackType: hidden_frames.read_traceback,
 }
 
-BY_NAME: dict[str, Callable[[Trace, Any, str, Any], None]] = {
+BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
     **dict.fromkeys(instance_dicts.NAMES, _note_dict),
     **dict.fromkeys(shared_buffers.PARTS, _note_part),
 }

@@ -8,13 +8,13 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.tensors import autograd_nodes
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_checkpoint(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.utils.checkpoint.checkpoint(function, *args): the program is that of function(*args)."""
     if not args:
         return NOT_HANDLED
@@ -36,13 +36,13 @@ def call_checkpoint(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         return tracer.vm.call(args[0], args[1:], {})
 
 
-def plan_dynamo_wrapper(tracer: Trace, fn: Any) -> Step | None:
+def plan_dynamo_wrapper(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a function that torch.compile or torch.compiler.disable wraps another in."""
     module = sys.modules.get("torch._dynamo.eval_frame")
     return call_dynamo_wrapper if module is not None and fn.__globals__ is module.__dict__ else None
 
 
-def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_dynamo_wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A function that torch.compile wrapped: the program is the function's own. torch.compiler.disable: refused."""
     original = fn.__dict__.get("_torchdynamo_orig_callable")
     if original is None:
@@ -57,7 +57,7 @@ def call_dynamo_wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> An
     return tracer.vm.call(original, args, kwargs)
 
 
-def call_compiled(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_compiled(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """A module that torch.compile wrapped: the module itself is what is exported."""
     return tracer.vm.call(args[0]._orig_mod, args[1:], kwargs)
 

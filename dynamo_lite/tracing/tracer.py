@@ -35,7 +35,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes, Raised
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
-from dynamo_lite.tracing.interfaces import AnyState, NativeCall, Reader, State
+from dynamo_lite.tracing.interfaces import AnyState, FeatureState, NativeCall, Reader
 from dynamo_lite.tracing.policy import native_modules, native_reads
 from dynamo_lite.tracing.policy.native_modules import (
     INTERPRETED,
@@ -91,7 +91,7 @@ class Tracer(Refusing):
         self.root = root
         self.inputs = inputs
         self.recorder = recorder
-        self._own: dict[type[State], Any] = {}
+        self._own: dict[type[FeatureState], Any] = {}
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.drops = False  # whether effects that the program cannot carry are let go

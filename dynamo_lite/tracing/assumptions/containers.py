@@ -13,7 +13,7 @@ from dynamo_lite.guards import Source
 from dynamo_lite.guards.classes import behind
 from dynamo_lite.guards.values import is_atom, ordered_keys, same_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.tracing.assumptions.guard_builder import Places
+from dynamo_lite.tracing.assumptions.guard_builder import GuardBuilder
 from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
 from dynamo_lite.tracing.vocabulary.contents import keys_and_items
@@ -27,7 +27,7 @@ _ITEM_STEPS: tuple[tuple[type, str], ...] = (
 )
 
 
-class ContainerPlaces(Places):
+class ContainerPlaces(GuardBuilder):
     """Places below containers."""
 
     def item(self, value: Any, source: Source, key: Any, site: Site | None) -> None:

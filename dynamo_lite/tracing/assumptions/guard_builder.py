@@ -67,7 +67,7 @@ _HIDE_DATA = (*ATOM_BASES, CTYPES)
 """C types that hold data beside the attributes of an instance of a subclass."""
 
 
-class Places:
+class GuardBuilder:
     """`guards` is what was found; `reached` says which object has which source."""
 
     def __init__(self, reads: Reads, held_by_program: set[int]) -> None:
@@ -228,4 +228,4 @@ class Places:
         return self.child(source, "dict") if known is None else known
 
 
-_OBJECT_GETATTRIBUTE = classes.Entry(object, object.__dict__["__getattribute__"])
+_OBJECT_GETATTRIBUTE = classes.ClassEntry(object, object.__dict__["__getattribute__"])

@@ -30,14 +30,14 @@ from dynamo_lite.tracing import torch_wrappers
 from dynamo_lite.tracing.calls import annotations as annotated_calls
 from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, torchscript
 from dynamo_lite.tracing.heap import call_reads, lifetimes
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
 
-Planner = Callable[[Trace, Any], Step | None]
+Planner = Callable[[TracerView, Any], Step | None]
 
 
 class Plan(NamedTuple):
@@ -78,7 +78,7 @@ _WATCHERS: dict[str, Planner] = {
     "arrays": numpy_rules.plan_library,
 }
 """Feature → the row that looks at every call while the feature is awake."""
-_WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
+_WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (
     *(annotated_calls.plan, marked_constructors.plan, torch_wrappers.plan_dynamo_wrapper, hashing.plan_own_hash),
@@ -103,10 +103,10 @@ for _table in (addresses.READERS, hashing.SHOW_ORDER, ties_in_sets.PICK):
 class CallPlans:
     """The plans of one run."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._watchers: list[Planner] = []
-        self.write_listeners: list[Callable[[Trace, Any, Any], None]] = []
+        self.write_listeners: list[Callable[[TracerView, Any, Any], None]] = []
         self.known: dict[int, Plan] = {}
         self.awake: set[str] = set()
         self.skipped: set[int] = set()

@@ -35,7 +35,7 @@ from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_stat
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.higher_order import table as higher_order
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.sizes import (
@@ -73,7 +73,7 @@ def _from_table(names: tuple[str, ...], rule: Callable[[str], Step]) -> dict[int
 
 
 def _skip(name: str) -> Step:
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.note(f"{name} was skipped")
         return None
 
@@ -81,7 +81,7 @@ def _skip(name: str) -> Step:
 
 
 def _unrecordable(name: str) -> Step:
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
             return NOT_HANDLED
         return tracer.unrecordable(name)
@@ -90,7 +90,7 @@ def _unrecordable(name: str) -> Step:
 
 
 def _seeded(name: str) -> Step:
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         has_seed = any(value is not None for value in (*args, *kwargs.values()))
         if has_seed or tracer.in_library():
             return seeded_generators.made(tracer, fn, args, kwargs)
@@ -103,7 +103,7 @@ def _refusal(id: str, libraries: bool = False) -> Callable[[str], Step]:
     """Refuse the call; one that a library makes for its own ends only if `libraries`."""
 
     def for_name(name: str) -> Step:
-        def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+        def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
             if tracer.in_library() and not libraries:
                 return NOT_HANDLED
             if id == _RANDOM and fn in _DRAWS_IN_PYTHON and tracer.own(SeededGenerators).uses(args):
@@ -120,7 +120,7 @@ def _of_generator(name: str) -> Step:
 
     of_others = _unrecordable(name) if name in _TELLS_STATE else _refusal("global-rng")(name)
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if not args or tracer.writes.is_old(args[0]):
             return of_others(tracer, fn, args, kwargs)
         if name == _ASKS_THE_SYSTEM:
@@ -142,7 +142,7 @@ def _true(name: str) -> Step:
     """The program asks whether this is a trace: yes. What it does because of that may not be what it does in eager."""
     note = f"the program asks {name.replace(':', '.')}(), which is true during export: eager may go another way"
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if not tracer.sees_python and marked_constructors.is_export_query():
             return False
         if tracer.in_library():
@@ -153,7 +153,7 @@ def _true(name: str) -> Step:
     return rule
 
 
-def call_type(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """type(x): a FakeTensor says torch.Tensor, a SymInt int."""
     if len(args) == 1 and not kwargs and (is_fake(args[0]) or type(args[0]) in SYMBOLIC):
         type_queries.type_of(tracer, args[0])
@@ -163,14 +163,14 @@ def call_type(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
 
 
-def call_text_reader(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """str.join(separator, parts) and the like: the parts are made first, and looked at. C reads what they say."""
     if len(args) != 2 or kwargs or type(args[1]) in (list, tuple, str) or not hasattr(type(args[1]), "__iter__"):
         return NOT_HANDLED
     return tracer.vm.call(fn, (args[0], tracer.vm.call(list, (args[1],))))
 
 
-def call_import(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """An import runs natively and outside of the trace: what a module makes at import outlives it."""
     if _is_loaded(*args, **kwargs):
         return run_native(fn, args, kwargs)
@@ -188,7 +188,7 @@ def _is_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Any
     return all(isinstance(item, str) and item in module.__dict__ for item in fromlist or ())
 
 
-def call_copy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_copy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """copy.copy(tensor): another tensor on the same memory, which a stand-in's own protocol cannot make."""
     if not args or not is_tensor(args[0]):
         return NOT_HANDLED
@@ -197,7 +197,7 @@ def call_copy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return made
 
 
-def call_automatic_container(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_automatic_container(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """The program's pytree functions meet a class that only an export has registered, as a container."""
     tracer.refuse("registered-container", name=type(args[0]).__qualname__)
 

@@ -25,7 +25,7 @@ from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.heap.writes import is_invisible
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy.named_callables import loaded
 from dynamo_lite.tracing.policy.skipped_calls import INVISIBLE, SOURCE_TEXTS
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
@@ -37,7 +37,7 @@ PROCESS_WIDE = frozenset(
 """What the whole process looks at in the module sys: never scratch."""
 
 
-def classify(tracer: Trace) -> Effects:
+def classify(tracer: TracerView) -> Effects:
     """Sort the net effects of the run; raises a GraphBreak for one that no second trace can excuse."""
     effects = Effects()
     journal = tracer.journal
@@ -77,7 +77,7 @@ def classify(tracer: Trace) -> Effects:
     return effects
 
 
-def _outside(tracer: Trace) -> set[int]:
+def _outside(tracer: TracerView) -> set[int]:
     """The ids of the touched objects that were there before the run."""
     journal = tracer.journal
     if not tracer.sees_python:
@@ -89,7 +89,7 @@ def _outside(tracer: Trace) -> set[int]:
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
 
 
-def _made(tracer: Trace, outside: set[int]) -> set[int]:
+def _made(tracer: TracerView, outside: set[int]) -> set[int]:
     """The ids of the touched objects that the run has made, as far as the collector knows.
 
     They keep what they hold: a result may have one as a constant (an enum's member, an object without tensors, a key).
@@ -142,7 +142,7 @@ _module_of: Callable[[type], Any] = vars(type)["__module__"].__get__
 _qualname_of: Callable[[type], str] = vars(type)["__qualname__"].__get__
 
 
-def place_owned_dicts(tracer: Trace) -> set[int]:
+def place_owned_dicts(tracer: TracerView) -> set[int]:
     """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
     older = set()
     rows = [*tracer.own(OwnedDicts).rows()]
@@ -167,7 +167,7 @@ def _is_state_kept(change: Change, registry: str) -> bool:
     return (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device)
 
 
-def _assigned_buffer(tracer: Trace, change: Change, registry: str, path: str) -> str:
+def _assigned_buffer(tracer: TracerView, change: Change, registry: str, path: str) -> str:
     """The name of the buffer that a change of a registry assigns; refuses a parameter's."""
     name = f"{path}.{change.key}" if path else str(change.key)
     if registry == "_parameters":

@@ -15,7 +15,7 @@ from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -42,7 +42,7 @@ def is_globals(owner: Any) -> bool:
     return type(owner) is dict and "__name__" in owner and "__builtins__" in owner
 
 
-def error(tracer: Trace, change: Change, reason: str | None = None) -> GraphBreak:
+def error(tracer: TracerView, change: Change, reason: str | None = None) -> GraphBreak:
     """The GraphBreak for an effect that stays. reason: why a tensor is not the same in every call."""
     target = describe_target(tracer, change)
     registry = registries_of(tracer.root).get(id(change.owner))
@@ -55,14 +55,14 @@ def error(tracer: Trace, change: Change, reason: str | None = None) -> GraphBrea
     return tracer.refusal("python-state", change.mark, target=target, **texts)
 
 
-class Place(Protocol):
+class NameRoots(Protocol):
     """Where names start: the callable (or the module that it is a method of), and the modules below it."""
 
     root: Any
     modules: ModuleStack
 
 
-def describe_target(place: Place, change: Change) -> str:
+def describe_target(place: NameRoots, change: Change) -> str:
     """The changed place as Python names it (self.layers[0].count, CONFIG['n']), or in words where it has no name."""
     owner = change.owner
     if change.part == "cell":
@@ -93,7 +93,10 @@ def describe_target(place: Place, change: Change) -> str:
 
 
 def records(
-    run_tracer: Trace, effects: Effects, pending: Verdict, rests_on: Callable[[Change], tuple[str, ...]] | None = None
+    run_tracer: TracerView,
+    effects: Effects,
+    pending: Verdict,
+    rests_on: Callable[[Change], tuple[str, ...]] | None = None,
 ) -> list[Effect]:
     """The effects of a run, for people. `pending` says what became of those that were pending, `rests_on` what must not
     change after them.
@@ -118,7 +121,7 @@ def records(
     return [*found, *effects.others]
 
 
-def _record(tracer: Trace, change: Change, kind: str, target: str, verdict: Verdict) -> Effect:
+def _record(tracer: TracerView, change: Change, kind: str, target: str, verdict: Verdict) -> Effect:
     return Effect(kind, target, describe(change.old), describe(change.new), verdict, frames_at(change.mark))
 
 

@@ -18,11 +18,11 @@ from dynamo_lite.tracing.effects.descriptions import is_globals
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 
-def is_scratch_entry(tracer: Trace, change: Change) -> bool:
+def is_scratch_entry(tracer: TracerView, change: Change) -> bool:
     """Whether an instruction of the program wrote the entry, which was there, before anything could tell its value.
 
     The run is over: the boundary between old and young objects ends here (the heap is asked who holds the dict).
@@ -35,7 +35,7 @@ def is_scratch_entry(tracer: Trace, change: Change) -> bool:
     return not was_looked_at(tracer, owner, None, key) and _is_read_by_name(tracer, owner)
 
 
-def was_emptied(tracer: Trace, change: Change) -> bool:
+def was_emptied(tracer: TracerView, change: Change) -> bool:
     """Whether the program emptied the container before anything could tell what it held. The run is over, as above."""
     owner = change.owner
     if not tracer.reads.emptied.get(id(owner)):
@@ -43,7 +43,7 @@ def was_emptied(tracer: Trace, change: Change) -> bool:
     return type(owner) not in (dict, OrderedDict) or _is_read_by_name(tracer, owner)
 
 
-def _is_read_by_name(tracer: Trace, found: dict[object, object]) -> bool:
+def _is_read_by_name(tracer: TracerView, found: dict[object, object]) -> bool:
     """Whether who reads the dict must name it: it is no namespace of an object, and nothing else reads it for the
     program (a function its keyword defaults, a partial its arguments, a view or a mapping proxy what is below it)."""
     if tracer.own(OwnedDicts).owner_of(found) is not None:
@@ -61,7 +61,7 @@ def _is_plain(kind: type) -> bool:
 _HOLDERS = frozenset([dict, OrderedDict, list, tuple, CellType, FrameType, object])
 
 
-def was_looked_at(tracer: Trace, owner: Any, namespace: Any, key: Any) -> bool:
+def was_looked_at(tracer: TracerView, owner: Any, namespace: Any, key: Any) -> bool:
     """Whether what `key` names was read, or shown as a whole, before the program first wrote it.
 
     owner: the object, or a module's globals; namespace: the dict with its attributes (the globals themselves), if any.
@@ -77,7 +77,7 @@ def was_looked_at(tracer: Trace, owner: Any, namespace: Any, key: Any) -> bool:
     return any(reads.shown.get(id(holder), sys.maxsize) <= first for holder in holders if id(holder) in reads.shown)
 
 
-def is_scratch(tracer: Trace, change: Change) -> bool:
+def is_scratch(tracer: TracerView, change: Change) -> bool:
     """Written before it was read, in a place that existed before: what it held cannot matter.
 
     A name that did not exist is not scratch yet: the program may have asked whether it is there. The second trace,

@@ -18,21 +18,21 @@ from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library
 
 
-class Raised(State):
+class Raised(FeatureState):
     """What the program itself raised last."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.last: BaseException | None = None
 
 
-class Lifetimes(State):
+class Lifetimes(FeatureState):
     """Which objects the run has made, asked again and again while it goes on."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._young: set[int] = set()  # ids, which only another object of the run can have later
         self.are_seen = False
@@ -189,18 +189,18 @@ def _rest_name(code: CodeType) -> str:
     return code.co_varnames[at] if code.co_flags & 4 else ""
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a class whose objects see when they die."""
     return see_object if issubclass(type(fn), type) and hasattr(fn, "__del__") else None
 
 
-def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def see_object(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The program makes an object of such a class. What a `__del__` in C does (of a StringIO) it does not see."""
     tracer.own(Lifetimes).see(by_program=type(fn.__del__) is FunctionType)
     return NOT_HANDLED
 
 
-def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
     if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
         by_program = not _is_for_a_library(tracer)
@@ -213,7 +213,7 @@ def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
     return NOT_HANDLED
 
 
-def _is_for_a_library(tracer: Trace) -> bool:
+def _is_for_a_library(tracer: TracerView) -> bool:
     """Whether no code of the program's asks for the reference, itself or by a collection of the weakref module."""
     frame = tracer.vm.frame
     while frame is not None and frame.globals.get("__name__") in ("weakref", "_weakrefset"):
@@ -226,7 +226,7 @@ def callables() -> tuple[Any, ...]:
     return (weakref.ref, weakref.KeyedRef, weakref.WeakMethod, weakref.proxy)
 
 
-def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
     found = run_native(fn, args, kwargs)
     if tracer.in_library():
@@ -239,7 +239,7 @@ def call_subclasses(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return found
 
 
-def call_collect(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_collect(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """gc.collect(): how many objects it finds depends on the rest of the process."""
     found = run_native(fn, args, kwargs)
     tracer.own(lifetimes.Lifetimes).collected = True

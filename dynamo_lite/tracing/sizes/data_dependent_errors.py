@@ -22,7 +22,7 @@ from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
@@ -46,13 +46,13 @@ class Check:
     code: str
 
 
-def undecided(tracer: Trace, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+def undecided(tracer: TracerView, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
     """The error for a question about sizes that depends on data."""
     id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
     return explain(tracer, id, question)
 
 
-def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+def explain(tracer: TracerView, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
     named = _named(tracer, asked)
@@ -93,7 +93,7 @@ _FOR_OPEN_SIZES = (
 )
 
 
-def _what(tracer: Trace, question: Any, shown: str) -> str:
+def _what(tracer: TracerView, question: Any, shown: str) -> str:
     depends = _ON_OPEN_SIZES if _is_left_open(question) else _ON_DATA
     if isinstance(question, DataDependentQuestion):
         return f"Whether {shown} holds {depends}."
@@ -127,7 +127,7 @@ def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def _named(tracer: Trace, asked: Node) -> tuple[Any, Names] | None:
+def _named(tracer: TracerView, asked: Node) -> tuple[Any, Names] | None:
     """(frame, names) of the innermost user's function in which `asked` can be written down."""
     frame = tracer.vm.frame
     while frame is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.sizes.builtin_calls import call_float
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -32,7 +32,7 @@ _MATH: dict[str, tuple[Any, Any]] = {
 def _math(name: str, low: Any, high: Any) -> Step:
     symbolic = getattr(torch, f"_sym_{name}")
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) != 1 or kwargs:
             return NOT_HANDLED
         value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
@@ -45,14 +45,14 @@ def _math(name: str, low: Any, high: Any) -> Step:
     return rule
 
 
-def _rounded(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.floor(tensor), math.ceil(tensor): of its value."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
     return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
 
 
-def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_math_pow(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
     exponent of 0, 1, 2, ..., which suits every base."""
     if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
@@ -63,7 +63,7 @@ def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED
 
 
-def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_copysign(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
     if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
         return NOT_HANDLED
@@ -78,7 +78,7 @@ def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return -torch.sym_float(abs(size)) if negative else torch.sym_float(abs(size))
 
 
-def call_fabs(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_fabs(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """math.fabs(n): a float."""
     if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
         return NOT_HANDLED

@@ -11,7 +11,7 @@ import torch
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import asserted_branches, endless_loops
 from dynamo_lite.tracing.sizes.builtin_calls import SizesInCalls
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def call_tolist(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_tolist(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
@@ -40,7 +40,7 @@ def _values(tensor: torch.Tensor) -> Any:
 def _of_numbers(meaning: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function of math that asks whether a number is nan or infinite, as a comparison: it stays symbolic."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) != 1 or kwargs or type(args[0]) is not torch.SymFloat or args[0].node.has_hint():
             return NOT_HANDLED
         return meaning(args[0])
@@ -55,7 +55,7 @@ _FAILS, _TRUTH = HANDLERS["LOAD_ASSERTION_ERROR"], HANDLERS["TO_BOOL"]
 _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
 
 
-def assert_truth(tracer: Trace, value: Any) -> Any:
+def assert_truth(tracer: TracerView, value: Any) -> Any:
     """The truth of a condition on data that the program asserts (`assert`, or a branch that only raises): what does not
     fail, which becomes an assertion of the exported program. NOT_HANDLED for other values, and elsewhere."""
     if type(value) not in SYMBOLIC and not is_tensor(value):

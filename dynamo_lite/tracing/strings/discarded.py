@@ -13,7 +13,7 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.strings.listeners import Listeners
 
@@ -30,7 +30,7 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 """The ids of the functions that make a text of what they are given."""
 
 
-def is_dropped(tracer: Trace) -> bool:
+def is_dropped(tracer: TracerView) -> bool:
     """Whether the string that the current instruction makes is discarded."""
     if not tracer.sees_python:
         return tracer.makes_discarded_text()
@@ -38,7 +38,7 @@ def is_dropped(tracer: Trace) -> bool:
     return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
 
 
-def text_at_work(tracer: Trace) -> int | None:
+def text_at_work(tracer: TracerView) -> int | None:
     """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
     frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
@@ -51,7 +51,7 @@ def text_at_work(tracer: Trace) -> int | None:
     return len(frame.stack) if makes_text else None
 
 
-def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:
+def _goes_to_a_skipped_call(tracer: TracerView, frame: Any, place: int) -> bool:
     """Follow the instructions with the number of values above the text, which lies at `place` of the stack."""
     above = 0
     for handler, arg in frame.info.ops[frame.pc :]:
@@ -82,7 +82,7 @@ def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:
     return False
 
 
-def _skips(tracer: Trace, stack: list[Any], first: int) -> bool:
+def _skips(tracer: TracerView, stack: list[Any], first: int) -> bool:
     """Whether the call whose arguments begin at `first` is one that a trace skips, or whose text is for a failure."""
     second, callee = stack[first - 1], stack[first - 2]
     fn = second if callee is NULL else callee
@@ -97,7 +97,7 @@ def _is_log_call(fn: Any) -> bool:
     return fn is print or fn is warnings.warn
 
 
-def _has_no_listener(tracer: Trace) -> bool:
+def _has_no_listener(tracer: TracerView) -> bool:
     """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
     listeners = tracer.own(Listeners)
     if listeners.warnings_are_caught() or not listeners.is_stream(None):

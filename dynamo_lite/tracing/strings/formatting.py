@@ -12,7 +12,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.deferred_str import unread
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -25,10 +25,10 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 """The refusals of texts that are not known."""
 
 
-class TextsAtWork(State):
+class TextsAtWork(FeatureState):
     """What the instruction at work has asked for its text."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._at: Any = None
         self._sizes: list[Any] = []

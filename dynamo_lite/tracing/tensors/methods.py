@@ -8,13 +8,13 @@ import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites, check_around
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
 
-def call_assert(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_assert(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch._assert(condition, message) of a tensor: each call of the program checks it, as torch.export has it."""
     condition, *rest = (*args, *kwargs.values())
     if set(kwargs) - {"message"} or len(rest) != 1 or not is_tensor(condition) or condition.numel() != 1:
@@ -24,7 +24,7 @@ def call_assert(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return tracer.vm.call(torch._assert_async, (condition, str(rest[0])), {})
 
 
-def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_requires_grad(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.requires_grad_: no operator. On a tensor from outside it is a change that stays."""
     tensor = args[0]
     wanted = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
@@ -39,7 +39,7 @@ def call_requires_grad(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any
     return NOT_HANDLED
 
 
-def call_is_view(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_is_view(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor._is_view: autograd does not know that a result from memory is one (capture/fakes/static_cache.py)."""
     if not is_tensor(args[0]) or tracer.in_library():
         return NOT_HANDLED

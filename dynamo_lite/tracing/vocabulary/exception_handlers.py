@@ -27,7 +27,7 @@ Kinds = frozenset[type[BaseException]]
 ANY: Final[Kinds] = frozenset({BaseException})
 
 
-class Raised(NamedTuple):
+class RaisedAt(NamedTuple):
     """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
 
     at: int
@@ -127,8 +127,8 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
     holds; _UNKEPT for what has none.
     """
     escaping: Kinds = frozenset()
-    raised = [Raised(frame.pc - 1, kinds, True)]
-    seen: set[Raised] = set()
+    raised = [RaisedAt(frame.pc - 1, kinds, True)]
+    seen: set[RaisedAt] = set()
     while raised:
         at = raised.pop()
         if at in seen:
@@ -138,36 +138,36 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
         if handler is None:
             escaping |= at.kinds
             continue
-        walk = _Walk(frame, handler.depth if at.live else None, asked)
+        walk = _HandlerWalk(frame, handler.depth if at.live else None, asked)
         if walk.ends(handler.target, at.kinds, at.live):
             return None
         raised += walk.raised
     return escaping
 
 
-class _Walk:
+class _HandlerWalk:
     """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
 
     def __init__(self, frame: Any, depth: int | None, asked: list[Any]) -> None:
         self.frame = frame
         self.depth = depth
         self._asked = asked
-        self.raised: list[Raised] = []
+        self.raised: list[RaisedAt] = []
         self._names: set[tuple[Any, Any]] = set()  # what loads the exception by the name that `except` gave it
-        self._todo: list[Raised] = []
-        self._seen: set[Raised] = set()
+        self._todo: list[RaisedAt] = []
+        self._seen: set[RaisedAt] = set()
 
     def ends(self, start: int, kinds: Kinds, live: bool) -> bool:
         """Whether a `return` or `yield` can be reached from `start`, where an exception of `kinds` is handled."""
         ops = self.frame.info.ops
-        self._todo.append(Raised(start, kinds, live))
+        self._todo.append(RaisedAt(start, kinds, live))
         while self._todo:
             here = self._todo.pop()
             at = here.at
             while ops[at][0] in _PASSED:
                 at += 1
             if at != here.at:
-                here = Raised(at, here.kinds, here.live)
+                here = RaisedAt(at, here.kinds, here.live)
             if here in self._seen:
                 continue
             self._seen.add(here)
@@ -175,7 +175,7 @@ class _Walk:
                 return True
         return False
 
-    def _step(self, here: Raised) -> bool:
+    def _step(self, here: RaisedAt) -> bool:
         ops = self.frame.info.ops
         at, kinds, live = here
         handler, arg = ops[at]
@@ -185,9 +185,9 @@ class _Walk:
             return False
         other = self._class_raised(here) if handler in GLOBALS else None
         if other is not None:
-            self.raised.append(Raised(at, frozenset({other}), live))
+            self.raised.append(RaisedAt(at, frozenset({other}), live))
             if not self._message_is_constant(at):
-                self.raised.append(Raised(at, ANY, live))
+                self.raised.append(RaisedAt(at, ANY, live))
             return False
         if handler is _RAISES and not self._raises_same(at, arg):
             return True
@@ -197,17 +197,17 @@ class _Walk:
         elif handler is _EXITS_CONTEXT:
             return self._exit_context(here)
         elif handler is _ENDS_HANDLER and ops[at + 1][0] is not _RERAISES:
-            self._todo.append(Raised(at + 1, ANY, False))
+            self._todo.append(RaisedAt(at + 1, ANY, False))
         else:
             if handler not in _QUIET:
-                self.raised.append(Raised(at, ANY, live))
+                self.raised.append(RaisedAt(at, ANY, live))
             if handler in _JUMPS:
-                self._todo.append(Raised(arg[0] if handler is _SENDS else arg, kinds, live))
+                self._todo.append(RaisedAt(arg[0] if handler is _SENDS else arg, kinds, live))
             if handler is not _ALWAYS_JUMPS:
-                self._todo.append(Raised(at + 1, kinds, live))
+                self._todo.append(RaisedAt(at + 1, kinds, live))
         return False
 
-    def _class_raised(self, here: Raised) -> type[BaseException] | None:
+    def _class_raised(self, here: RaisedAt) -> type[BaseException] | None:
         """The class of which the instructions from here on raise one, if they do nothing else."""
         name = self.frame.info.ops[here.at][1]
         self._asked.append((_is_named, name, _error_named(self.frame, name)))
@@ -231,7 +231,7 @@ class _Walk:
         """Whether `raise` at `at` raises the exception that is handled: `raise`, or `raise error` of its own name."""
         return count == 0 or (count == 1 and self.frame.info.ops[at - 1] in self._names)
 
-    def _matched(self, here: Raised) -> bool:
+    def _matched(self, here: RaisedAt) -> bool:
         """Takes the ways on of an `except kind` that begins here; False if none does, or its classes are unclear."""
         ops = self.frame.info.ops
         start, kinds, live = here
@@ -249,12 +249,12 @@ class _Walk:
         if matching or unknown:
             if ops[at + 2][0] is _STORES:
                 self._names.add((FAST, ops[at + 2][1]))
-            self._todo.append(Raised(at + 2, matching | unknown, live))
+            self._todo.append(RaisedAt(at + 2, matching | unknown, live))
         if kinds - matching:
-            self._todo.append(Raised(ops[at + 1][1], (kinds - matching), live))
+            self._todo.append(RaisedAt(ops[at + 1][1], (kinds - matching), live))
         return True
 
-    def _exit_context(self, here: Raised) -> bool:
+    def _exit_context(self, here: RaisedAt) -> bool:
         """The end of a with-block: its context manager may end the exception, or raise another."""
         at, kinds, live = here
         stack = self.frame.stack
@@ -267,7 +267,7 @@ class _Walk:
         if left is None:
             return True
         if left:
-            self.raised.append(Raised(at, left, live))
+            self.raised.append(RaisedAt(at, left, live))
         return False
 
 
