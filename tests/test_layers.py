@@ -1,4 +1,4 @@
-"""Imports against the table of layers in docs/architecture.md; no circle of files; folders and names that can be read."""
+"""Imports against the table of layers in docs/architecture.md; no circle of files; names; folders that can be read."""
 
 from __future__ import annotations
 
