@@ -53,8 +53,8 @@ class ConstantValues:
 
     def of(self, fake: torch.Tensor) -> torch.Tensor | None:
         """The tensor that the program has here, if its data is the same in each call; a tensor of its own."""
-        node = self._recorder.nodes.get(fake)
-        if node is None or node.graph is not self._recorder.graph or self._needed(node) is None:
+        node = self._recorder.level.nodes.get(fake)
+        if node is None or node.graph is not self._recorder.level.graph or self._needed(node) is None:
             return None
         needed = self._needed(node, AliasAnalysis(self._recorder))
         return None if needed is None else self._run(needed, node)
@@ -122,7 +122,7 @@ class ConstantValues:
     def _run(self, needed: set[fx.Node], wanted: fx.Node) -> torch.Tensor | None:
         values: dict[fx.Node, Any] = {}
         with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
-            for node in self._recorder.graph.nodes:
+            for node in self._recorder.level.graph.nodes:
                 if node not in needed:
                     continue
                 if node.op == "placeholder":

@@ -189,11 +189,11 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
-        recorded = self._recorder.graph._len
+        recorded = self._recorder.level.graph._len
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
-            if self._recorder.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
+            if self._recorder.level.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)

@@ -69,7 +69,7 @@ class Fingerprint:
         lifted = {entry.node: entry for entry in self.recorder.lifted}
         autocasts: list[str] = []
         inputs = 0
-        for node in self.recorder.graph.nodes:
+        for node in self.recorder.level.graph.nodes:
             if node in self._digests or is_metadata_assertion(node):
                 continue
             if is_marker(node):
@@ -100,7 +100,7 @@ class Fingerprint:
 
     def _row(self, node: fx.Node) -> Any:
         if node.op == "get_attr":
-            return (node.op, _subgraph(self.recorder.modules[str(node.target)]))
+            return (node.op, _subgraph(self.recorder.level.modules[str(node.target)]))
         meta, unread = node.meta.get("tensor_meta"), metadata_argument(node)
         result = getattr(meta, "requires_grad", None), _dtype(node)
         args, kwargs = self._shape(node.args, unread), self._shape(node.kwargs, unread)
@@ -142,7 +142,7 @@ class Fingerprint:
 
     def origin(self, tensor: torch.Tensor) -> TensorOrigin | None:
         """What the value of a tensor at the end comes from; None if this recording has not made it."""
-        node = self.recorder.nodes.get(tensor)
+        node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
 
 

@@ -10,24 +10,16 @@ from torch import fx
 
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.lifting import Lifted
-from dynamo_lite.capture.graph.size_nodes import SizeNodes
-from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Recording(Protocol):
-    """recorder.Recorder. The first seven attributes belong to the sub-graph that is being written (subgraphs.py)."""
+    """recorder.Recorder. `level` is the graph that is being written."""
 
-    graph: fx.Graph
-    nodes: TensorMap
-    sizes: SizeNodes | None
-    last_first: fx.Node | None
-    modules: dict[str, fx.GraphModule]
-    marked_grad: bool
-    autocast_nodes: list[fx.Node]
-
+    level: Level
     env: TorchShapeEnv | None
     context: NodeContext
     keep: list[Any]

@@ -4,7 +4,7 @@
     fakes = recorder.bind_inputs([x])
     with recorder:
         result = run_the_program(*fakes)
-    # recorder.graph, recorder.lifted, recorder.node_of(tensor)
+    # recorder.level.graph, recorder.lifted, recorder.node_of(tensor)
 
 Operators run on FakeTensors. The program's real tensors (parameters, buffers, globals) stay where they are on the heap
 and are swapped for their stand-ins at the operator boundary. Nodes are written by writer.py, and what comes from
@@ -100,11 +100,11 @@ class Recorder(Outside):
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
         """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
-        self.nodes[new] = self.node_of(of)
+        self.level.nodes[new] = self.node_of(of)
 
     def has_changed_something(self) -> bool:
         """Whether an operator so far may have written to a tensor: in place, or in a sub-graph."""
-        targets = [node.target for node in self.graph.nodes if node.op == "call_function"]
+        targets = [node.target for node in self.level.graph.nodes if node.op == "call_function"]
         plain = [isinstance(target, OpOverload) and not target._schema.is_mutable for target in targets]
         batch_norm = torch.ops.aten.batch_norm.default  # writes its statistics, and does not say so
         return bool(self.levels) or not all(plain) or batch_norm in targets
@@ -127,7 +127,7 @@ class Recorder(Outside):
             return self._lift_fresh(args[0])
         if facts.without_generator is not None and kwargs.get("generator") is None and has_symbols(args):
             return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
-        entries, stand_in = self.nodes.entries, self.stand_in
+        entries, stand_in = self.level.nodes.entries, self.stand_in
         fake_args = tuple(
             [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]
         )
@@ -360,7 +360,7 @@ class Recorder(Outside):
 
     def __enter__(self) -> Recorder:
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
-        self.marked_grad = self.grad_enabled
+        self.level.marked_grad = self.grad_enabled
         admit_higher_order_operators()
         stack.callback(_set_grad_enabled, self.grad_enabled)
         if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them

@@ -37,13 +37,13 @@ def are_all_equal(recorder: Outside, func: Any, args: Any, number_of: Callable[[
     number_of: a size → what two sizes have in common that are one number.
     """
     if func is aten.equal.default:
-        pair: list[Any] = [recorder.nodes.get(arg) for arg in args]
+        pair: list[Any] = [recorder.level.nodes.get(arg) for arg in args]
     else:
-        every = recorder.nodes.get(args[0]) if isinstance(args[0], torch.Tensor) else None
+        every = recorder.level.nodes.get(args[0]) if isinstance(args[0], torch.Tensor) else None
         same = every.args[0] if every is not None and every.target is aten.all.default else None
         pair = [*same.args] if isinstance(same, fx.Node) and same.target is aten.eq.Tensor else []
         pair += [every, same] if pair else []
-    nodes = [node for node in pair if isinstance(node, fx.Node) and node.graph is recorder.graph]
+    nodes = [node for node in pair if isinstance(node, fx.Node) and node.graph is recorder.level.graph]
     if len(pair) < 2 or len(nodes) != len(pair):
         return False
     met: set[fx.Node] = set(nodes[2:])

@@ -61,8 +61,8 @@ def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, 
             clone.meta["torch_fn"] = (clone.name, "OpOverload.clone")
             clone.meta["nn_module_stack"] = recorder.context.module_stack()
             node.replace_all_uses_with(clone, delete_user_cb=lambda user, clone=clone: user is not clone)
-            if recorder.nodes.get(value) is node:
-                recorder.nodes[value] = clone
+            if recorder.level.nodes.get(value) is node:
+                recorder.level.nodes[value] = clone
             last = clone
 
 

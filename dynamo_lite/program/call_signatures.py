@@ -103,7 +103,7 @@ class CallSignatures:
         inputs, in_spec = self._leaves(path, (args, kwargs))
         recorder, index = self._recorder, self._counts[path]
         self._counts[path] += 1
-        if recorder.autocast_nodes or torch.is_grad_enabled() != recorder.grad_enabled:
+        if recorder.level.autocast_nodes or torch.is_grad_enabled() != recorder.grad_enabled:
             self._lose(path, "is called in a no_grad or autocast region")
             return run()
         before = len(recorder.graph.nodes)

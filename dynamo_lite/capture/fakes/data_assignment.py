@@ -13,7 +13,7 @@ def assign_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.
     """`tensor.data = value` for a tensor that the program made itself, or of what is there already."""
     if shows_same(recorder, tensor, value):
         return
-    if recorder.nodes.get(tensor) is None or recorder.is_input(tensor):
+    if recorder.level.nodes.get(tensor) is None or recorder.is_input(tensor):
         raise CaptureError(
             "tensor-data-assigned",
             "the program assigns to `.data` of a tensor that it did not make itself",
@@ -22,7 +22,7 @@ def assign_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.
         )
     detached = value.detach()
     recorder.eagerly(setattr, tensor, "data", recorder.lift(detached))
-    recorder.nodes[tensor] = recorder.node_of(detached)
+    recorder.level.nodes[tensor] = recorder.node_of(detached)
 
 
 def shows_same(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.Tensor) -> bool:

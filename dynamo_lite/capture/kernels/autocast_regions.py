@@ -35,18 +35,18 @@ class AutocastRegions:
     def enter(self, args: tuple[Any, ...]) -> None:
         """The program enters an autocast region."""
         recorder = self._recorder
-        recorder.autocast_nodes.append(recorder.marker(_enter_autocast, (*args[:3], False)))
+        recorder.level.autocast_nodes.append(recorder.marker(_enter_autocast, (*args[:3], False)))
         self._depth += 1
         self.cache = self.cache or AutocastCache()
 
     def exit(self) -> None:
         """The program leaves the innermost autocast region."""
         recorder = self._recorder
-        if not recorder.autocast_nodes:
+        if not recorder.level.autocast_nodes:
             why = "an autocast region ends in it that begins elsewhere"
             text, hint = f"a sub-graph cannot be made: {why}", "enter and leave autocast with one `with` statement"
             recorder.context.refuse(CaptureError("branch-unsupported", text, hint, {"why": why}))
-        recorder.marker(_exit_autocast, (recorder.autocast_nodes.pop(),))
+        recorder.marker(_exit_autocast, (recorder.level.autocast_nodes.pop(),))
         self._depth -= 1
         if not self._depth:
             self.cache = None

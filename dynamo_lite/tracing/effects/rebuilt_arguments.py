@@ -166,7 +166,7 @@ def rebuild(
             continue
         if given is not same:
             now[index] = REMADE
-        elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
+        elif not (isinstance(given, torch.Tensor) and given in recorder.level.nodes):
             what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
             tracer.refuse("container-function", name="the flatten function of a container", what=what)
         else:
