@@ -5,6 +5,8 @@
 
 Lines go through Python's `logging`, to the loggers `dynamo_lite.<artifact>`. What is off costs nothing: the hooks are
 put in when a trace begins (reports.py).
+
+Called by `run` and by the front. Imports what it reports of: tracing, symbolic_shapes, report.
 """
 
 from dynamo_lite.logging.artifacts import ARTIFACTS, Artifact
