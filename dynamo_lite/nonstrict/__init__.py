@@ -12,7 +12,7 @@
     profile_hook.py      calls that strict refuses, seen by a profile function
     identity_checks.py   `is` and `__class__`, found in the bytecode
     type_shims.py        type(x), isinstance(x, C) and hash(x), answered for what a stand-in stands for
-    class_names.py       names of classes that the program looks up
+    class_names.py       the names of the classes of stand-ins, as errors show them
     interfaces.py        the tracer and the runner as the other files see them
     tracer.py            the tracer of such a run, and what becomes of effects
 
