@@ -282,7 +282,7 @@ def process_as_before() -> Iterator[None]:
     compiler._is_compiling_flag = compiler._is_exporting_flag = True
     log = logging.getLogger(
         "torch._subclasses.fake_tensor"
-    )  # logs what operators raise, which is the program's business
+    )  # logs what operators raise, which the program may handle
     was_disabled, log.disabled = log.disabled, True
     try:
         yield

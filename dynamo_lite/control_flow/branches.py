@@ -57,7 +57,7 @@ _ATTEMPTS = 7
 
 @dataclass
 class Branch:
-    """A jump at work.
+    """The current jump.
 
     Attributes:
         predicate: what decides it, a tensor or a SymBool.

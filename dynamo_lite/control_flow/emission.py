@@ -221,7 +221,7 @@ def _outputs_of(
 
 
 def assert_facts(tracer: Forking, side: Side) -> None:
-    """Record in the sub-graph at work what holds on this side only of values from around that run time knows."""
+    """Record in the current sub-graph what holds on this side only of values from around that run time knows."""
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None

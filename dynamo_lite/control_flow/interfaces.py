@@ -17,12 +17,12 @@ class Forking(TracerView, Protocol):
         forked: how often sides have been run.
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
-        journals: the journals of the states around the side at work.
-        known: tensors whose truth is known on the side at work.
+        journals: the journals of the states around the current side.
+        known: tensors whose truth is known on the current side.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
-        bases: what the sides and rounds at work began with, innermost last.
-        joins: where the sides at work run to, as (frame, instruction), innermost last.
+        bases: what the current sides and rounds began with, innermost last.
+        joins: where the current sides run to, as (frame, instruction), innermost last.
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
         branches: what became of each branch, for `trace.notes` (notes.py).

@@ -1,6 +1,6 @@
 """Running one side of a branch, or one round of a loop, and putting everything back.
 
-The frame at work runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
+The running frame runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
 its own and into a sub-graph of its own. Then its effects are kept as values (`Side`), and undone.
 """
 

@@ -18,7 +18,7 @@ class CannotMerge(Exception):
     def __init__(self, id: str, on_stack: bool = False, **names: Any) -> None:
         super().__init__(id)
         self.id, self.names = id, names
-        self.on_stack = on_stack  # it is the value of an expression at work that differs
+        self.on_stack = on_stack  # it is the value of an expression that is being evaluated that differs
 
 
 class FirstRoundDiffers(CannotMerge):
@@ -82,7 +82,7 @@ class FrameState:
 
 
 class Base(NamedTuple):
-    """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
+    """What current sides or rounds began with. marker: what the collector lists behind it is younger."""
 
     frame: Any
     state: FrameState

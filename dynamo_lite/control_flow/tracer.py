@@ -119,7 +119,7 @@ class ForkingTracer(Tracer):
         return super().on_read(how, owner, key, value)
 
     def _check_iterators(self, values: tuple[Any, ...]) -> None:
-        """Refuses to use iterators that are older than the side at work: it cannot be undone."""
+        """Refuses to use iterators that are older than the current side: it cannot be undone."""
         for value in values:
             held = items_of(value) if type(value) in (list, tuple, dict) else (value,)
             older = next((item for item in held or () if not self.watches[-1].may_use(item)), None)

@@ -124,7 +124,7 @@ class Watched(NamedTuple):
 
 
 def watched(call: Callable[[], Any], vm: Any = None) -> Watched:
-    """Runs `call()` under a sentry. With `vm`, the interpreter at work, frames of the standard library count too."""
+    """Runs `call()` under a sentry. With `vm`, the running interpreter, frames of the standard library count too."""
     with Sentry(vm, on_frame=None if vm is None else vm.observer.on_native_frame) as sentry:
         value = call()
     return Watched(value, sentry.frames)

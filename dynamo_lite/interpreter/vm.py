@@ -267,7 +267,7 @@ class Interpreter(Hooks):
                 _free(frame)
 
     def run_until(self, frame: Frame, stops: Container[int]) -> int | None:
-        """Run `frame`, which is at work, up to one of the instructions `stops`: its index. None: it returned or
+        """Run `frame`, which is running, up to one of the instructions `stops`: its index. None: it returned or
         yielded. What it does not catch is raised."""
         ops = frame.info.ops
         stack = frame.stack

@@ -102,11 +102,11 @@ class unwatched:
 
 
 class ProfileHook:
-    """The profile function. `talking` is not 0 while print() and the like make texts."""
+    """The profile function. `printing` is not 0 while print() and the like make texts."""
 
     def __init__(self, listener: ProgramListener) -> None:
         self._listener = listener
-        self.talking = 0
+        self.printing = 0
         self._python: dict[int, str] = {}  # id of a code object → text
         # What the garbage collector calls, whenever it runs, is no call of the program.
         self._collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
@@ -135,8 +135,8 @@ class ProfileHook:
         elif event == "return":
             if id(code) in self._asking:
                 self._listener.questions(asked(self._asking[id(code)], frame))
-        elif self.talking and arg is print:
-            self.talking -= 1
+        elif self.printing and arg is print:
+            self.printing -= 1
         if event == "c_exception" and self._is_program(frame):
             self._listener.failed(arg)
 
@@ -157,7 +157,7 @@ class ProfileHook:
 
     def _c_call(self, fn: Any) -> None:
         if fn is print:
-            self.talking += 1
+            self.printing += 1
             return
         key = callee_key(fn, ())[0]
         text = self._native.get(id(key))

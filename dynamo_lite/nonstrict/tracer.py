@@ -120,7 +120,7 @@ class NativeTracer(Tracer):
             self.unsound(_QUESTIONS[kind])
 
     def makes_discarded_text(self) -> bool:
-        return self._watch is not None and self._watch.talking > 0
+        return self._watch is not None and self._watch.printing > 0
 
     def refuse(self, id: str, **names: Any) -> Any:
         if id not in TEXTS:

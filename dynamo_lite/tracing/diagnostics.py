@@ -106,7 +106,7 @@ class Refusing(Observer):
         return set(self._notes)
 
     def forget_notes(self, but: set[str]) -> None:
-        """What was tried and undone is no news."""
+        """Drops the notes made since, but for `but`: what they tell of was undone."""
         for text in self._notes.keys() - but:
             del self._notes[text]
 

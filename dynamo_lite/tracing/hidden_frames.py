@@ -34,7 +34,7 @@ class HiddenFrames(InternalError):
 
 
 class ModuleCalls(FeatureState):
-    """How many calls of modules are at work without their own frames, and whether an error has left one."""
+    """How many calls of modules are running without their own frames, and whether an error has left one."""
 
     def __init__(self, tracer: TracerView) -> None:
         self.at_work = 0

@@ -37,7 +37,7 @@ class FeatureState:
 class NativeCall:
     """The last call of the program that runs natively.
 
-    function: what is called; None when no such call is at work
+    function: what is called; None when no such call is running
     serial: how many there were
     """
 

@@ -95,7 +95,7 @@ class Tracer(Refusing):
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
         self.drops = False  # whether effects that the program cannot carry are let go
-        self.own(Listeners)  # where talk goes when the run begins
+        self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins
         self._texts = self.own(TextsAtWork)
         self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()

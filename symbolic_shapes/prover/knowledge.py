@@ -32,7 +32,7 @@ from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.tables import NEAR, Bound, Known, Tables, all_atoms, atoms_of
 
 PROPAGATION_BUDGET = 20
-"""How many bounds one assertion may tighten elsewhere: keeps a session linear, and x < y < x from counting for ever."""
+"""How many bounds one assertion may tighten elsewhere: keeps a session linear, and ends the tightening of x < y < x."""
 WIDE = 8
 """Forms with more terms than this are not propagated through."""
 

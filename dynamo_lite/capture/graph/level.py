@@ -24,8 +24,8 @@ class Level:
     Of a sub-graph: `captured` are the operands, what it takes from around, as (placeholder inside, value outside).
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
 
-    A functional level may change in place what it takes from around: the storages are noted in `changed`, and whoever
-    made the level makes results of them (control_flow/emission.py). It can be left and written to again
+    A functional level may change in place what it takes from around: the storages are noted in `changed`, and the code
+    that made the level makes results of them (control_flow/emission.py). It can be left and written to again
     (`Levels.resumed`).
     """
 

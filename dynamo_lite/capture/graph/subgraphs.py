@@ -157,7 +157,7 @@ class Levels:
         return fake
 
     def captured_by(self, placeholder: fx.Node | None) -> Any:
-        """What a placeholder of a sub-graph at work stands for around it; None for any other node."""
+        """What a placeholder of a sub-graph that is being written stands for around it; None for any other node."""
         rows = (row for level in self._inner for row in level.captured)
         return next((value for node, value in rows if node is placeholder), None)
 

@@ -25,7 +25,7 @@ _TRIES = 3
 
 
 class NotByData(CannotMerge):
-    """The round at work is not left by data."""
+    """The current round is not left by data."""
 
 
 class Bounded(Counter):
@@ -77,7 +77,7 @@ class Rest:
 
 
 def bounded(tracer: Forking, frame: Any, value: Any) -> Bounded | None:
-    """The iterator of a loop over `value`, the instruction at work being its GET_ITER, if data may end the loop."""
+    """The iterator of a loop over `value`, the current instruction being its GET_ITER, if data may end the loop."""
     if not _is_long(value) or not _may_be_left(frame):
         return None
     rounds = _rounds(tracer, value)

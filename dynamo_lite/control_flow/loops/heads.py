@@ -28,7 +28,7 @@ _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
 def goes_into_for(frame: Any) -> bool:
-    """Whether what the call at work returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
+    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
 
     What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
     """

@@ -24,7 +24,7 @@ Guards = Callable[[ExportedProgram], nn.Module | None]
 
 @dataclass(frozen=True)
 class ModuleOrigin:
-    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph somebody
+    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph the user
     has changed since is not the program's.
 
     guards: makes the `_guards_fn` of a module of a program. dtypes: what has been converted, and into what.

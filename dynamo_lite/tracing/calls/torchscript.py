@@ -59,7 +59,7 @@ _MAKES = frozenset(
 class CompiledCalls(FeatureState):
     """any: whether compiled code has run: which attributes it reads (`training`, dtypes) is not seen.
 
-    scripting: how many scripted functions are at work as the Python functions that they were made from.
+    scripting: how many scripted functions are running as the Python functions that they were made from.
     """
 
     def __init__(self, tracer: TracerView) -> None:

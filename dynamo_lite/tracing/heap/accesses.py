@@ -71,7 +71,7 @@ _QUIET: tuple[type, ...] = (
 
 
 class Site(NamedTuple):
-    """Where the program was: code object, its decoded form, index of the instruction after the one at work."""
+    """Where the program was: code object, its decoded form, index of the instruction after the current one."""
 
     code: Any
     info: Any

@@ -50,7 +50,7 @@ class Lifetimes(FeatureState):
             self.check_fork()
         if not self.are_seen:
             self.are_seen = self._tracer.vm.frees = True
-            self._tracer.own(Raised).last = None  # whose traceback holds what was at work
+            self._tracer.own(Raised).last = None  # whose traceback holds the frames that ran
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def check_fork(self) -> None:
@@ -85,7 +85,7 @@ class Lifetimes(FeatureState):
 
     def check_watched(self) -> None:
         """The program makes a weak reference: what the tracebacks of exceptions keep, of functions that are over, is
-        not known. (check_ended judges one that is at work.)"""
+        not known. (check_ended judges one that is running.)"""
         at_work, frame = set(), self._tracer.vm.frame
         while frame is not None:
             at_work.add(frame)

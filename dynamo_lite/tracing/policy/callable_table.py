@@ -91,7 +91,7 @@ TYPES: dict[str, CallVerdict] = {
         "_thread:lock _thread:RLock",
         LOCK,
     ),
-    # What a generator of the program's frames is made of is the interpreter's business.
+    # A generator of one of the program's frames is handled by the interpreter.
     "builtins:module": PURE,
 }
 

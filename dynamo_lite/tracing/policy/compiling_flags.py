@@ -128,7 +128,7 @@ _BRANCHES: tuple[CompilingAnswers, ...] = (
         "torch.distributed.device_mesh",
         "_maybe_traced_group",
         EXPORTING,
-        "eager's way, unless a proxy mode is at work, which none is during a trace",
+        "eager's way, unless a proxy mode is active, which none is during a trace",
         since=(2, 14),
     ),
     CompilingAnswers(

@@ -16,7 +16,7 @@ class CallKind(Enum):
     OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
     ARRAYS     numpy's: pure, but for the arrays among its arguments that it may write into
     LOCK       takes or gives back a lock: every lock must be given back by the end
-    EFFECT     talks to the outside and returns nothing of use: skipped, with a note
+    EFFECT     writes output and returns nothing of use: skipped, with a note
     UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
     RNG        moves a random number generator from outside
     PROCESS    changes a setting of the whole process

@@ -1,6 +1,6 @@
 """Loops that nothing but an exception ends: `while test: ...` and then `raise` asserts its test in each round.
 
-Each assertion is one of the program's, and the trace goes on as if it held: without a bound it would go on for ever.
+Each assertion is one of the program's, and the trace goes on as if it held: without a bound it would not end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class AssertedJumps(FeatureState):
 
 
 def check(tracer: TracerView, frame: Any) -> None:
-    """The jump at work is about to be recorded as an assertion. Refuses a loop that would not end."""
+    """The current jump is about to be recorded as an assertion. Refuses a loop that would not end."""
     at = frame.pc - 1
     counts = tracer.own(AssertedJumps).counts
     counts[id(frame), at] += 1

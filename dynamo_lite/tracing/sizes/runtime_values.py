@@ -78,19 +78,19 @@ def assert_truth(tracer: TracerView, value: Any) -> Any:
 
 
 def is_assertion(frame: Any) -> bool:
-    """Whether the jump at work is that of an `assert`, or of a branch that only raises what nothing catches."""
+    """Whether the current jump is that of an `assert`, or of a branch that only raises what nothing catches."""
     asserted = _asserted(frame) or _raised(frame)
     return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
 
 
 def wanted_by_assertion(frame: Any) -> bool | None:
-    """The truth that goes on, if the instruction at work decides an `assert`, or a branch that only raises."""
+    """The truth that goes on, if the current instruction decides an `assert`, or a branch that only raises."""
     asserted = _asserted(frame) or _raised(frame)
     return None if asserted is None else asserted[0]
 
 
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
+    """(the truth that does not fail, the message, the class of the error), if the current instruction decides a jump of
     an `assert`."""
     ops = frame.info.ops
     jump = _jump(frame)
@@ -108,7 +108,7 @@ def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
 
 
 def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not raise, the message, the class of the error), if one way of the jump at work does nothing
+    """(the truth that does not raise, the message, the class of the error), if one way of the current jump does nothing
     but raise."""
     jump = _jump(frame)
     if jump is None:
@@ -121,7 +121,7 @@ def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
 
 
 def _jump(frame: Any) -> tuple[bool, int, int] | None:
-    """(the truth that jumps, what follows if it does not, where to), if the instruction at work decides a jump."""
+    """(the truth that jumps, what follows if it does not, where to), if the current instruction decides a jump."""
     ops, following = frame.info.ops, frame.pc
     if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
         following += 1

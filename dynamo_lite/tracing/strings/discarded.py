@@ -1,7 +1,7 @@
 """Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: it is discarded.
 
 `logger.info(f"got {n} rows")` would otherwise fix `n`, for a text that the program never sees. The text is dropped if
-the instructions after the one at work hand it, and nothing else that they make of it but a longer text, to such a call.
+the instructions after the current one hand it, and nothing else that they make of it but a longer text, to such a call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_dropped(tracer: TracerView) -> bool:
 
 
 def text_at_work(tracer: TracerView) -> int | None:
-    """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
+    """Where on the stack the text will lie that the current instruction is making; None if it makes none."""
     frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
         return None

@@ -26,7 +26,7 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 
 
 class TextsAtWork(FeatureState):
-    """What the instruction at work has asked for its text."""
+    """What the current instruction has asked for its text."""
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
@@ -97,7 +97,7 @@ class TextsAtWork(FeatureState):
         return True
 
     def made(self, text: Any) -> Any:
-        """What the instruction at work has made; an `UnreadText` if it has asked sizes or tensors."""
+        """What the current instruction has made; an `UnreadText` if it has asked sizes or tensors."""
         frame = self._tracer.vm.frame
         if self._at is None or frame is None or self._at != (frame, frame.pc):
             return text

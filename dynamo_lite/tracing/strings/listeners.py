@@ -15,7 +15,7 @@ _STATE = (list, dict, set)
 
 
 class Listeners(FeatureState):
-    """Where the process's talk goes when the run begins."""
+    """Where the output of the process goes when the run begins."""
 
     def __init__(self, tracer: TracerView) -> None:
         tracer.journal.on_rollback(self.restore_filters)

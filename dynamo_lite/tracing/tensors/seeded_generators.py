@@ -53,7 +53,7 @@ def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def seeding(refuse: Step) -> Step:
-    """random.Random.seed(), which `__init__` calls as well. `refuse` is the step for a generator of somebody else."""
+    """random.Random.seed(), which `__init__` calls as well. `refuse`: the step for a generator older than the run."""
 
     def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         own = tracer.own(SeededGenerators)

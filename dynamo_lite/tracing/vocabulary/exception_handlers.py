@@ -1,6 +1,6 @@
 """Whether the program goes on after an exception: read off its bytecode and exception tables, without raising one.
 
-`may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
+`may_be_caught` follows an exception of known classes from the running frame outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
 raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) is no catch, unless C
 code takes that class for an answer; one from which a `return`, a `yield` or another `raise` can be reached is. What
@@ -68,12 +68,12 @@ _TAKEN_BY_C = (*PROTOCOL, TypeError)
 
 
 def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
-    """Whether the program may go on after an exception of `kinds` at the instruction at work of `frame`."""
+    """Whether the program may go on after an exception of `kinds` at the current instruction of `frame`."""
     return leaves_as(frame, kinds) is None
 
 
 def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
-    """The classes of what leaves the program after an exception of `kinds` at the instruction at work of `frame`;
+    """The classes of what leaves the program after an exception of `kinds` at the current instruction of `frame`;
     None if the program may go on."""
     while frame is not None and kinds:
         if frame.code.co_exceptiontable:
@@ -108,7 +108,7 @@ def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
 
 
 def in_handler(frame: Any) -> bool:
-    """Whether a handler covers the instruction at work of `frame` or of a frame further out. It may be none that
+    """Whether a handler covers the current instruction of `frame` or of a frame further out. It may be none that
     catches: `leaves_as` tells."""
     while frame is not None:
         if frame.code.co_exceptiontable:
