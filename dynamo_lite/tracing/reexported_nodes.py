@@ -22,7 +22,7 @@ class ReexportedNodes:
         self._known: dict[tuple[int, int], tuple[Any, fx.Node | None]] = {}  # by module and line; keeps the module
 
     def stack_trace(self, frame: Any) -> str | None:
-        """What the current node in `frame` says of the program's lines; None where there is none, or it says nothing."""
+        """What the current node in `frame` says of the program's lines; None where it says nothing."""
         node = self._node(frame)
         text = node.meta.get("stack_trace") if node is not None else None
         return text if isinstance(text, str) and text else None
