@@ -35,6 +35,7 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.program_points import origin_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _FILLED_UNSEEN = (list, dict, set)
@@ -197,7 +198,7 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
     if assumed is not None:
-        core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
+        core.assume(assumed, origin_of(tracer.mark()), "axiom")
     count = len(core.facts)
     try:
         yield

@@ -119,9 +119,6 @@ class LenientTracer(Tracer):
             self.journal.on_rollback(_attribute_as_it_is(owner, key))
             self.found(abort.error, "the attribute was set for the rest of the run")
 
-    def drops_attributes(self) -> bool:
-        return False  # each is a problem to be listed
-
     def on_truth(self, value: Any) -> Any:
         answer = super().on_truth(value)
         if answer is not NOT_HANDLED or not is_fake(value):

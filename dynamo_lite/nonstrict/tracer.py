@@ -28,6 +28,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.sizes.runtime_values import wanted_by_assertion
+from dynamo_lite.tracing.strings.discarded import NativeOutput
 from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
@@ -49,6 +50,7 @@ class NativeTracer(Tracer):
         self._iterators = IteratorCopies(self._reach, self.journal)
         self._asked_types = AskedTypes(self)
         self._watch: ProfileHook | None = None
+        self.own(NativeOutput).is_printing = self._is_printing
 
     def unsound(self, text: str) -> None:
         """Note what the program rests on though it need not hold."""
@@ -119,7 +121,7 @@ class NativeTracer(Tracer):
         for kind in kinds:
             self.unsound(_QUESTIONS[kind])
 
-    def makes_discarded_text(self) -> bool:
+    def _is_printing(self) -> bool:
         return self._watch is not None and self._watch.printing > 0
 
     def refuse(self, id: str, **names: Any) -> Any:
@@ -127,7 +129,7 @@ class NativeTracer(Tracer):
             return super().refuse(id, **names)
         if id == OF_AN_ERROR:
             self.unsound("the message of an error is read: it is a stand-in's, eager may word it in another way")
-        elif self.makes_discarded_text():
+        elif self._is_printing():
             self.note("a tensor is printed: the text is a stand-in's, without data")
         else:
             self.unsound("the text of a tensor is made: it is a stand-in's, without data")

@@ -56,7 +56,7 @@ class Run:
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = request.memory
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
-        self.tracer.drops = request.drops
+        self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
         self.recorder.context = context = TraceContext(self.tracer)

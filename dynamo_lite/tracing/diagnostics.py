@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import traceback
 from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
-
-import torch
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
@@ -22,10 +19,8 @@ from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
-from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
+from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
-
-_TORCH = str(Path(torch.__file__).parent)
 
 
 class Abort(BaseException):
@@ -70,15 +65,7 @@ class Refusing(Observer):
 
     def origin(self) -> Origin:
         """The program's line for a fact about sizes: the innermost one that is not torch's own."""
-        return self.origin_of(self.mark())
-
-    def origin_of(self, mark: Mark) -> Origin:
-        """The same for another place of the program."""
-        frames = frames_at(mark)
-        if not frames:
-            return Origin("user line", note="outside of the program")
-        at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
-        return Origin("user line", at.filename, at.lineno, at.source, stack=frames)
+        return origin_of(self.mark())
 
     def in_library(self) -> bool:
         """Whether the innermost frame is the standard library's or trusted code."""
@@ -160,7 +147,8 @@ class Refusing(Observer):
 
     def too_large(self: TracerView, error: Exception) -> NoReturn:
         """Stop the trace: `error` says which size is an expression of too many operands."""
-        self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", self.where()))
+        where = frames_at(self.mark())
+        self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", where))
 
     def refused(self: TracerView, error: CaptureError) -> DynamoLiteError:
         """The error for what capture cannot record."""
@@ -172,8 +160,8 @@ class Refusing(Observer):
         if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
             id = "data-dependent-branch"
         if id == "data-dependent-branch" and (by := decisions_in_c.decision(self)) is not None:
-            return DataDependent(id, by.what, by.instead, self.where())
+            return DataDependent(id, by.what, by.instead, frames_at(self.mark()))
         if id in REFUSALS:
             names: dict[str, Any] = dict(error.names)
             return self.refusal(id, **names)
-        return UnsupportedCall(error.id, error.what, error.instead, self.where())
+        return UnsupportedCall(error.id, error.what, error.instead, frames_at(self.mark()))

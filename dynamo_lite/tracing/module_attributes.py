@@ -74,7 +74,7 @@ def _tell(tracer: TracerView, module: nn.Module, name: str, namespace: dict[str,
     vm = tracer.vm
     assert vm.on_look is not None and vm.on_read is not None
     tracer.reads.attribute(module, "__dict__")
-    if tracer.only_logs_reads and issubclass(type(namespace[last][name]), _KINDS):
+    if tracer.reads.is_alone and issubclass(type(namespace[last][name]), _KINDS):
         tracer.reads.found_below(namespace, _PARTS[: _PARTS.index(last) + 1], name)
         return
     for part in _PARTS:

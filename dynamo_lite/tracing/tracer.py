@@ -94,7 +94,6 @@ class Tracer(Refusing):
         self._own: dict[type[FeatureState], Any] = {}
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
-        self.drops = False  # whether effects that the program cannot carry are let go
         self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins
         self._texts = self.own(TextsAtWork)
         self._lifetimes = self.own(Lifetimes)
@@ -109,8 +108,7 @@ class Tracer(Refusing):
         self.readers: dict[type, Reader | None] = ReadPlans()
         self._writers = WritePlans()
         kind = type(self)
-        self.only_logs_reads = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
-        """Whether a read of an item of a dict is a row of the log and no more."""
+        self.reads.is_alone = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 
@@ -123,11 +121,6 @@ class Tracer(Refusing):
 
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
         """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
-
-    def makes_discarded_text(self) -> bool:
-        """Whether the program is making a string that is discarded: for dynamo_lite/nonstrict, which runs no
-        interpreter (discarded.py)."""
-        return False
 
     def _stop_if_ours(self, error: Exception) -> None:
         """An error of a rule's own code must not reach the program, which might catch it and go another way."""
@@ -354,12 +347,6 @@ class Tracer(Refusing):
         if type(left) in SYMBOLIC or type(right) in SYMBOLIC:
             return builtin_calls.identical(left, right)
         return input_guards.identical(self, left, right)
-
-    # ---- writes to tensors
-
-    def drops_attributes(self) -> bool:
-        """Whether attributes that the program sets on tensors from outside are let go."""
-        return self.drops
 
     # ---- stepping out of the trace
 

@@ -54,6 +54,7 @@ class Reads:
     def __init__(self, vm: Any) -> None:
         self.vm = vm
         self.refuse: Callable[..., Any] | None = None  # ends the trace
+        self.is_alone = False  # whether a read of an item of a dict is a row here and no more
         self.seen: dict[tuple[int, str], type] = {}
         """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
         of this attribute of such an object writes down is there. (An object with the same id later on is the run's

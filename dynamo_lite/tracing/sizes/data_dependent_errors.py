@@ -25,6 +25,7 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
+from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -66,9 +67,9 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     if by is None and _is_left_open(question):
         instead = _FOR_OPEN_SIZES
     if not checks and _is_truth(question):
-        return row.error(id, row.what if by is None else by.what, instead, tracer.where())
+        return row.error(id, row.what if by is None else by.what, instead, frames_at(tracer.mark()))
     error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, instead, question),
-                      tracer.where())  # fmt: skip
+                      frames_at(tracer.mark()))  # fmt: skip
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error

@@ -7,13 +7,14 @@ the instructions after the current one hand it, and nothing else that they make 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
-from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.strings.listeners import Listeners
 
@@ -30,10 +31,17 @@ TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 """The ids of the functions that make a text of what they are given."""
 
 
+class NativeOutput(FeatureState):
+    """is_printing: whether print() and the like are making a text, where CPython runs the program (nonstrict)."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.is_printing: Callable[[], bool] = bool
+
+
 def is_dropped(tracer: TracerView) -> bool:
     """Whether the string that the current instruction makes is discarded."""
     if not tracer.sees_python:
-        return tracer.makes_discarded_text()
+        return tracer.own(NativeOutput).is_printing()
     place = text_at_work(tracer)
     return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
 

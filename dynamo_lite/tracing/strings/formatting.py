@@ -15,7 +15,7 @@ from typing import Any
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.deferred_str import unread
-from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.program_points import Mark, origin_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
 
 _INTERPRETER = "dynamo_lite.interpreter"
@@ -120,7 +120,7 @@ class TextsAtWork(FeatureState):
         tracer, env = self._tracer, self._tracer.recorder.env
         if tracer.vm.retired or env is None:
             return  # an error's message, which the user sees: the text is of this call
-        where, env.where = env.where, lambda: tracer.origin_of(mark)
+        where, env.where = env.where, lambda: origin_of(mark)
         try:
             while sizes:
                 number(sizes[-1])

@@ -24,12 +24,14 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wra
 class TensorWrites(FeatureState):
     """What the program has set on tensors.
 
-    lost: attributes of tensors from outside that are let go
+    drops: whether attributes that it sets on tensors from outside are left out of the program
+    lost: those that were
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
     """
 
     def __init__(self, tracer: TracerView) -> None:
+        self.drops = False
         self.lost: list[Lost] = []
         self.made_leaf: Mark | None = None
         self.wrappers: dict[int, Any] = {}
@@ -107,7 +109,7 @@ class Lost:
 
 def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     """Whether a write to the attribute `key` of a tensor from outside is let go: it holds for the rest of the run."""
-    if not tracer.drops_attributes() or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
+    if not tracer.own(TensorWrites).drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
     number = tracer.recorder.input_number(owner)
     name = "a tensor" if number is None else tracer.inputs.names[number]
