@@ -113,7 +113,7 @@ class SymbolicMemory:
     def recall(
         self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], memory: static_cache.Memory
     ) -> Any:
-        """Fresh FakeTensors like those that this operator returned before; `memo.MISS` if it is new."""
+        """Fresh FakeTensors like those that this operator returned before; `static_cache.MISS` if it is new."""
         found = self._known.get(call.key)
         remembered = None
         if found is None and call.state is not None and call.shared is not None:
