@@ -14,19 +14,12 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.strings.listeners import Listeners
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
-_PUSHES = {
-    **dict.fromkeys(["LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "PUSH_NULL"], (0, 1)),
-    **dict.fromkeys(("LOAD_ATTR", "UNARY_NEGATIVE"), (1, 1)),
-    **dict.fromkeys(("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR"), (2, 1)),
-    "LOAD_GLOBAL_CALLEE": (0, 2),
-    "LOAD_METHOD": (1, 2),
-}
-"""Instruction → how many values it takes off the stack, and how many it leaves."""
 TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 """The ids of the functions that make a text of what they are given."""
 
@@ -64,7 +57,7 @@ def _goes_to_a_skipped_call(tracer: TracerView, frame: Any, place: int) -> bool:
     above = 0
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES.get(handler, "")
-        takes, leaves = _PUSHES.get(name, (0, 0))
+        takes, leaves = STACK_EFFECTS.get(name, (0, 0))
         if name == "CONVERT_VALUE":
             continue
         if name == "FORMAT_VALUE":
