@@ -93,7 +93,7 @@ class Outside(GraphWriter):
         if self.earlier is None or entry.fqn in self.earlier.updates:
             return False
         earlier = self.earlier.recorder
-        return entry.tensor in earlier.nodes and not earlier.is_input(entry.tensor)
+        return entry.tensor in earlier.level.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.

@@ -1,4 +1,4 @@
-"""What instructions of the normal form take off the stack and leave there: those for which the argument says nothing."""
+"""What instructions of the normal form take off the stack and leave there, where their argument does not matter."""
 
 from __future__ import annotations
 
