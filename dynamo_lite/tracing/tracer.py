@@ -6,14 +6,11 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any
-
-import torch
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.graph.lifting import modes_off
@@ -53,13 +50,13 @@ from dynamo_lite.tracing.sizes import (
     runtime_values,
     sequence_equality,
 )
-from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
-from dynamo_lite.tracing.tensors import autograd_nodes, hashing, input_guards, methods, subclass_constructors
+from dynamo_lite.tracing.tensors import autograd_nodes, input_guards, methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.tracing.write_plans import WritePlans
 
 _OWN_FILES = frozenset(
@@ -220,8 +217,9 @@ class Tracer(Refusing):
                 reads.read_first.setdefault((id(owner), key), True)
             if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
-            if type(owner) is str:
-                addresses.check_read(self, operator.getitem, owner, key)
+            listener = read_plans.OF_ITEMS.get(type(owner))
+            if listener is not None:
+                listener(self, owner, key)
             reads.value(kind, owner, key)
         if type(value) in ITERATORS:
             iterator_types.check_read(self, owner, key, value)
@@ -230,22 +228,9 @@ class Tracer(Refusing):
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if type(key) is deferred_str.UnreadText:
             key.read()
-        if how == "is":
-            if issubclass(type(key), torch.Tensor):
-                self.recorder.layout.matters(key)
-                self.recorder.layout.matters(owner)
-                if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
-                    self.reads.read(how, owner, id(key))  # two tensors of the program's: are they still two?
-            if self.reads.quiet[type(key)]:
-                return
-        if type(owner) is str and how == "items":
-            addresses.check_items(self, owner)
-        if type(owner) is str and how == "key":
-            addresses.check_read(self, operator.contains, owner, key)
-        if how == "items" and type(owner) in (set, frozenset):
-            hashing.check_order(self, owner)
-        if how == "attr" and "nodes" in self.plans.awake:
-            autograd_nodes.read(self, owner, key, None)  # which attributes a node has is in its class
+        listener = read_plans.LOOKS.get(how) or read_plans.LOOKS_AT.get((how, type(owner)))
+        if listener is not None:
+            listener(self, owner, key)
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
