@@ -2,7 +2,8 @@
 
 A reader is `(tracer, owner, key, value) -> what the program sees, or NOT_HANDLED to go on` to the access log. The table
 is asked once per type and run. A read that has no reader, and that the log has already, costs one look-up
-(`Reads.seen`). What listens to a look (`in`, iteration, `is`, an attribute that is not there) is `(tracer, owner, key)`.
+(`Reads.seen`). What listens to a look (`in`, iteration, `is`, an attribute that is not there) is
+`(tracer, owner, key)`.
 """
 
 from __future__ import annotations
