@@ -19,7 +19,7 @@ from torch import fx
 from dynamo_lite.capture._torch import OpOverload, _disable_current_modes
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 
@@ -46,7 +46,7 @@ _OF_ONE = frozenset({torch.ops.aten.item.default, torch.ops.aten._local_scalar_d
 class ConstantValues:
     """The constant data of one recording. `eagerly` calls what eager calls: what it raises is the program's error."""
 
-    def __init__(self, recorder: Outside, eagerly: Callable[..., Any]) -> None:
+    def __init__(self, recorder: InputLifter, eagerly: Callable[..., Any]) -> None:
         self._recorder = recorder
         self._eagerly = eagerly
         self._varying: set[fx.Node] = set()  # where a walk ends: writes can make a constant vary, never the reverse

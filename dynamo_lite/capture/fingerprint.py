@@ -17,7 +17,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.graph.replayed_constants import TensorOrigin, metadata_argument, origin_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
@@ -32,7 +32,7 @@ class Fingerprint:
 
     def __init__(
         self,
-        recorder: Outside,
+        recorder: InputLifter,
         assigned: Mapping[str, tuple[torch.Tensor, torch.Tensor]],
         earlier: Fingerprint | None = None,
     ) -> None:

@@ -70,7 +70,7 @@ class RecordedGraph(Protocol):
 
 
 class InputRecording(Recording, Protocol):
-    """graph_inputs.Outside: a recording that knows its tensors from outside."""
+    """graph_inputs.InputLifter: a recording that knows its tensors from outside."""
 
     lifted: list[Lifted]
     levels: Any

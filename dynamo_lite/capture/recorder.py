@@ -37,7 +37,7 @@ from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.fakes.known_results import KnownResults
 from dynamo_lite.capture.fakes.saved_originals import OriginalsSaved
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.in_place_checks import written
 from dynamo_lite.capture.kernels import (
     collectives,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _NUMBERS = (bool, int, float, complex, type(None))
 
 
-class Recorder(Outside):
+class Recorder(InputLifter):
     """Records the operators of one run into `graph`. Use it once, as a context manager around the run.
 
     Args:

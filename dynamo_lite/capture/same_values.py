@@ -15,7 +15,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 
 aten = torch.ops.aten
 _FACTORIES = frozenset({aten.full.default, aten.ones.default, aten.zeros.default, aten.arange.default,
@@ -31,7 +31,7 @@ _FORMS = frozenset({"dtype", "device", "layout", "pin_memory"})
 """Arguments that show in the result's metadata."""
 
 
-def are_all_equal(recorder: Outside, func: Any, args: Any, number_of: Callable[[Any], Any]) -> bool:
+def are_all_equal(recorder: InputLifter, func: Any, args: Any, number_of: Callable[[Any], Any]) -> bool:
     """Whether `func(*args)` asks whether two tensors are equal, element by element, and they are for all sizes.
 
     number_of: a size → what two sizes have in common that are one number.

@@ -150,7 +150,7 @@ class LenientTracer(Tracer):
         except NoShadow:
             raise Abort(error) from None
         call: Callable[..., Any] = fn
-        with self.outside(), torch.no_grad():
+        with self.suspended(), torch.no_grad():
             result = call(*real_args, **real_kwargs)
         self.found(error, "the call was made once; its result is taken for a constant")
         return result

@@ -336,7 +336,7 @@ class Tracer(Refusing):
     # ---- stepping out of the trace
 
     @contextmanager
-    def outside(self) -> Iterator[None]:
+    def suspended(self) -> Iterator[None]:
         """Run something natively that is not part of the program (an import): nothing is recorded or interpreted."""
         trampolines = self.vm.trampolines
         was_open, trampolines.open = trampolines.open, False

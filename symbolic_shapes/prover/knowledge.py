@@ -18,8 +18,8 @@ from dynamo_lite.symbolic_shapes.expressions.intervals import BIT_LIMIT, interva
 from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     Bool,
+    FloatRelation,
     Junction,
-    Opaque,
     Rel,
     eq_zero,
     le_zero,
@@ -91,7 +91,7 @@ class Knowledge(Tables):
             self._queue += [(part, Step("part", (step,), (part,))) for part in relation.args]  # type: ignore[misc]
         elif isinstance(relation, Junction):
             self._assert_clause(relation, step)
-        elif isinstance(relation, Opaque):
+        elif isinstance(relation, FloatRelation):
             self._set(self.truths, relation, step)
 
     def _assert_clause(self, clause: Junction, step: Step) -> None:

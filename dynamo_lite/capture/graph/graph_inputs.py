@@ -41,7 +41,7 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape
 
 
-class Outside(GraphWriter):
+class InputLifter(GraphWriter):
     """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
 
     Args:

@@ -41,7 +41,7 @@ def call_constant(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
         tracer.refuse("data-dependent-value", what=f"{name}(), whose result is assumed to be constant,")
     tracer.note(f"the result of {name}() was assumed to be constant")
-    with tracer.outside(), torch.no_grad():
+    with tracer.suspended(), torch.no_grad():
         return fn(*args, **kwargs)
 
 
@@ -50,7 +50,7 @@ def _real(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
     number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
     if number is None or tracer.recorder.has_changed_something():
         return tensor
-    with tracer.outside(), torch.no_grad():
+    with tracer.suspended(), torch.no_grad():
         return tracer.inputs.leaves[number].clone()
 
 

@@ -176,7 +176,7 @@ def call_import(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         return run_native(fn, args, kwargs)
     if args and not tracer.in_library():
         tracer.note(f"the module {args[0]} is imported; the import stays")
-    with tracer.outside():
+    with tracer.suspended():
         return run_native(fn, args, kwargs)
 
 

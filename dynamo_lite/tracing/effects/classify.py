@@ -81,7 +81,7 @@ def _outside(tracer: TracerView) -> set[int]:
     """The ids of the touched objects that were there before the run."""
     journal = tracer.journal
     if not tracer.sees_python:
-        tracer.heap.mark()
+        tracer.heap.refresh()
         return {id(o) for o in journal.owners()}  # all snapshots are from before the run
     owned = place_owned_dicts(tracer)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]

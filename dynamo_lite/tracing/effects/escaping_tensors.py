@@ -28,7 +28,7 @@ def first_holder(tracer: TracerView, constants: Iterable[tuple[str, Any]]) -> tu
     """
     asked = [(path, constant) for path, constant in constants if type(constant) not in _PLAIN]
     if asked:
-        tracer.heap.mark()
+        tracer.heap.refresh()
     return next(((path, constant) for path, constant in asked if _holds(tracer, constant)), None)
 
 

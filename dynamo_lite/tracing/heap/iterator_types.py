@@ -64,7 +64,7 @@ def check_read(tracer: Any, owner: Any, key: Any, value: Any) -> None:
     heap = tracer.heap
     if heap.is_young(value) or heap.is_young(owner) or heap.is_newest(value):  # by the last look: no age is lost
         return
-    heap.mark()
+    heap.refresh()
     if heap.is_young(value) or heap.is_young(owner):
         return
     touched = {id(o) for o in tracer.journal.owners()}

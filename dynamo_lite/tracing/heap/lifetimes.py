@@ -65,7 +65,7 @@ class Lifetimes(FeatureState):
             return True
         heap = self._tracer.heap
         if not heap.is_newest(obj):
-            heap.mark()
+            heap.refresh()
             if not heap.is_young(obj):
                 return False
         self._young.add(id(obj))
@@ -231,7 +231,7 @@ def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> A
     found = run_native(fn, args, kwargs)
     if tracer.in_library():
         return found
-    tracer.heap.mark()
+    tracer.heap.refresh()
     collected = tracer.own(lifetimes.Lifetimes).collected  # which the run's own references outlive
     if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
         tracer.refuse("unrecordable-value", function="type.__subclasses__")

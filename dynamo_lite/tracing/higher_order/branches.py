@@ -70,7 +70,7 @@ def _transformed(tracer: TracerView, choice: SwitchCall, operands: Any) -> Any:
         tracer.refuse("control-flow-in-transform", operator=choice.name)
     traced = [trace(tracer, choice.name, fn, lambda: operands, plain=batches.off) for fn in choice.functions]
     constants = _merge_constants(tracer, choice, traced)
-    with functorch.outside():
+    with functorch.suspended():
         result = _call(tracer, choice, traced, constants)
     return pytree.tree_map_only(torch.Tensor, batches.on, result)
 

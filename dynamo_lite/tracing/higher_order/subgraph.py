@@ -156,7 +156,7 @@ def _check_journal(tracer: TracerView, operator: str, older: set[int], older_dic
     journal = tracer.journal
     if not journal:
         return
-    tracer.heap.mark()
+    tracer.heap.refresh()
     for change in journal.changes():
         owner = tracer.own(OwnedDicts).owner_of(change.owner)  # whose dict is as old as itself
         if owner is None:

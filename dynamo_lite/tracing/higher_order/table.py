@@ -63,7 +63,7 @@ _OPERATORS: dict[str, Any] = {
 
 def _call_outside(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What torch loads or counts once a process: no part of the program, and not to be undone."""
-    with tracer.outside():
+    with tracer.suspended():
         return fn(*args, **kwargs)
 
 

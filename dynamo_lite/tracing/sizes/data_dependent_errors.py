@@ -20,7 +20,7 @@ from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownVal
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Junction, not_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import decisions_in_c
@@ -217,7 +217,7 @@ def condition(asked: Node, names: Names) -> str:
     if isinstance(asked, Junction):
         symbol = " & " if asked.kind == "and" else " | "
         return symbol.join(f"({condition(part, names)})" for part in asked.args)
-    if isinstance(asked, Opaque) and not asked.positive:
+    if isinstance(asked, FloatRelation) and not asked.positive:
         return f"torch.sym_not({condition(not_(asked), names)})"
     stands_for = {atom: Symbol(text) for core, text in names.items() if (atom := _operator_of(core)) is not None}
     names = {**names, **{symbol.as_int(): symbol.name for symbol in stands_for.values()}}

@@ -61,7 +61,7 @@ def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict
 
 def _made_of_ones(tracer: TracerView, fn: Any, args: tuple, options: dict) -> torch.Tensor:
     """What the constructor makes of ones. Raises what it raises: the program's error."""
-    with tracer.outside():
+    with tracer.suspended():
         return run_native(fn, tuple(map(_ones, args)), options)
 
 

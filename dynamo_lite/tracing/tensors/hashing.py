@@ -163,7 +163,7 @@ def shows_address(tracer: TracerView, items: Any) -> bool:
     for item in items:
         _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
     if found:
-        tracer.heap.mark()
+        tracer.heap.refresh()
     return any(is_fake(item) or tracer.heap.is_young(item) for item in found)
 
 

@@ -47,7 +47,7 @@ def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> A
 
 def _check(tracer: TracerView, tensor: torch.Tensor, force: bool) -> None:
     """Let eager judge whether such a tensor has a numpy array: on an empty tensor with the same flags."""
-    with tracer.outside():
+    with tracer.suspended():
         like = torch.empty((0,), dtype=tensor.dtype, device=tensor.device if tensor.device.type != "meta" else "cpu")
         like = like.conj() if tensor.is_conj() else like
         like = like._neg_view() if tensor.is_neg() else like
@@ -62,7 +62,7 @@ def _eager_numpy(tensor: torch.Tensor, force: bool) -> None:
 
 def arrays_of(tracer: TracerView) -> Any:
     """torch._numpy, whose arrays answer as numpy's until the trace is over."""
-    with tracer.outside():
+    with tracer.suspended():
         from dynamo_lite.torch_internals._torch_numpy import arrays  # only where a program uses numpy
     if "__array_ufunc__" not in vars(arrays.ndarray):
         _prepare(tracer, arrays.ndarray)
@@ -218,7 +218,7 @@ def _reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, A
     import numpy
 
     try:
-        with tracer.outside(), numpy.errstate(all="ignore"):
+        with tracer.suspended(), numpy.errstate(all="ignore"):
             args, kwargs = [_ones(value) for value in args], {key: _ones(value) for key, value in kwargs.items()}
             result = fn(*args, **kwargs)
     except Exception:

@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared
 from dynamo_lite.symbolic_shapes.expressions.printer import comparison
 from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_mods, take_out_quotients
-from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.relations import FloatRelation, Junction, Rel, Truth
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import Heads, NotConvertible
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.plain import PLAIN
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.terms import product, sum_of_terms
@@ -94,7 +94,7 @@ class ToSympy:
             return _RELATIONS[op](self(left), self(right))
         if isinstance(node, Junction):
             return (sympy.And if node.kind == "and" else sympy.Or)(*map(self, node.args))
-        if isinstance(node, Opaque):
+        if isinstance(node, FloatRelation):
             # As it stands: what sympy computes of it, and of its negation, leaves out nan.
             relation = _FLOAT_RELATIONS[node.op](*map(self, node.args), evaluate=False)
             return relation if node.positive else sympy.Not(relation, evaluate=False)
