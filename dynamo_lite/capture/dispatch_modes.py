@@ -31,6 +31,7 @@ from dynamo_lite.capture._torch import (
 from dynamo_lite.capture._torch_pre_dispatch import Shortcut
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import subclasses
+from dynamo_lite.capture.fakes.data_assignment import assign_data
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
@@ -188,11 +189,11 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
-        recorded = self._recorder.graph._len
+        recorded = self._recorder.level.graph._len
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
-            if self._recorder.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
+            if self._recorder.level.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)
@@ -264,11 +265,11 @@ def _set_grad_enabled(recorder: OperatorRecording, enabled: bool) -> None:
 
 
 def _enter(recorder: OperatorRecording, *args: Any) -> None:
-    recorder.enter_autocast(args)
+    recorder.autocast.enter(args)
 
 
 def _exit(recorder: OperatorRecording, *_: Any) -> None:
-    recorder.exit_autocast()
+    recorder.autocast.exit()
 
 
 def _get_data(recorder: OperatorRecording, tensor: torch.Tensor) -> torch.Tensor:
@@ -281,7 +282,7 @@ def _bytes(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
 
 
 def _set_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.Tensor) -> None:
-    recorder.assign_data(tensor, value)
+    assign_data(recorder, tensor, value)
 
 
 def _random_between(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:

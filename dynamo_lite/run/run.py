@@ -27,7 +27,7 @@ from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import persisted_sizes
-from dynamo_lite.tracing.effects.classify import Effects
+from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip, state_kept, state_reads
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.node_metadata import TraceContext
@@ -56,7 +56,7 @@ class Run:
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = request.memory
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
-        self.tracer.drops = request.drops
+        self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
         self.recorder.context = context = TraceContext(self.tracer)

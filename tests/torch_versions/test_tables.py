@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_lite.doctor.tables import PACKAGES, ROOT, Entry, entries, owners
+from dynamo_lite.doctor.tables import PACKAGES, ROOT, PrivateTable, entries, owners
 
 PYTHONS = frozenset(
     {
@@ -98,7 +98,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 @functools.cache
-def _table() -> list[Entry]:
+def _table() -> list[PrivateTable]:
     return entries()
 
 

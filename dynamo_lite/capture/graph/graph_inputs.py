@@ -41,7 +41,7 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape
 
 
-class Outside(GraphWriter):
+class InputLifter(GraphWriter):
     """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
 
     Args:
@@ -93,7 +93,7 @@ class Outside(GraphWriter):
         if self.earlier is None or entry.fqn in self.earlier.updates:
             return False
         earlier = self.earlier.recorder
-        return entry.tensor in earlier.nodes and not earlier.is_input(entry.tensor)
+        return entry.tensor in earlier.level.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
@@ -118,24 +118,24 @@ class Outside(GraphWriter):
             elif policy is not None:
                 value = node.meta["val"] = self._symbolic_number(value, policy, name)
                 if isinstance(value, SYMBOLIC_TYPES):
-                    self.sizes.add_value(node, value)  # type: ignore[union-attr]
+                    self.level.sizes.add_value(node, value)  # type: ignore[union-attr]
             else:
                 node.meta["val"] = value
             results.append(value)
-        self.last_first = self.input_nodes[-1] if self.input_nodes else None
+        self.level.last_first = self.input_nodes[-1] if self.input_nodes else None
         for node, value in zip(self.input_nodes, results):
             if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
-                self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
+                self.level.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
         return results
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
         """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
-        if type(tensor) is not FakeTensor or tensor not in self.nodes or not _alike(old, tensor):
+        if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not _alike(old, tensor):
             return False
         with unrecorded():
             tensor.data = old.detach()  # the same memory, in the same layout
         vars(tensor).pop("_dynamo_lite_base", None)
-        self.nodes[tensor] = self.input_nodes[number]
+        self.level.nodes[tensor] = self.input_nodes[number]
         self._outside[id(tensor)] = number
         self.keep.append(tensor)
         return True
@@ -150,7 +150,7 @@ class Outside(GraphWriter):
         self._check_class(tensor, kind, fqn)
         fake = self._stand_in_of_lifted(tensor, kind, fqn)
         with self.levels.outermost():
-            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
+            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.level.graph._root)
             lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
             self.lifted.append(lifted)
             self._lifted_by_id[id(tensor)] = lifted
@@ -227,7 +227,7 @@ class Outside(GraphWriter):
 
         The program keeps a copy: what the trace wrote into that memory is taken back at its end.
         """
-        node = self.nodes.get(self.lift(tensor))
+        node = self.level.nodes.get(self.lift(tensor))
         while node is not None and node.all_input_nodes:
             node = node.all_input_nodes[0]
         fake = self.levels.captured_by(node)
@@ -263,19 +263,19 @@ class Outside(GraphWriter):
 
         Raises UnknownTensor for a FakeTensor that nothing recorded has made.
         """
-        if tensor in self.nodes:
+        if tensor in self.level.nodes:
             return tensor
         if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor) and self._is_made(tensor):
             return self._assembled(tensor)
         if self.levels:
             return self.levels.capture(tensor)
         if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
-            copied = self.nodes.node_of_copy(tensor)
+            copied = self.level.nodes.node_of_copy(tensor)
             if copied is not None:  # autograd's own copy of a result that it saved for the backward
-                self.nodes[tensor] = copied
+                self.level.nodes[tensor] = copied
                 return tensor
         carried = self._carried.get(id(tensor))
-        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.nodes:
+        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.level.nodes:
             carried = self._carry(tensor, self.earlier)
         if carried is not None:
             return carried
@@ -320,7 +320,7 @@ class Outside(GraphWriter):
 
     def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
         """A tensor inside of a wrapper."""
-        if fake in self.nodes:
+        if fake in self.level.nodes:
             return fake
         node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
         return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
@@ -328,13 +328,13 @@ class Outside(GraphWriter):
     def _carry(self, tensor: torch.Tensor, earlier: EarlierRecording) -> torch.Tensor | None:
         """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
         (replayed_constants.py)."""
-        former, origin = earlier.recorder.nodes.get(tensor), earlier.origin(tensor)
+        former, origin = earlier.recorder.level.nodes.get(tensor), earlier.origin(tensor)
         if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
             return None
         if tensor.is_conj() or tensor.is_neg():
             return None
         with self.levels.outermost():
-            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.graph._root)
+            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.level.graph._root)
             fake = self.stand_ins.like(tensor)
             fake.requires_grad_(tensor.requires_grad)
             self.bind(fake, node)
@@ -346,7 +346,7 @@ class Outside(GraphWriter):
 
     def node_of(self, tensor: torch.Tensor) -> fx.Node:
         """The node that holds `tensor`'s value now (after an in-place operator: that operator's node)."""
-        node = self.nodes.get(self.lift(tensor))
+        node = self.level.nodes.get(self.lift(tensor))
         assert node is not None  # lift has just seen to it
         return node
 

@@ -58,7 +58,7 @@ class InvalidDynamicShapes(InvalidArguments):
 
 # -- before the run --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Call:
+class SpecifiedCall:
     """The arguments of `export`, with the specification in its plain form.
 
     `args` and `kwargs` are the example call; `specs` a dict, tuple or None; `examples` are the further calls of an
@@ -84,7 +84,7 @@ class Call:
 
 
 def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
-              dynamic_shapes: Any = None, constraints: Any = None) -> Call:
+              dynamic_shapes: Any = None, constraints: Any = None) -> SpecifiedCall:
     """Brings `ShapesCollection`, `AdditionalInputs` and the constraints of torch 2.1 into the plain form, and takes
     ints out of torch's `_IntWrapper`. InvalidDynamicShapes if that cannot be done."""
     options = dict(kwargs or {})
@@ -106,7 +106,7 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
     _declare_numbers(signature, args, options, dynamic_shapes)
     leaves, spec = pytree.tree_flatten((tuple(args), options), is_leaf=lambda value: is_foreign(type(value)))
     args, options = unflatten(map(_unwrapped, leaves), spec)
-    return Call(signature, args, options, dynamic_shapes, examples)
+    return SpecifiedCall(signature, args, options, dynamic_shapes, examples)
 
 
 def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any], specs: Any) -> None:
@@ -358,4 +358,12 @@ def _pinned(solution: Solution) -> list[str]:
     return notes
 
 
-__all__ = ["Call", "DeclaredInputs", "InvalidDynamicShapes", "Settled", "declare_inputs", "read_call", "settle"]
+__all__ = [
+    "SpecifiedCall",
+    "DeclaredInputs",
+    "InvalidDynamicShapes",
+    "Settled",
+    "declare_inputs",
+    "read_call",
+    "settle",
+]

@@ -24,7 +24,7 @@ from dynamo_lite.program.shapes.spec_tree import Made, arguments
 from dynamo_lite.symbolic_shapes import Int, Origin
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import INF
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import from_sympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import from_sympy
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
@@ -205,8 +205,10 @@ class SpecSymbols:
         if known is not None:
             self.lines.append(f"{source} == {self._sources[size.expr]}")
             if self._values[size.expr] != value:
-                self.problems.append(f"{source} is {value} in the example, and {self._sources[size.expr]}, which is "
-                                     f"{size.variable.name!r} too, is {self._values[size.expr]}")
+                self.problems.append(
+                    f"{source} is {value} in the example, and {self._sources[size.expr]}, which is "
+                    f"{size.variable.name!r} too, is {self._values[size.expr]}"
+                )
             return known
         low, high = size.variable.min, size.variable.max
         lo, hi = -INF if low is None else low, INF if high is None else high

@@ -29,9 +29,9 @@ from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary import contents
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
@@ -41,7 +41,7 @@ _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
 
 @dataclass(frozen=True)
-class Lost:
+class MissingPart:
     """A part of the user's object that is not in the container that the run gets: `key` of what `path` leads to."""
 
     path: tuple[Key, ...]
@@ -63,7 +63,7 @@ class RoundTrip:
 
     kept: set[int] = field(default_factory=set)
     made: set[int] = field(default_factory=set)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[MissingPart] = field(default_factory=list)
 
     def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
         """(id of the user's object, name) of what is lost."""
@@ -108,7 +108,7 @@ def _same_leaf(old: Any, new: Any) -> bool:
     return bool(old.is_meta or ((old == new) | ((old != old) & (new != new))).all())
 
 
-def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[Lost]:
+def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[MissingPart]:
     """Where two objects of one structure hold what is not the same."""
     if old is new or (id(old), id(new)) in seen:
         return
@@ -121,7 +121,7 @@ def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int,
         if type(one) is type(other) and has_parts(one):
             yield from _differences(one, other, (*path, key), seen)
         elif not _same_constant(one, other):
-            yield Lost(path, key, _text(one), _text(other))
+            yield MissingPart(path, key, _text(one), _text(other))
 
 
 def has_parts(value: Any) -> bool:
@@ -166,7 +166,7 @@ def rebuild(
             continue
         if given is not same:
             now[index] = REMADE
-        elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
+        elif not (isinstance(given, torch.Tensor) and given in recorder.level.nodes):
             what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
             tracer.refuse("container-function", name="the flatten function of a container", what=what)
         else:
@@ -200,7 +200,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class HeldConstant:
     """A constant or a size that an object of the run's holds, as it was made: `key` of `owner`, at `path`."""
 
     owner: Any
@@ -209,9 +209,9 @@ class Kept:
     value: Any
 
 
-def state_kept(call: Any) -> list[Kept]:
+def state_kept(call: Any) -> list[HeldConstant]:
     """What the containers of registered functions in `call` hold beside tensors, before the program runs."""
-    found: list[Kept] = []
+    found: list[HeldConstant] = []
     todo: list[tuple[Any, tuple[Key, ...], bool]] = [(call, (), False)]
     seen: set[int] = set()
     while todo:
@@ -222,13 +222,15 @@ def state_kept(call: Any) -> list[Kept]:
         is_inside = is_inside or is_foreign(type(owner))
         for key, value in state_of(owner):
             if is_inside and isinstance(value, (*CONSTANTS, torch.SymInt)):
-                found.append(Kept(owner, path, key, value))
+                found.append(HeldConstant(owner, path, key, value))
             elif has_parts(value):
                 todo.append((value, (*path, key), is_inside))
     return found
 
 
-def state_reads(tracer: Tracer, inputs: FlatInputs, kept: list[Kept], leaves: list[Any]) -> tuple[StateRead, ...]:
+def state_reads(
+    tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any]
+) -> tuple[StateRead, ...]:
     """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run."""
     places, found = tracer.reads.places, []
     numbers = {id(leaf) for leaf in leaves if isinstance(leaf, torch.SymInt)}
@@ -250,7 +252,7 @@ def _words(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
     return name + "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in rest)
 
 
-def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
+def lost_read(tracer: Tracer, call: Any, lost: list[MissingPart]) -> GraphBreak | None:
     """The refusal for the first part that the program has read though the run's container does not have the user's."""
     places = tracer.reads.places
     for part in lost:
@@ -264,7 +266,7 @@ def lost_read(tracer: Tracer, call: Any, lost: list[Lost]) -> GraphBreak | None:
     return None
 
 
-def _owner(call: Any, part: Lost) -> Any:
+def _owner(call: Any, part: MissingPart) -> Any:
     owner = call
     for key in part.path:
         owner = dict(state_of(owner)).get(key, MISSING)
@@ -293,7 +295,7 @@ def changed_arguments(
         if flat.spec != spec or any(a is not b and a is not REMADE for a, (_, b) in zip(before, flat.leaves)):
             changed.append(name)
         elif any(a is REMADE for a in before):
-            own = {id(part) for part in classify.containers(value)}
+            own = {id(part) for part in contents.containers(value)}
             if any(id(change.owner) in own for change in tracer.journal.changes()):
                 changed.append(name)
     return changed

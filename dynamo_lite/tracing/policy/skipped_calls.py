@@ -260,7 +260,7 @@ READS_DATA: tuple[str, ...] = (
     "torch:Tensor.share_memory_",
 )
 
-# Which modes are at work: those of the trace would be among them. torch's own functions ask as well.
+# Which modes are active: those of the trace would be among them. torch's own functions ask as well.
 READS_MODES: tuple[str, ...] = (
     "torch.overrides:_get_current_function_mode",
     "torch.overrides:_get_current_function_mode_stack",
