@@ -123,7 +123,7 @@ def unregistered_buffers(root: nn.Module | None) -> dict[int, tuple[torch.Tensor
     """
     found: dict[int, tuple[torch.Tensor, bool]] = {}
     registered = {id(module) for _, module in ModuleTree(root).modules}
-    todo: list[Any] = [root]
+    todo: list[Any] = [] if root is None else [root]
     seen: set[int] = set()
     while todo:
         value = todo.pop()

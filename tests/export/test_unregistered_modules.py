@@ -98,3 +98,8 @@ def test_within_a_branch_on_data(taken: bool) -> None:
     for _ in range(2):
         x = torch.rand(4, 3) * (1 if taken else -1)
         torch.testing.assert_close(module(x), eager(x))
+
+
+def test_a_function_has_no_modules() -> None:
+    offset = torch.ones(3)
+    assert torch.equal(dynamo_lite.export(lambda x: x + offset, (torch.ones(3),)).module()(torch.ones(3)), offset * 2)
