@@ -88,6 +88,7 @@ class Branch:
         tracer = self.tracer
         joins = _Joins(self)
         while True:
+            sides, merged = {}, None  # those of another join are over: what they hold is looked through again and again
             tracer.joins.append((self.frame, joins.at))
             try:
                 with opened(tracer, self.frame, self.base) as base:

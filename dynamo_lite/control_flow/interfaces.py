@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
+from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -22,6 +23,7 @@ class Forking(Trace, Protocol):
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         bases: what the sides and rounds at work began with, innermost last.
+        points: when each of these began, and each side at work (young_objects.py).
         joins: where the sides at work run to, as (frame, instruction), innermost last.
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
@@ -38,6 +40,7 @@ class Forking(Trace, Protocol):
     unlike_layouts: bool
     unrolled: str
     bases: list[Base]
+    points: Points
     joins: list[tuple[Any, int]]
     caught: BeginsAgain | None
     branches: Any

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END
 
 
@@ -82,11 +83,11 @@ class State:
 
 
 class Base(NamedTuple):
-    """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
+    """What sides or rounds at work began with, and when."""
 
     frame: Any
     state: State
-    marker: list[Any]
+    point: Point
 
 
 @dataclass
@@ -99,7 +100,7 @@ class Side:
         error: what it raised, else None.
         problem: why no merge with this side is right, else None.
         heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
-        young: ids of the objects that the side made (`keep` holds them).
+        young: ids of the objects that the side made. (Of those that are not left, the ids are of younger ones, if of any.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.

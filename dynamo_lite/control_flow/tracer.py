@@ -29,6 +29,7 @@ from dynamo_lite.control_flow.states import (
     State,
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
+from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -60,6 +61,7 @@ class ForkingTracer(Tracer):
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
         self.joins: list[tuple[Any, int]] = []
         self.bases: list[Base] = []
+        self.points = Points()
         self.caught: BeginsAgain | None = None
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []
