@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.utils import _pytree as pytree
+
+from dynamo_lite.torch_internals._torch_pytree import pytree
 
 _TORCHS = frozenset({"aten", "prim", "prims", "profiler", "export", "higher_order", "_c10d_functional", "quantized"})
 """The namespaces of torch's own operators, whose kernels torch compares."""
