@@ -33,7 +33,7 @@ from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.capture.module_tree import unregistered_buffers
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
-from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
+from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -293,6 +293,10 @@ class Outside(GraphWriter):
             carried = self._carry(tensor, self.earlier)
         if carried is not None:
             return carried
+        if is_functorch_wrapped_tensor(tensor):
+            alive = unwrap_if_dead(tensor)
+            if alive is not tensor:  # a result of a transform that has ended
+                return self.lift(alive)
         lifted = self._lifted_by_id.get(id(tensor))
         if lifted is None:
             inner = self.inner_tensors.find(tensor)

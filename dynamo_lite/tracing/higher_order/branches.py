@@ -12,7 +12,6 @@ import torch
 
 from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
-from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, no_effects, record_call, trace

@@ -315,7 +315,6 @@ DUAL_NUMBERS: tuple[str, ...] = (
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
     "torch.func:linearize",
-    *DUAL_NUMBERS,
 )
 
 # How a class is flattened that an export made a container (program/trees/containers.py): the program's own pytree
