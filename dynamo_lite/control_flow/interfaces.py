@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
 from dynamo_lite.control_flow.undoing.young_objects import Points
+from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -15,7 +16,7 @@ class Forking(Trace, Protocol):
 
     Attributes:
         loops: the loops whose bodies are being captured, innermost last.
-        forked: how often sides have been run.
+        ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
         journals: the journals of the states around the side at work.
@@ -31,7 +32,7 @@ class Forking(Trace, Protocol):
     """
 
     loops: list[OpenLoop]
-    forked: int
+    ways: Ways
     depth: int
     journals: list[Journal]
     watches: list[Any]

@@ -29,14 +29,14 @@ from dynamo_lite.torch_internals._torch_operators import merged_cond_output, mer
 Merge = Callable[[Any, Any, Any], Any]
 
 
-def known_outputs(recorder: OperatorRecording, sides: Sequence[Sequence[Any]]) -> list[Any] | None:
+def known_outputs(recorder: OperatorRecording, sides: Sequence[Sequence[Any]]) -> tuple[Any, ...] | None:
     """New stand-ins for the results of sub-graphs that return these nodes and numbers; None where only torch's rule
     knows them."""
     rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
     with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
         if not all(_is_known(recorder.env, row) for row in rows):
             return None
-        return [_merged(recorder, row) for row in rows]
+        return tuple([_merged(recorder, row) for row in rows])
 
 
 def _is_known(env: Any, values: Sequence[Any]) -> bool:

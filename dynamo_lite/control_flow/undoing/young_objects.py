@@ -1,7 +1,7 @@
 """Which objects were made after a point in time: the collector lists them in the order in which they were made.
 
-A collection changes that order. So there is none while sides are run, but for those that `Points` makes itself, after it
-has noted what is younger than each of its points. Without any, all that hundreds of sides have left behind would be
+A collection changes that order. So there is none while sides are run, but for those that `Points` makes itself, after
+it has noted what is younger than each of its points. Without any, all that hundreds of sides have left behind would be
 listed for each further one.
 """
 
@@ -47,12 +47,13 @@ class Point:
         return id(obj) not in self._points.ids_from(self) and id(obj) not in map(id, self._listed_behind())
 
     def _listed_behind(self) -> Kept:
-        """What the collector lists behind the marker. (The youngest generation is listed first; the marker is in another one if the program has collected.)"""
+        """What the collector lists behind the marker. (The youngest generation is listed first; the marker is in
+        another one if the program has collected.)"""
         found: Kept | None = None
         for generation in range(3):
             objects = gc.get_objects(generation)
             at = len(objects) - 1
-            while at >= 0 and objects[at] is not self.marker:  # no closure over the list: it would be in itself, and stay
+            while at >= 0 and objects[at] is not self.marker:  # no closure over the list: it would be in itself
                 at -= 1
             found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
             found += objects[at + 1 :]
