@@ -53,6 +53,7 @@ class OperatorRecording(Recording, Protocol):
 
     layout: LayoutQuestions
     lowering: int
+    has_dual_level: bool
     memory: Memory
     running: bool
 

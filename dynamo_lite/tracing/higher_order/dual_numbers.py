@@ -35,11 +35,20 @@ def _enter(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if tracer.in_library():
         return NOT_HANDLED
     own = tracer.own(DualLevel)
-    if own.level is not None or maybe_current_level() is not None:
-        tracer.refuse("higher-order-operator", function="torch.autograd.forward_ad.dual_level within a transform")
+    if own.level is not None or maybe_current_level() is not None or not tracer.sees_python:
+        place = "within a transform" if tracer.sees_python else "with strict=False"
+        tracer.refuse("higher-order-operator", function=f"torch.autograd.forward_ad.dual_level {place}")
     entered = fn(*args, **kwargs)
     own.level = _jvp_increment_nesting()
+    tracer.recorder.has_dual_level = True
     return entered
+
+
+def _make(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """make_dual(tensor, tangent, *, level=None)"""
+    if not tracer.sees_python and not tracer.in_library():
+        tracer.refuse("higher-order-operator", function="torch.autograd.forward_ad.make_dual with strict=False")
+    return NOT_HANDLED
 
 
 def _exit(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -47,7 +56,7 @@ def _exit(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     own = tracer.own(DualLevel)
     if tracer.in_library() or own.level is None:
         return NOT_HANDLED
-    _leave(own)
+    _leave(tracer, own)
     return fn(*args, **kwargs)
 
 
@@ -60,20 +69,23 @@ def _unpack(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return type(parts)(*(None if part is None else _unwrap_for_grad(part, own.level) for part in parts))
 
 
-def _leave(own: DualLevel) -> None:
+def _leave(tracer: Trace, own: DualLevel) -> None:
     own.level = None
+    tracer.recorder.has_dual_level = False
     _jvp_decrement_nesting()
 
 
 @contextmanager
 def ended(tracer: Trace) -> Iterator[None]:
-    """A level that a run has not left, because it was refused or the program raised, is left at its end."""
+    """A level that a run has not left is left at its end; refused, unless the run was refused or the program raised."""
+    own = tracer.own(DualLevel)
     try:
         yield
-    finally:
-        own = tracer.own(DualLevel)
         if own.level is not None:
-            _leave(own)
+            tracer.refuse("process-state", function="torch.autograd.forward_ad.enter_dual_level")
+    finally:
+        if own.level is not None:
+            _leave(tracer, own)
             forward_ad.exit_dual_level()
 
 
@@ -83,6 +95,7 @@ def table() -> dict[int, Step]:
         forward_ad.dual_level.__enter__: _enter,
         forward_ad.exit_dual_level: _exit,
         forward_ad.dual_level.__exit__: _exit,
+        forward_ad.make_dual: _make,
         forward_ad.unpack_dual: _unpack,
     }
     return {id(function): rule for function, rule in rules.items()}
