@@ -75,14 +75,13 @@ def outline_regions(graph: fx.Graph, grad_enabled: bool, modules: Modules | None
 
 
 def _outline_subgraph(module: fx.GraphModule) -> None:
-    """The same for a sub-graph that the recorder made."""
+    """The same for a sub-graph that the recorder made. (Its code is made when the program is.)"""
     inner = {name: child for name, child in module.named_children() if isinstance(child, fx.GraphModule)}
     read = outline_regions(module.graph, grad_mode(module), inner)
     for name in inner.keys() - read.keys():
         delattr(module, name)  # a region has taken it along
     for name, child in read.items():
         module.add_module(name, child)
-    module.recompile()
 
 
 def _settings_of_nodes(graph: fx.Graph) -> dict[fx.Node, _Settings]:
