@@ -45,6 +45,7 @@ class OperatorRecording(Recording, Protocol):
 
     layout: LayoutQuestions
     lowering: int
+    has_dual_level: bool
     memory: Memory
     running: bool
     autocast: Any  # kernels.autocast_regions.AutocastRegions

@@ -30,6 +30,7 @@ from dynamo_lite.tracing.effects import persisted_sizes
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip, state_kept, state_reads
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
+from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import tensor_repr
@@ -124,7 +125,7 @@ class Run:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
             numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
-            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, dual_numbers.ended(tracer):
                 call.hashed, call.state = hashed, TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:
