@@ -34,6 +34,7 @@ from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports, traced
+from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
@@ -200,6 +201,7 @@ def _once(request: RunRequest, call: Call, options: Options) -> tuple[ExportedPr
     """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
+        settle_lost_state(run)
     with logs.phase("the conditions on sizes"), deep_expressions():
         settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
         if settled is not None:

@@ -31,7 +31,7 @@ from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, escaping_tensors, kept_operands, requires_grad
-from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
+from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
@@ -120,9 +120,16 @@ def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     calls = ContainerFunctions(run.tracer, of_results=True)
     register_containers({"output": call.result}, calls)
     call.flat = flatten(call.result, calls)
-    for what, old, new in lost_in_result(run.recorder, call.result, call.flat, calls):
+    given = {}
+    if run.inputs.is_foreign:
+        lost = [part for part in run.inputs.restored.lost if part not in run.request.put_back]
+        given = eager_state(run.tracer, (call.args, call.kwargs), lost)
+    for what, old, new, is_number in lost_in_result(run.recorder, call.result, call.flat, calls, given):
         text = f"{what} is {old} in eager, and {new} in what the program returns"
-        _lose(run, "result", what, old, new, "result-state", text)
+        if is_number:
+            _lose(run, "result", what, old, new, "result-state", text)
+        else:
+            run.tracer.note(text)
 
 
 def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
