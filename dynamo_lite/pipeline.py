@@ -109,6 +109,8 @@ def _capture(
     if isinstance(program, Program):
         program.key_orders = orders.asked() if orders is not None else ()
         program.state_reads = run.state_reads
+        for why in program.why_no_module():
+            run.tracer.note(why)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)

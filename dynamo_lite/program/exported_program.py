@@ -16,7 +16,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
-from dynamo_lite.errors import UnsupportedValue
+from dynamo_lite.capture.graph.names import unusable_fqn
+from dynamo_lite.errors import InvalidArguments, UnsupportedValue
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.grad_mode import restore_after_errors
@@ -33,6 +34,8 @@ from dynamo_lite.program.trees.reshaped_inputs import reshaped
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
+
+_STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 
 
 class Program(ExportedProgram):
@@ -59,6 +62,8 @@ class Program(ExportedProgram):
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
 
+        for why in self.why_no_module():
+            raise InvalidArguments(why)
         program = self if check_dtypes else without_dtypes(self, None)
         check = InputCheck.of(program)
         if not check_dtypes:
@@ -69,6 +74,16 @@ class Program(ExportedProgram):
         restore_after_errors(module)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
         return module
+
+    def why_no_module(self) -> list[str]:
+        """The parameters and buffers whose names a module of torch's cannot have, in words."""
+        names = {spec.target for spec in self.graph_signature.input_specs if spec.kind in _STATE and spec.target}
+        reasons = {name: unusable_fqn(name) for name in sorted(names)}
+        return [
+            f"the program cannot be made a module: it has {name} of the model, and {why}. Register it by another name"
+            for name, why in reasons.items()
+            if why is not None
+        ]
 
     def __copy__(self) -> Self:
         return self._of(self)
