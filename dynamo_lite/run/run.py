@@ -45,6 +45,11 @@ from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
+_UNASKED = (
+    "the program asks how tensors lie in memory, and the kernel of {} was not asked (large operands, or it fails on "
+    "zeros): its result may lie otherwise than in eager"
+)
+
 
 class Run:
     """One trace of one call. `trace()` once; then `outputs` and `effects`; `undo()` always."""
@@ -121,6 +126,8 @@ class Run:
     def layout_guards(self, settled: Settled | None) -> list[str]:
         """The conditions on the memory layout of the inputs, if the program has asked about layout."""
         recorder = self.recorder
+        for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
+            self.tracer.note(_UNASKED.format(name))
         stand_ins = [node.meta["val"] for node in recorder.input_nodes]
         sources = {} if settled is None else settled.solution.table.sources()
         return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
