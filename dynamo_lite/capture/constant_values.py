@@ -10,6 +10,7 @@ sub-graph or an operator that is not torch's own (a collective, a custom one) ha
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
@@ -49,7 +50,8 @@ class ConstantValues:
     def __init__(self, recorder: Outside, eagerly: Callable[..., Any]) -> None:
         self._recorder = recorder
         self._eagerly = eagerly
-        self._varying: set[fx.Node] = set()  # where a walk ends: writes can make a constant vary, never the reverse
+        # Where a walk ends: writes can make a constant vary, never the reverse.
+        self._varying: weakref.WeakSet[fx.Node] = weakref.WeakSet()
 
     def of(self, fake: torch.Tensor) -> torch.Tensor | None:
         """The tensor that the program has here, if its data is the same in each call; a tensor of its own."""
@@ -86,7 +88,7 @@ class ConstantValues:
             if current in needed:
                 continue
             if current in self._varying or len(needed) == _MOST_NODES or not self._is_constant(current):
-                self._varying.update((current, node))
+                self._varying |= {current, node}
                 return None
             needed.add(current)
             todo += current.all_input_nodes

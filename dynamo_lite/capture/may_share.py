@@ -71,6 +71,19 @@ class MayShare:
         self._reaches = reaches
         self._pairs: dict[int, list[_Pair]] = {}  # their tensors are kept: keys are those of living tensors
         self._is_off = False
+        self._added: list[int] = []  # the keys, in the order in which pairs were added
+
+    def mark(self) -> int:
+        """A point in time, for `forget_since`."""
+        return len(self._added)
+
+    def forget_since(self, mark: int) -> None:
+        """What was recorded since then is not part of the program: it is recorded again in another way."""
+        for key in reversed(self._added[mark:]):
+            self._pairs[key].pop()
+            if not self._pairs[key]:
+                del self._pairs[key]
+        del self._added[mark:]
 
     def note(self, result: torch.Tensor, others: Iterable[torch.Tensor]) -> None:
         """`result` has memory of its own, and would be one of these (stand-ins) in eager."""
@@ -86,8 +99,9 @@ class MayShare:
     def _add(self, pair: _Pair) -> None:
         one, other = storage_key(pair.result), storage_key(pair.other)
         if one != other:
-            self._pairs.setdefault(one, []).append(pair)
-            self._pairs.setdefault(other, []).append(pair)
+            for key in (one, other):
+                self._pairs.setdefault(key, []).append(pair)
+                self._added.append(key)
 
     def others(self, tensor: torch.Tensor) -> set[int]:
         """The keys of what may be `tensor`, beside its own."""

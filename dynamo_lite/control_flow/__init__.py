@@ -16,6 +16,7 @@ way of one branch:
 | one side: run it, keep what it left, undo it | sides.py, states.py, undoing/ |
 | the two states as one | merge.py (values), places.py (variables, heap) |
 | joins further on, sides that raise | branches.py |
+| how many ways there are, whether they multiply | ways.py |
 | rounds of a loop, what it carries | loops/ |
 | lists whose length is data | lists/ |
 | which item of a list Python takes | choices.py |

@@ -21,7 +21,6 @@ from dynamo_lite.control_flow.lists.unlike import plan_list
 from dynamo_lite.control_flow.loops.left_values import fill
 from dynamo_lite.control_flow.merge import Differs, Merge
 from dynamo_lite.control_flow.notes import line_of
-from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap, write_heap
 from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
@@ -34,6 +33,7 @@ from dynamo_lite.control_flow.states import (
     Side,
     State,
     cannot_merge,
+    reported,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import is_iterator
@@ -45,12 +45,10 @@ from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-FORKS = 500
-"""How often sides are run in one trace; more is refused."""
 DEPTH = 30
 """How deep sides may lie in one another."""
 _CARRIED_ON = 100
-"""Up to so many forks a choice is carried on past a join that leaves a variable unmerged."""
+"""Up to so many runs of sides a choice is carried on past a join that leaves a variable unmerged."""
 _ATTEMPTS = 7
 """Joins that are tried for one branch."""
 
@@ -82,12 +80,14 @@ class Branch:
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
-        return reported(self.tracer, self._capture)
+        with self.tracer.ways.of(self.tracer, self.frame, self.at):
+            return reported(self.tracer.recorder, self._capture)
 
     def _capture(self) -> Any:
         tracer = self.tracer
         joins = _Joins(self)
         while True:
+            sides, merged = {}, None  # those of another join are over: what they hold is looked through again and again
             tracer.joins.append((self.frame, joins.at))
             try:
                 with opened(tracer, self.frame, self.base) as base:
@@ -155,9 +155,7 @@ class Branch:
     def sides(self, join: int) -> dict[bool, Side]:
         """Both sides, run up to `join`."""
         tracer = self.tracer
-        tracer.forked += 1
-        if tracer.forked > FORKS:
-            tracer.refuse("branch-unsupported", why=f"there are more than {FORKS} ways through the program")
+        tracer.ways.count(tracer)
         if tracer.depth >= DEPTH:
             unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
             why = f"more than {DEPTH} branches lie in one another ({unrolled})"
@@ -259,7 +257,7 @@ class _Joins:
         return None
 
     def _is_enough(self) -> bool:
-        return self.branch.tracer.forked > _CARRIED_ON
+        return self.branch.tracer.ways.runs > _CARRIED_ON
 
     def _later(self, unmergeable: list[int], on_stack: bool) -> None:
         """Join where what differs is not used any more; if that does not help, at the first one again."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
@@ -242,7 +243,11 @@ def call_cond(
     modules = subgraph_calls.finish(recorder, levels, outputs, ("true_graph_", "false_graph_"))
     args = (predicate, *modules, tuple(operands))
     cond = torch.ops.higher_order.cond
-    results = _with_its_own_facts(tracer, levels[0], lambda: _recorded(tracer, cond, args))
+
+    def run() -> Any:
+        return _recorded(tracer, cond, args, known=known_outputs(recorder, outputs))
+
+    results = _with_its_own_facts(tracer, levels[0], run)
     gradients.check_draws(tracer, modules, results)
     return results
 
@@ -274,10 +279,16 @@ def _sizes(results: Sequence[Any]) -> Iterator[Any]:
             yield result
 
 
-def _recorded(tracer: Forking, op: Any, args: tuple[Any, ...], run_on: tuple[Any, ...] | None = None) -> Any:
+def _recorded(
+    tracer: Forking,
+    op: Any,
+    args: tuple[Any, ...],
+    run_on: tuple[Any, ...] | None = None,
+    known: Sequence[Any] | None = None,
+) -> Any:
     recorder = tracer.recorder
     with unrecorded(), recorder.env.laying_out() if recorder.env is not None else nullcontext():
-        return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, below_autograd=True)
+        return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, True, known)
 
 
 def record_loop(tracer: Forking, level: Level, op: Any, args: Sequence[Any], examples: Sequence[Any]) -> list[Any]:

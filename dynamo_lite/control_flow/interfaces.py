@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
+from dynamo_lite.control_flow.undoing.young_objects import Points
+from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import Trace
 
@@ -14,7 +16,7 @@ class Forking(Trace, Protocol):
 
     Attributes:
         loops: the loops whose bodies are being captured, innermost last.
-        forked: how often sides have been run.
+        ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
         journals: the journals of the states around the side at work.
@@ -22,6 +24,7 @@ class Forking(Trace, Protocol):
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         bases: what the sides and rounds at work began with, innermost last.
+        points: when each of these began, and each side at work (young_objects.py).
         joins: where the sides at work run to, as (frame, instruction), innermost last.
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
@@ -29,7 +32,7 @@ class Forking(Trace, Protocol):
     """
 
     loops: list[OpenLoop]
-    forked: int
+    ways: Ways
     depth: int
     journals: list[Journal]
     watches: list[Any]
@@ -38,6 +41,7 @@ class Forking(Trace, Protocol):
     unlike_layouts: bool
     unrolled: str
     bases: list[Base]
+    points: Points
     joins: list[tuple[Any, int]]
     caught: BeginsAgain | None
     branches: Any

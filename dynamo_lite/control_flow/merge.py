@@ -26,6 +26,7 @@ import torch
 
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.control_flow.undoing import iterators
+from dynamo_lite.control_flow.undoing.young_objects import Kept
 from dynamo_lite.control_flow.unlike.constants import are_same, is_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.tracing.effects import classify
@@ -95,7 +96,7 @@ class Merge:
         self.fills: list[Callable[[], None]] = []
         self.plans: dict[tuple[int, int], Plan] = {}
         self.partner: dict[int, int] = {}
-        self._keep = iterators.Kept()
+        self._keep = Kept()
 
     def plan(self, left: Any, right: Any) -> Plan:
         """How the value is made that is `left` on one side and `right` on the other. Raises Differs."""

@@ -21,7 +21,7 @@ from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Side
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
-from dynamo_lite.control_flow.undoing.young_objects import younger_than
+from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
@@ -57,9 +57,13 @@ def run_side(
     """
     base.put(frame)
     side = Side(None)  # type: ignore[arg-type]
-    with _no_collection(tracer), _state_undone(tracer, frame, base, side), _facts_undone(tracer, side, assumed, keeps):
-        marker: list[Any] = []  # what the collector lists behind it is younger
-        watch = Watch(lambda value: any(value is other for other in younger_than(marker)))
+    with (
+        _no_collection(tracer),
+        _state_undone(tracer, frame, base, side),
+        _facts_undone(tracer, side, assumed, keeps),
+        tracer.points.here() as beginning,
+    ):
+        watch = Watch(beginning.is_older)
         tracer.watches.append(watch)
         made, locks = set(tracer.made_dicts), tracer.writes.locks.counts()
         tracer.made_dicts.clear()
@@ -76,7 +80,8 @@ def run_side(
             _check_variables(tracer)
             if tracer.writes.locks.counts() != locks:
                 tracer.refuse("branch-differs", what="a lock", why="one side takes or releases it")
-            _collect(tracer, side, marker, made)
+            tracer.points.collect_if_due()
+            _collect(tracer, side, beginning, made)
         finally:
             side.dicts = set(tracer.made_dicts)
             tracer.made_dicts |= made
@@ -124,11 +129,15 @@ _FUNCTION = 2  # CO_NEWLOCALS
 @contextmanager
 def opened(tracer: Forking, frame: Any, state: State) -> Iterator[Base]:
     """Sides or rounds that begin with `state` are run and merged."""
-    with _no_collection(tracer):
-        base = Base(frame, state, [])
+    with _no_collection(tracer), tracer.points.here() as point:
+        base = Base(frame, state, point)
         tracer.bases.append(base)
+        mark = tracer.recorder.may_share.mark()
         try:
             yield base
+        except BaseException:  # nothing of what was run stays
+            tracer.recorder.may_share.forget_since(mark)
+            raise
         finally:
             tracer.bases.pop()
 
@@ -138,18 +147,19 @@ def _no_collection(tracer: Forking) -> Iterator[None]:
     """A collection changes the order in which the collector lists objects, by which young ones are told."""
     was_enabled = gc.isenabled()
     gc.disable()
-    before = _collections()
+    before = _collections(tracer)
     try:
         yield
-        if _collections() != before:
+        if _collections(tracer) != before:
             tracer.refuse("branch-unsupported", why="the program collects garbage on one side of it")
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _collections() -> int:
-    return sum(row["collections"] for row in gc.get_stats())
+def _collections(tracer: Forking) -> int:
+    """How many there have been but for ours."""
+    return sum(row["collections"] for row in gc.get_stats()) - tracer.points.collections
 
 
 @contextmanager
@@ -270,13 +280,12 @@ def _check_variables(tracer: Forking) -> None:
             tracer.refuse("branch-differs", what=f"the context variable {variable.name!r}", why="one side sets it")
 
 
-def _collect(tracer: Forking, side: Side, marker: list[Any], made: set[int]) -> None:
+def _collect(tracer: Forking, side: Side, beginning: Point, made: set[int]) -> None:
     """Tell the objects that the side made from those that it changed."""
     young = side.young
-    made_here = younger_than(marker)
+    made_here = beginning.younger()
     young.update(map(id, made_here))
     young |= tracer.made_dicts
-    side.keep.append(made_here)
     if iterators.left_waiting(itertools.chain(made_here, tracer.watches[-1].copies())):
         side.problem = CannotMerge("branch-unsupported", why="it leaves a generator within `try` or `with`")
     for snapshot in tracer.journal.snapshots():

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.control_flow.undoing.young_objects import Point
 from dynamo_lite.interpreter.flow import END
 
 
@@ -54,6 +55,21 @@ class LeftFromWithin(BeginsAgain):
     """A loop that is also left by `return`, or by another way than its test's."""
 
 
+def reported(recorder: Any, capture: Callable[[], Any]) -> Any:
+    """What `capture` returns. An exception that it raises is none of the program's, which would see it as raised by one
+    side of a branch: it ends the export, but for CannotMerge."""
+    try:
+        return capture()
+    except CannotMerge:
+        raise
+    except Exception as error:
+        return recorder.guarded(_raise, error)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
+
+
 @dataclass(eq=False)
 class State:
     """What a frame holds at one place: enough to go on from there. `living` are all states that are kept."""
@@ -82,11 +98,11 @@ class State:
 
 
 class Base(NamedTuple):
-    """What sides or rounds at work began with. marker: what the collector lists behind it is younger."""
+    """What sides or rounds at work began with, and when."""
 
     frame: Any
     state: State
-    marker: list[Any]
+    point: Point
 
 
 @dataclass
@@ -99,7 +115,7 @@ class Side:
         error: what it raised, else None.
         problem: why no merge with this side is right, else None.
         heap: (id of an object, part) → (the snapshot from before, what it holds now), for objects older than the side.
-        young: ids of the objects that the side made (`keep` holds them).
+        young: ids of the objects that the side made. (The id of one that is gone can only be a younger one's.)
         new_facts: the facts of sizes that it added, and the symbols of before, if it is not kept yet.
         checks: facts about sizes that hold on this side only.
         reads: what the program read or wrote first, after this side.

@@ -29,6 +29,8 @@ from dynamo_lite.control_flow.states import (
     State,
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
+from dynamo_lite.control_flow.undoing.young_objects import Points
+from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -54,12 +56,14 @@ class ForkingTracer(Tracer):
         super().__init__(*args)
         self.marked: list[Any] = []
         self.loops: list[OpenLoop] = []
-        self.forked = self.depth = 0
+        self.ways = Ways()
+        self.depth = 0
         self.unlike_layouts = False
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
         self.joins: list[tuple[Any, int]] = []
         self.bases: list[Base] = []
+        self.points = Points()
         self.caught: BeginsAgain | None = None
         self.journals: list[Journal] = []
         self.watches: list[Watch] = []

@@ -33,8 +33,15 @@ __all__ = [
     "HigherOrderOperator",
     "OpOverload",
     "create_fw_bw_graph",
+    "merged_cond_output",
     "merging_cond_outputs",
 ]
+
+
+def merged_cond_output(one: Any, other: Any, mode: Any) -> Any:
+    """torch's rule for what torch.cond returns of two results of its sides, tensors or numbers."""
+    module: Any = import_module("torch._higher_order_ops.cond")  # the package has a function of that name
+    return module._merge_output(one, other, mode)
 
 
 @contextmanager

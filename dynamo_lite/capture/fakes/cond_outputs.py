@@ -1,4 +1,10 @@
-"""What torch.cond returns where both sides return dense tensors: sizes are merged as torch does, strides follow.
+"""What torch.cond returns: mostly that is known from what its sides return, without running them again.
+
+`known_outputs` tells it where the sides return tensors of one layout, dense tensors, or numbers. Elsewhere torch's own
+rule (`cond_fake_tensor_mode` of torch/_higher_order_ops/cond.py) runs both sides, and with them all that lies in them:
+of branches that are nested n deep the innermost one would be run n times.
+
+Where both sides return dense tensors, sizes are merged as torch does, and strides follow.
 
 torch finds the strides of the merged sizes by looking each stride up among products of sizes. It does not find those of
 a tensor that a kernel laid out (`16*Max(1, s1)`), and it sorts strides, which asks about sizes of 1: such tensors were
@@ -13,11 +19,56 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+from torch import fx
 
+from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
-from dynamo_lite.torch_internals._torch_operators import merging_cond_outputs
+from dynamo_lite.torch_internals._torch_operators import merged_cond_output, merging_cond_outputs
 
 Merge = Callable[[Any, Any, Any], Any]
+
+
+def known_outputs(recorder: OperatorRecording, sides: Sequence[Sequence[Any]]) -> tuple[Any, ...] | None:
+    """New stand-ins for the results of sub-graphs that return these nodes and numbers; None where only torch's rule
+    knows them."""
+    rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
+    with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
+        if not all(_is_known(recorder.env, row) for row in rows):
+            return None
+        return tuple([_merged(recorder, row) for row in rows])
+
+
+def _is_known(env: Any, values: Sequence[Any]) -> bool:
+    if all(type(value) is int for value in values):
+        return len(values) == 2 and (values[0] == values[1] or env is not None)
+    layouts = [_layout(env, value) if isinstance(value, torch.Tensor) else None for value in values]
+    if None in layouts:
+        return False
+    if all(layout == layouts[0] for layout in layouts):
+        return True
+    return len(values) == 2 and all(map(is_dense, values)) and _is_alike(*values)
+
+
+def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
+    """Sizes and strides as expressions; None for what only torch's rule takes."""
+    if fake.layout is not torch.strided or fake.is_conj() or fake.is_neg() or fake.is_quantized:
+        return None
+    numbers = (*fake.shape, *fake.stride(), fake.storage_offset())
+    symbolic = [number.node.expr for number in numbers if isinstance(number, torch.SymInt)]
+    if any(env.is_unbacked_symint(symbol) for expr in symbolic for symbol in expr.free_symbols):
+        return None
+    return fake.dtype, fake.device, *map(_term, numbers)
+
+
+def _merged(recorder: OperatorRecording, values: Sequence[Any]) -> Any:
+    first, mode = values[0], recorder.fake_mode
+    if type(first) is int:
+        return merged_cond_output(*values, mode)
+    if any(_layout(recorder.env, value) != _layout(recorder.env, first) for value in values):
+        return _merge(merged_cond_output, *values, mode)
+    with mode:
+        return torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device)
 
 
 def known_layouts() -> AbstractContextManager[None]:

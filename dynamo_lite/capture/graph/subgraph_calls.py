@@ -1,8 +1,7 @@
 """Higher-order operators: a call whose functions are sub-graphs becomes one node that reads them as attributes.
 
 The functions have been recorded before (subgraphs.py); here the operator runs on FakeTensors, with its own rules for
-what
-comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch.export gives it:
+what comes out (torch/_higher_order_ops/*.py), and is recorded in the form that torch.export gives it:
 
     true_graph_0 = self.true_graph_0
     cond = torch.ops.higher_order.cond(gt, true_graph_0, false_graph_0, (x, y))
@@ -49,11 +48,19 @@ def finish(
     modules = []
     for level, output, name in zip(levels, outputs, names):
         level.graph.output(output)
-        module = fx.GraphModule(dict(level.modules), level.graph, class_name=f"{name}{number}")
+        module = _module(level, f"{name}{number}")
         module.meta[_GRAD_MODE] = level.grad_enabled
         recorder.modules[f"{name}{number}"] = module
         modules.append(module)
     return modules
+
+
+def _module(level: Level, name: str) -> fx.GraphModule:
+    """The module of a sub-graph. (fx compiles the modules in it again, and those in them, when it makes one.)"""
+    module = fx.GraphModule({inner: torch.nn.Module() for inner in level.modules}, level.graph, class_name=name)
+    for inner, _ in [*module.named_children()]:
+        setattr(module, inner, level.modules[inner])
+    return module
 
 
 def add_module(recorder: OperatorRecording, module: fx.GraphModule, name: str) -> fx.GraphModule:

@@ -11,7 +11,6 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, Earlier, GrownList
 from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhere
 from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
-from dynamo_lite.control_flow.undoing.young_objects import is_older
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -207,5 +206,5 @@ def has_to_grow(tracer: Forking, owners: list[list[Any]]) -> NoReturn:
     """Begin again where the first of the lists was there. Raises HasToGrow."""
     if not all(can_replace(tracer, owner) for owner in owners):
         cannot_merge("branch-unsupported", why=_HELD)
-    base = next(base for base in tracer.bases if any(is_older(owner, base.marker) for owner in owners))
-    raise HasToGrow(base, [owner for owner in owners if is_older(owner, base.marker)])
+    base = next(base for base in tracer.bases if any(base.point.is_older(owner) for owner in owners))
+    raise HasToGrow(base, [owner for owner in owners if base.point.is_older(owner)])

@@ -133,14 +133,14 @@ class Before:
         self.tracer, self.frame, self.state = tracer, frame, State.of(frame)
         recorder, env = tracer.recorder, tracer.recorder.env
         self.reads, self.unlike = FirstReads.of(tracer.reads), tracer.unlike_layouts
-        self.forked, self.notes, self.modules = tracer.forked, tracer.noted(), set(recorder.modules)
+        self.notes, self.modules = tracer.noted(), set(recorder.modules)
         self.mark: Any = env.core.snapshot() if env is not None else None
 
     def put(self) -> None:
         tracer, recorder = self.tracer, self.tracer.recorder
         self.state.put(self.frame)
         self.reads.put(tracer.reads)
-        tracer.unlike_layouts, tracer.forked, tracer.broken = self.unlike, self.forked, None
+        tracer.unlike_layouts, tracer.broken = self.unlike, None
         tracer.forget_notes(self.notes)
         if recorder.env is not None:
             recorder.env.core.rollback(self.mark)

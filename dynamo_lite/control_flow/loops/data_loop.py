@@ -29,7 +29,6 @@ from dynamo_lite.control_flow.loops.growing import growing_of
 from dynamo_lite.control_flow.loops.scan import emit_scan
 from dynamo_lite.control_flow.loops.while_loop import emit_while
 from dynamo_lite.control_flow.merge import Pair
-from dynamo_lite.control_flow.own_errors import reported
 from dynamo_lite.control_flow.sides import facts_of, keep_facts, opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
@@ -39,6 +38,7 @@ from dynamo_lite.control_flow.states import (
     Side,
     State,
     ToBeCounted,
+    reported,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
@@ -95,7 +95,7 @@ class DataLoop:
     def capture(self) -> Any:
         """Run rounds until what is carried is known, record the loop, and go on behind it. Returns what the jump's
         handler returns. Raises CannotMerge."""
-        return reported(self.tracer, self._capture)
+        return reported(self.tracer.recorder, self._capture)
 
     def _capture(self) -> Any:
         tracer = self.tracer

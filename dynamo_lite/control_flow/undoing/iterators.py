@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from dynamo_lite.control_flow.loops.counted import Counter
+from dynamo_lite.control_flow.undoing.young_objects import Kept
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.interpreter.frames.generators import give_up, make_waiting, suspended_frame, waits_in_block
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
@@ -109,15 +110,11 @@ def _sequence_position(reduced: Any) -> Any:
     return make, sequence, tuple(item for item in state if type(item) is int)
 
 
-class Kept(list[Any]):
-    """Objects that are kept alive so that their ids stay theirs."""
-
-
 class Watch:
     """The iterators that one side may move on: copies of those in the variables of the frame, and its own."""
 
-    def __init__(self, is_young: Callable[[Any], bool]) -> None:
-        self._is_young = is_young
+    def __init__(self, is_older: Callable[[Any], bool]) -> None:
+        self._is_older = is_older
         self._known: dict[int, Any] = {}
         self._originals: list[Any] = []
         self._copies: list[Any] = []
@@ -143,7 +140,7 @@ class Watch:
 
     def may_change(self, value: Any) -> bool:
         """Whether the side has made, or copied, a value whose state no snapshot shows."""
-        return id(value) in self._known or self._is_young(value)
+        return id(value) in self._known or not self._is_older(value)
 
     def copies(self) -> list[Any]:
         """The copies of iterators in variables."""

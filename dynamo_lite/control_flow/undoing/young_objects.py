@@ -1,28 +1,112 @@
-"""Which objects were made after another one: the collector lists them in the order in which they were made."""
+"""Which objects were made after a point in time: the collector lists them in the order in which they were made.
+
+A collection changes that order. So there is none while sides are run, but for those that `Points` makes itself, after
+it has noted what is younger than each of its points. Without any, all that hundreds of sides have left behind would be
+listed for each further one.
+"""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from dynamo_lite.control_flow.undoing.iterators import Kept
+_MOST_NEW = 20_000
+"""So many objects more than at the last collection are listed for a side; then there is another."""
 
 
-def younger_than(marker: list[Any]) -> Kept:
-    """The objects that were made after `marker`. (The youngest generation is listed first.)"""
-    found: Kept | None = None
-    for generation in range(3):
-        objects = gc.get_objects(generation)
-        at = len(objects) - 1
-        while at >= 0 and objects[at] is not marker:  # no closure over the list: it would be in itself, and stay
-            at -= 1
-        found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
-        found += objects[at + 1 :]
-        if at >= 0:
-            return found
-    raise AssertionError("the marker is gone")
+class Kept(list[Any]):
+    """Objects that are kept alive so that their ids stay theirs."""
 
 
-def is_older(value: Any, marker: list[Any]) -> bool:
-    """Whether a container was made before `marker`."""
-    return not any(value is other for other in younger_than(marker))
+class Point:
+    """A point in time. (Only its `Points` makes one.)
+
+    What the collector lists behind `marker` is younger, and what has an id in `ids`: these were made between this point
+    and the next one, and were there at the last collection. (The id of one that has died since is that of a younger
+    object, if of any.)
+    """
+
+    def __init__(self, points: Points) -> None:
+        self._points = points
+        self.marker: list[Any] = []
+        self.ids: set[int] = set()
+
+    def younger(self) -> Kept:
+        """The objects that were made after this point and are alive."""
+        found = self._listed_behind()
+        ids = self._points.ids_from(self)
+        if ids:
+            for generation in (1, 2):
+                found += [obj for obj in gc.get_objects(generation) if id(obj) in ids]
+        return found
+
+    def is_older(self, obj: Any) -> bool:
+        """Whether a container was made before."""
+        return id(obj) not in self._points.ids_from(self) and id(obj) not in map(id, self._listed_behind())
+
+    def _listed_behind(self) -> Kept:
+        """What the collector lists behind the marker. (The youngest generation is listed first; the marker is in
+        another one if the program has collected.)"""
+        found: Kept | None = None
+        for generation in range(3):
+            objects = gc.get_objects(generation)
+            at = len(objects) - 1
+            while at >= 0 and objects[at] is not self.marker:  # no closure over the list: it would be in itself
+                at -= 1
+            found = Kept() if found is None else found  # made after the youngest are listed: else it would be in itself
+            found += objects[at + 1 :]
+            if at >= 0:
+                return found
+        raise AssertionError("the marker is gone")
+
+
+class Points:
+    """The points of the sides at work, oldest first."""
+
+    def __init__(self) -> None:
+        self._open: list[Point] = []
+        self.collections = 0
+        self._survivors = self._at_last_full = 0
+
+    @contextmanager
+    def here(self) -> Iterator[Point]:
+        """A point, which can be asked within."""
+        point = Point(self)
+        self._open.append(point)
+        try:
+            yield point
+        finally:
+            self._open.pop()
+            if self._open:
+                self._open[-1].ids |= point.ids
+
+    def ids_from(self, point: Point) -> set[int]:
+        """ids of what is younger than `point` and was there at the last collection."""
+        later = self._open[self._open.index(point) :]
+        return later[0].ids if len(later) == 1 else set().union(*(each.ids for each in later))
+
+    def collect_if_due(self) -> None:
+        """Let the collector free what is garbage, if there may be much of it."""
+        if gc.get_count()[0] < _MOST_NEW:
+            return
+        self._note_ids()
+        is_full = self._survivors > 2 * self._at_last_full
+        gc.collect(2 if is_full else 0)
+        self.collections += 1
+        for point in self._open:
+            point.marker = []
+        if is_full:
+            self._at_last_full = self._survivors = max(len(gc.get_objects()), _MOST_NEW)
+
+    def _note_ids(self) -> None:
+        ids = [*map(id, gc.get_objects(0))]
+        self._survivors += len(ids)
+        end = len(ids)
+        for point in reversed(self._open):
+            at = end - 1
+            while at >= 0 and ids[at] != id(point.marker):
+                at -= 1
+            point.ids.update(ids[at + 1 : end])
+            end = max(at, 0)

@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import fx
 
+from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
-from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.higher_order.subgraph import Traced, no_effects, record_call, trace
@@ -134,38 +133,8 @@ def _call(tracer: Trace, choice: Choice, traced: list[Traced], constants: dict[i
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     outputs = [tuple(n for i, n in enumerate(t.outputs(tracer)) if i not in constants) for t in traced]
     modules = subgraph_calls.finish(recorder, levels, outputs, choice.graphs)
-    known = _equal_results(recorder, outputs)
+    known = known_outputs(recorder, outputs)
     results = iter(record_call(tracer, choice.operator, choice.arguments(modules, tuple(operands)), known))
     count = len(traced[0].leaves)
     leaves = [constants[i] if i in constants else next(results) for i in range(count)]
     return pytree.tree_unflatten(leaves, traced[0].spec)
-
-
-def _equal_results(recorder: Any, outputs: list[tuple[Any, ...]]) -> tuple[torch.Tensor, ...] | None:
-    """Stand-ins for the results, if all functions return tensors of the same layout in each position.
-
-    torch's rule (`_merge_output` of torch/_higher_order_ops/cond.py) sorts strides, which makes the order of symbolic
-    ones a condition of the program. Where sizes or strides differ, or are known at run time only, it decides.
-    """
-    made: list[torch.Tensor] = []
-    for column in zip(*outputs):
-        fakes: list[Any] = [node.meta.get("val") if isinstance(node, fx.Node) else node for node in column]
-        with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
-            layouts = [_layout(recorder.env, fake) if isinstance(fake, torch.Tensor) else None for fake in fakes]
-        if layouts[0] is None or any(layout != layouts[0] for layout in layouts):
-            return None
-        first = fakes[0]
-        with unrecorded(), recorder.fake_mode:
-            made.append(torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device))
-    return tuple(made)
-
-
-def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
-    """Sizes and strides as expressions; None for what only torch's rule takes."""
-    if fake.layout is not torch.strided or fake.is_conj() or fake.is_neg() or fake.is_quantized:
-        return None
-    numbers = (*fake.shape, *fake.stride(), fake.storage_offset())
-    symbolic = [number.node.expr for number in numbers if isinstance(number, torch.SymInt)]
-    if any(env.is_unbacked_symint(symbol) for expr in symbolic for symbol in expr.free_symbols):
-        return None
-    return tuple(number.node.expr if isinstance(number, torch.SymInt) else number for number in numbers)
