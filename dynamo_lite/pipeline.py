@@ -108,7 +108,7 @@ def _capture(
     orders = run.tracer.reads.key_orders
     if isinstance(program, Program):
         program.key_orders = orders.asked() if orders is not None else ()
-        program.state_reads = run.state_reads
+        program.state_reads, program.apart = run.state_reads, run.apart
         for why in program.why_no_module():
             run.tracer.note(why)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]

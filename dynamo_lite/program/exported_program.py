@@ -31,6 +31,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.trees.reshaped_inputs import reshaped
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -47,12 +48,14 @@ class Program(ExportedProgram):
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
     `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
-    `state_reads` what it has read of containers beside their leaves.
+    `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
+    call, but those of these pairs; None if it does not matter.
     """
 
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     state_reads: tuple[StateRead, ...] = ()
+    apart: tuple[tuple[Path, Path], ...] | None = None
 
     asked: Questions | None = None
 
@@ -130,7 +133,7 @@ class Program(ExportedProgram):
         program.input_paths = self.input_paths
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
-        program.key_orders, program.state_reads = self.key_orders, self.state_reads
+        program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
         program.asked = self.asked
         return program
 

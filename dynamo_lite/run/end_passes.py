@@ -25,6 +25,7 @@ from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
@@ -33,6 +34,7 @@ from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
+from dynamo_lite.tracing.effects.twin_arguments import must_be_apart
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
@@ -63,6 +65,7 @@ class FinishedRun(Protocol):
     made: set[int]
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
+    apart: tuple[tuple[Path, Path], ...] | None
 
 
 @dataclass
@@ -170,6 +173,11 @@ def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
         raise abort.error from None
     if addresses.in_output(call.flat.leaves) and not run.tracer.lets_pass(addresses.RETURNED):
         raise run.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
+
+
+def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
+    """A container that is passed twice is two in the program."""
+    run.apart = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
@@ -302,6 +310,7 @@ RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,
     _outputs,
     _texts_of_outputs,
+    _one_for_two,
     _arguments,
     _attributes_of_tensors,
     _shared_memory,

@@ -17,6 +17,7 @@ from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, d
 from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run import end_passes, late_imports
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
@@ -83,6 +84,7 @@ class Run:
         self.declared = self._declare()
         self.settled: Settled | None = None
         self.state_reads: tuple[StateRead, ...] = ()
+        self.apart: tuple[tuple[Path, Path], ...] | None = None
         self.lost_reads: list[tuple[Lost, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, request.known or ())

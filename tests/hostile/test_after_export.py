@@ -457,3 +457,22 @@ def test_every_attribute_of_torchs_modules_of_programs_is_such_a_name() -> None:
     module = torch.export.export(nn.Linear(2, 2), (torch.ones(1, 2),)).module()
     names = {*vars(module), *vars(type(module))} - {*dir(nn.Module()), "weight", "bias"}
     assert [name for name in sorted(names) if not name.startswith("__") and unusable_fqn(name) is None] == []
+
+
+def test_one_container_for_two_arguments_is_rejected() -> None:
+    """By each form of a program that was exported with two, and changes one of them."""
+
+    def f(a: list[Any], b: list[Any]) -> Any:
+        a.append(a[0] * 2)
+        return b[-1], a
+
+    rows = [torch.ones(2)]
+    program = dynamo_lite.export(f, ([torch.ones(2)], [torch.ones(2)]))
+    buffer = io.BytesIO()
+    dynamo_lite.save(program, buffer)
+    buffer.seek(0)
+    for form in (program, dynamo_lite.load(buffer), program.run_decompositions(), copy.deepcopy(program)):
+        module = form.module()
+        assert torch.equal(module([torch.ones(2)], [torch.zeros(2)])[0], torch.zeros(2))
+        with pytest.raises(InputMismatch, match="Input b is the very object that is a"):
+            module(rows, rows)
