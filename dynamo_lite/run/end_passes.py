@@ -27,6 +27,7 @@ from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run.request import RunRequest
+from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
@@ -34,7 +35,6 @@ from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
-from dynamo_lite.tracing.effects.twin_arguments import must_be_apart
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
