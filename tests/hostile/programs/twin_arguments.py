@@ -120,3 +120,17 @@ def compared_with_none_and_with_its_own():
 @equal
 def empty_tuples():
     return lambda a, b, x: x * (2 if a is b else 3), ((), (), t(2))
+
+
+def _equal_by_identity(a: Any, b: Any) -> Any:
+    return _first(a) * (2 if a == b else 3)
+
+
+def _found_by_identity(a: Any, b: Any) -> Any:
+    return _first(a) * (2 if a in [None, b] else 3)
+
+
+for _program in (_equal_by_identity, _found_by_identity):
+    _twice, _apart = f"one_object{_program.__name__}", f"two_objects{_program.__name__}"
+    globals()[_twice] = _probe(_twice, refused("unsupported-value"), _program, MADE["object"], True)
+    globals()[_apart] = _probe(_apart, equal, _program, MADE["object"], False)
