@@ -209,7 +209,7 @@ class Recorder(InputLifter):
             if func not in kernel_layouts.OTHERWISE:
                 return out
             keeps_graph = self.memory is static_cache.Memory.AUTOGRAD
-            return kernel_layouts.as_eager(func, args, kwargs, out, keeps_graph)
+            return kernel_layouts.as_eager(func, args, kwargs, out, self.layout.unasked, keeps_graph)
         finally:
             self.running = was
 
