@@ -133,11 +133,13 @@ def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
     with _no_collection(tracer), tracer.points.here() as point:
         base = Base(frame, state, point)
         tracer.bases.append(base)
-        mark = tracer.recorder.may_share.mark()
+        may_share = tracer.recorder.may_share
+        assert may_share is not None
+        mark = may_share.mark()
         try:
             yield base
         except BaseException:  # nothing of what was run stays
-            tracer.recorder.may_share.forget_since(mark)
+            may_share.forget_since(mark)
             raise
         finally:
             tracer.bases.pop()

@@ -64,9 +64,9 @@ def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
 def _merged(recorder: OperatorRecording, values: Sequence[Any]) -> Any:
     first, mode = values[0], recorder.fake_mode
     if type(first) is int:
-        return merged_cond_output(*values, mode)
+        return merged_cond_output(first, values[1], mode)
     if any(_layout(recorder.env, value) != _layout(recorder.env, first) for value in values):
-        return _merge(merged_cond_output, *values, mode)
+        return _merge(merged_cond_output, first, values[1], mode)
     with mode:
         return torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device)
 
