@@ -1,12 +1,12 @@
 """Hostile programs by class: how often is each exporter right? Ours, torch.export strict and non-strict.
 
-    python -m benchmarks.hostile [--class NAME ...] [--only EXPORTER ...] [--programs 200] [--write]
+    python -m benchmarks.hostile [--class NAME ...] [--only EXPORTER ...] [--programs 200] [--rows FILE] [--write]
 
 The programs are the files of tests/hostile/programs (a class each) and modules made at random with the statements of
 tests/hostile/statements. Each is exported from a fresh copy and compared with eager over three calls
 (tests/export/observe.py). Every class runs in a process of its own for each exporter, and a program that ends the
 process counts as "crashed"; the class goes on after it. "changed" counts the exports that leave the user's own objects
-changed.
+changed. With --rows what is measured is kept in FILE, and what is in there is not measured again.
 """
 
 from __future__ import annotations
@@ -147,11 +147,30 @@ def _sum(rows: list[Row]) -> Row:
     return total
 
 
+class Kept:
+    """What earlier runs have measured, in lines of JSON: [class, exporter, programs, counts, seconds, wrong]."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
+        self.rows = {(name, by, many): Row(Counter(n), s, w) for name, by, many, n, s, w in map(json.loads, lines)}
+
+    def row(self, name: str, probes: list[Probe], exporter: str) -> Row:
+        key = name, exporter, len(probes)
+        if key not in self.rows:
+            row = self.rows[key] = judged(probes, exporter)
+            if self.path is not None:
+                with self.path.open("a", encoding="utf-8") as file:
+                    print(json.dumps([*key, row.counts, row.seconds, row.wrong]), file=file)
+        return self.rows[key]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--class", dest="classes", nargs="*", help="files of tests/hostile/programs; all by default")
     parser.add_argument("--only", nargs="*", choices=[*EXPORTERS], default=[*EXPORTERS])
     parser.add_argument("--programs", type=int, default=200, help="random modules; 0 for none")
+    parser.add_argument("--rows", type=Path, help="a file of what was measured before")
     parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
     options = parser.parse_args()
     found = {k: v for k, v in classes(options.programs).items() if not options.classes or k in options.classes}
@@ -159,8 +178,9 @@ def main() -> None:
     text = f"# Hostile programs: {count} in {len(found)} classes, three calls each\n\n{machine()}\n\n"
     text += f"`python -m benchmarks.hostile --programs {options.programs}`\n\n"
     rows: dict[str, dict[str, Row]] = {}
+    kept = Kept(options.rows)
     for name, (title, probes) in found.items():
-        rows[name] = {exporter: judged(probes, exporter) for exporter in options.only}
+        rows[name] = {exporter: kept.row(name, probes, exporter) for exporter in options.only}
         print(table(title, rows[name]), flush=True)
         if OURS in rows[name]:
             print(*rows[name][OURS].wrong, sep="\n", flush=True)

@@ -34,6 +34,7 @@ from dynamo_lite.program.shapes.dynamic_shapes import SpecifiedCall, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports, traced
+from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
@@ -107,7 +108,9 @@ def _capture(
     orders = run.tracer.reads.key_orders
     if isinstance(program, Program):
         program.key_orders = orders.asked() if orders is not None else ()
-        program.state_reads = run.state_reads
+        program.state_reads, program.apart = run.state_reads, run.apart
+        for why in program.why_no_module():
+            run.tracer.note(why)
     program.notes = run.tracer.notes  # type: ignore[attr-defined]
     program.specializations = tuple(run.tracer.own(Specializations).rows)  # type: ignore[attr-defined]
     return Captured(program, run, inputs)
@@ -200,6 +203,7 @@ def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[E
     """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
+        settle_lost_state(run)
     with logs.phase("the conditions on sizes"), deep_expressions():
         settled = run.settle(options.prefer_deferred_runtime_asserts_over_guards)
         if settled is not None:

@@ -115,6 +115,12 @@ class OperatorMode(ProxyTorchDispatchMode):
             return functorch.lower(self._recorder, self, func, args, kwargs)
         except CaptureError as error:
             self._recorder.context.refuse(error)
+        except Exception as error:
+            if self._recorder.has_dual_level:  # eager has no transform there, and may raise nothing
+                what = f"{func} on dual numbers raises {type(error).__name__}: {error}"
+                names = {"function": f"{func} on dual numbers ({type(error).__name__}: {str(error)[:80]})"}
+                self._recorder.context.refuse(CaptureError("higher-order-operator", what, "use torch.func.jvp", names))
+            raise
 
     def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""

@@ -46,6 +46,7 @@ class OperatorRecording(Recording, Protocol):
     fake_mode: Any
     layout: LayoutQuestions
     lowering: int
+    has_dual_level: bool
     memory: Memory
     running: bool
     autocast: Any  # kernels.autocast_regions.AutocastRegions

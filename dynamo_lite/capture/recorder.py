@@ -86,6 +86,7 @@ class Recorder(InputLifter):
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
         self.constant_values = ConstantValues(self, self.eagerly)
+        self.has_dual_level = False  # within a dual level of the program's, which stands in a functorch transform here
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
         self.running = False  # whether an operator runs on stand-ins now
         self._known = KnownResults(self.fake_mode, self.env)
@@ -208,7 +209,7 @@ class Recorder(InputLifter):
             if func not in kernel_layouts.OTHERWISE:
                 return out
             keeps_graph = self.memory is static_cache.Memory.AUTOGRAD
-            return kernel_layouts.as_eager(func, args, kwargs, out, keeps_graph)
+            return kernel_layouts.as_eager(func, args, kwargs, out, self.layout.unasked, keeps_graph)
         finally:
             self.running = was
 
@@ -216,12 +217,20 @@ class Recorder(InputLifter):
         """Runs an operator; records the copies that autograd makes of what an in-place one is to change."""
         run = self._run_wrapped if has_wrappers else self._run
         if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
-            return run(facts.func, args, kwargs)
+            out = run(facts.func, args, kwargs)
+            return self._zeros(out, args[0]) if type(out) is torch.Tensor else out
         with OriginalsSaved(written(facts.func, args, kwargs)) as saved:
             out = run(facts.func, args, kwargs)
         for original, clone in saved.clones:
             self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
         return out
+
+    def _zeros(self, view: torch.Tensor, of: Any) -> torch.Tensor:
+        """A stand-in for a view of a tangent that is zero everywhere: torch makes a plain meta tensor of it."""
+        if not view.is_meta or type(of) is not FakeTensor:
+            return view
+        with self.fake_mode:
+            return torch.ops.aten._efficientzerotensor.default(view.shape, dtype=view.dtype, device=of.device)
 
     def _run_kernel(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self.env is None:

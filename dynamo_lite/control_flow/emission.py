@@ -245,7 +245,7 @@ def call_cond(
     cond = torch.ops.higher_order.cond
 
     def run() -> Any:
-        return _recorded(tracer, cond, args, known=known_outputs(recorder, outputs))
+        return _recorded(tracer, cond, args, known=known_outputs(recorder.fake_mode, recorder.env, outputs))
 
     results = _with_its_own_facts(tracer, levels[0], run)
     gradients.check_draws(tracer, modules, results)

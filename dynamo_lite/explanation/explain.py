@@ -28,6 +28,7 @@ from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.dynamic_shapes import read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
+from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
@@ -181,6 +182,7 @@ def _search(
     try:
         with traced(RunRequest(mod, root, inputs, call.specs, LenientTracer, drops=True, started=started)) as run:
             _effects(found, run)
+            settle_lost_state(run)
             found.complete = True
         settled = run.settle()
         if settled is not None:

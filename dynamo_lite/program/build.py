@@ -267,12 +267,17 @@ def _write_out(node: fx.Node) -> None:
 
 
 def _state_dict(tree: ModuleTree, recorder: Recorder) -> dict[str, torch.Tensor]:
-    """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
+    """The module's own tensors under all their names, and those of modules that none registers.
+
+    Not `state_dict()`, whose hooks may change them.
+    """
     state: dict[str, torch.Tensor] = dict(tree.parameters)
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that requires grad
             is_parameter = isinstance(lifted.tensor, nn.Parameter)
             state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
+        elif lifted.persistent:
+            state[lifted.fqn] = lifted.tensor
     transient = tree.transient
     for fqn, buffer in tree.buffers:
         if fqn not in transient:

@@ -16,7 +16,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
-from dynamo_lite.errors import UnsupportedValue
+from dynamo_lite.capture.graph.names import unusable_fqn
+from dynamo_lite.errors import InvalidArguments, UnsupportedValue
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
 from dynamo_lite.program.grad_mode import restore_after_errors
@@ -30,9 +31,12 @@ from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.trees.reshaped_inputs import reshaped
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
+
+_STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 
 
 class Program(ExportedProgram):
@@ -44,12 +48,14 @@ class Program(ExportedProgram):
     `input_paths[i]` is the key path of flat input i, the first key being the argument's name, as in `_guards_code`.
     `asked` is what its Python code has asked of dtypes and modes; None if that is not known.
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
-    `state_reads` what it has read of containers beside their leaves.
+    `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
+    call, but those of these pairs; None if it does not matter.
     """
 
     input_paths: list[pytree.KeyPath]
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     state_reads: tuple[StateRead, ...] = ()
+    apart: tuple[tuple[Path, Path], ...] | None = None
 
     asked: Questions | None = None
 
@@ -59,6 +65,8 @@ class Program(ExportedProgram):
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
 
+        for why in self.why_no_module():
+            raise InvalidArguments(why)
         program = self if check_dtypes else without_dtypes(self, None)
         check = InputCheck.of(program)
         if not check_dtypes:
@@ -69,6 +77,16 @@ class Program(ExportedProgram):
         restore_after_errors(module)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
         return module
+
+    def why_no_module(self) -> list[str]:
+        """The parameters and buffers whose names a module of torch's cannot have, in words."""
+        names = {spec.target for spec in self.graph_signature.input_specs if spec.kind in _STATE and spec.target}
+        reasons = {name: unusable_fqn(name) for name in sorted(names)}
+        return [
+            f"the program cannot be made a module: it has {name} of the model, and {why}. Register it by another name"
+            for name, why in reasons.items()
+            if why is not None
+        ]
 
     def __copy__(self) -> Self:
         return self._of(self)
@@ -115,7 +133,7 @@ class Program(ExportedProgram):
         program.input_paths = self.input_paths
         with_aliases(program, self)
         program._guards_code = list(dict.fromkeys([*guards, *assumed]))
-        program.key_orders, program.state_reads = self.key_orders, self.state_reads
+        program.key_orders, program.state_reads, program.apart = self.key_orders, self.state_reads, self.apart
         program.asked = self.asked
         return program
 

@@ -22,6 +22,7 @@ from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.paths import is_foreign, parts
 from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
+from dynamo_lite.program.trees.twins import Path, check_apart
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
@@ -32,7 +33,7 @@ class InputCheck:
     `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
     names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
     it was exported with, once the module was converted; None: any. `state`: what the program has read of containers
-    beside their leaves.
+    beside their leaves. `apart`: as of the program.
     """
 
     in_spec: pytree.TreeSpec
@@ -43,6 +44,7 @@ class InputCheck:
     key_orders: tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...] = ()
     dtypes: Mapping[torch.dtype, torch.dtype] | None = field(default_factory=dict)
     state: tuple[StateRead, ...] = ()
+    apart: tuple[tuple[Path, Path], ...] | None = None
 
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
@@ -63,7 +65,8 @@ class InputCheck:
             sizes = SizeCheck(expected, paths, program.range_constraints, program._guards_code)
         orders = getattr(program, "key_orders", ())
         state = getattr(program, "state_reads", ())
-        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state)
+        apart = getattr(program, "apart", None)
+        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, apart=apart)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
         """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
@@ -82,6 +85,8 @@ class InputCheck:
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises InputMismatch naming the input, what was expected and what was given."""
+        if self.apart is not None:
+            check_apart((args, kwargs), self.apart, self.arg_names)
         leaves = self._quick(args, kwargs) if not self.key_orders else None
         if leaves is not None:
             if self.sizes is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from torch.export import ExportedProgram
 
 from dynamo_lite.program.modules.questions import Questions
+from dynamo_lite.program.trees import twins
 from dynamo_lite.program.trees.container_context import decode, encode
 from dynamo_lite.program.trees.container_state import StateRead
 
@@ -22,6 +23,8 @@ def facts_of(program: ExportedProgram) -> dict[str, Any]:
     facts: dict[str, Any] = {"asked": asked.to_json()} if asked is not None else {}
     if orders:
         facts["key_orders"] = encode(orders)
+    if (apart := getattr(program, "apart", None)) is not None:
+        facts["apart"] = twins.to_json(apart)
     if state:
         facts["state_reads"] = [read.to_json() for read in state]
     return facts
@@ -31,6 +34,7 @@ def give_facts(program: Any, facts: dict[str, Any]) -> None:
     """The inverse of `facts_of`: `program` gets its attributes."""
     program.asked = Questions.from_json(facts["asked"]) if "asked" in facts else None
     program.key_orders = decode(facts["key_orders"]) if "key_orders" in facts else ()
+    program.apart = twins.from_json(facts["apart"]) if "apart" in facts else None
     program.state_reads = tuple(map(StateRead.from_json, facts.get("state_reads", ())))
 
 

@@ -25,13 +25,15 @@ from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run.request import RunRequest
+from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
-from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments
+from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
@@ -64,6 +66,7 @@ class FinishedRun(Protocol):
     made: set[int]
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
+    apart: tuple[tuple[Path, Path], ...] | None
 
 
 @dataclass
@@ -121,9 +124,16 @@ def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     calls = ContainerFunctions(run.tracer, of_results=True)
     register_containers({"output": call.result}, calls)
     call.flat = flatten(call.result, calls)
-    for what, old, new in lost_in_result(run.recorder, call.result, call.flat, calls):
+    given = {}
+    if run.inputs.is_foreign:
+        lost = [part for part in run.inputs.restored.lost if part not in run.request.put_back]
+        given = eager_state(run.tracer, (call.args, call.kwargs), lost)
+    for what, old, new, is_number in lost_in_result(run.recorder, call.result, call.flat, calls, given):
         text = f"{what} is {old} in eager, and {new} in what the program returns"
-        _lose(run, "result", what, old, new, "result-state", text)
+        if is_number:
+            _lose(run, "result", what, old, new, "result-state", text)
+        else:
+            run.tracer.note(text)
 
 
 def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
@@ -164,6 +174,11 @@ def _texts_of_outputs(run: FinishedRun, call: CallRecord) -> None:
         raise abort.error from None
     if addresses.in_output(call.flat.leaves) and not run.tracer.lets_pass(addresses.RETURNED):
         raise run.tracer.refusal("unrecordable-id", function=addresses.FUNCTION)
+
+
+def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
+    """A container that is passed twice is two in the program."""
+    run.apart = must_be_apart(run.tracer, run.inputs, (call.args, call.kwargs))
 
 
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
@@ -296,6 +311,7 @@ RECORDED: tuple[Pass, ...] = (
     _kinds_of_result,
     _outputs,
     _texts_of_outputs,
+    _one_for_two,
     _arguments,
     _attributes_of_tensors,
     _shared_memory,

@@ -13,6 +13,7 @@ from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
 from dynamo_lite.tracing.tracer import Tracer
 
 
@@ -35,6 +36,8 @@ class RunRequest:
         known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
             (tracing/effects/persisted_sizes.py).
         interpreted: code that is interpreted although CPython might evaluate it (tracing/policy/native_modules.py).
+        put_back: parts of registered containers in which the run gets the user's own value, which the registered
+            functions lose (run/lost_state.py).
         started: is called with each run before it begins.
     """
 
@@ -48,4 +51,5 @@ class RunRequest:
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None
     interpreted: frozenset[CodeType] = frozenset()
+    put_back: tuple[MissingPart, ...] = ()
     started: Callable[[Any], None] = _nothing

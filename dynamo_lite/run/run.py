@@ -10,13 +10,14 @@ from typing import Any
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
-from dynamo_lite.errors import DataDependent, DynamoLiteError, InvalidArguments
+from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.effect_record import Effect
 from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs, Settled, declare_inputs, settle
 from dynamo_lite.program.shapes.layout_guards import layout_guards
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.outputs import FlatOutputs
+from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.run import end_passes, late_imports
 from dynamo_lite.run.late_imports import TorchImported
 from dynamo_lite.run.request import RunRequest
@@ -28,14 +29,28 @@ from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import persisted_sizes
 from dynamo_lite.tracing.effects.descriptions import Effects
-from dynamo_lite.tracing.effects.rebuilt_arguments import lost_read, rebuild, round_trip, state_kept, state_reads
+from dynamo_lite.tracing.effects.rebuilt_arguments import (
+    MissingPart,
+    lost_reads,
+    put_back,
+    rebuild,
+    round_trip,
+    state_kept,
+    state_reads,
+)
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
+from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import tensor_repr
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
+
+_UNASKED = (
+    "the program asks how tensors lie in memory, and the kernel of {} was not asked (large operands, or it fails on "
+    "zeros): its result may lie otherwise than in eager"
+)
 
 
 class Run:
@@ -70,6 +85,8 @@ class Run:
         self.declared = self._declare()
         self.settled: Settled | None = None
         self.state_reads: tuple[StateRead, ...] = ()
+        self.apart: tuple[tuple[Path, Path], ...] | None = None
+        self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, request.known or ())
             if request.known and self.declared is not None:
@@ -112,6 +129,8 @@ class Run:
     def layout_guards(self, settled: Settled | None) -> list[str]:
         """The conditions on the memory layout of the inputs, if the program has asked about layout."""
         recorder = self.recorder
+        for name in sorted(recorder.layout.unasked) if recorder.layout.asked else ():
+            self.tracer.note(_UNASKED.format(name))
         stand_ins = [node.meta["val"] for node in recorder.input_nodes]
         sources = {} if settled is None else settled.solution.table.sources()
         return layout_guards(self.inputs, stand_ins, recorder.layout.asked, recorder.env, sources)
@@ -124,14 +143,16 @@ class Run:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
             numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
-            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, dual_numbers.ended(tracer):
                 call.hashed, call.state = hashed, TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:
                     (call.args, call.kwargs), call.leaves = rebuild(self.inputs, tracer, given, self.inputs.restored)
+                    put_back((call.args, call.kwargs), self.request.put_back)
                     kept = state_kept((call.args, call.kwargs))
                 call.result = self._called(call.args, call.kwargs)
-                self.state_reads = state_reads(tracer, self.inputs, kept, given)
+                lost = [part for part, _ in self.lost_reads]
+                self.state_reads = state_reads(tracer, self.inputs, kept, given, lost)
                 for judge in end_passes.WHILE_RECORDING:
                     judge(self, call)
         except Abort as abort:
@@ -161,18 +182,20 @@ class Run:
         return end_passes.CallRecord(args, kwargs, leaves)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the program returns. Refused where it rests on what the run's containers have not of the user's."""
+        """What the program returns. Refused where it rests on what the run's containers have not of the user's, and
+        cannot be given."""
         tracer, lost = self.tracer, self.inputs.restored.lost if self.inputs.is_foreign else []
+        lost = [part for part in lost if part not in self.request.put_back]
         try:
             result = tracer.vm.enter(self.mod, args, kwargs)
         except Exception as error:
-            refusal = lost_read(tracer, (args, kwargs), lost)
-            if refusal is None:
-                raise
-            raise refusal from error
-        refusal = lost_read(tracer, (args, kwargs), lost)
-        if refusal is not None:
-            raise refusal
+            for _, refusal in lost_reads(tracer, (args, kwargs), lost):
+                raise refusal from error
+            raise
+        self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
+        for part, refusal in self.lost_reads:
+            if not part.can_be_put_back:
+                raise refusal
         return result
 
     def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:

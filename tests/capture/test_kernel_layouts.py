@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import dynamo_lite
+from dynamo_lite.capture.fakes import kernel_layouts
 
 aten = torch.ops.aten
 OPERATORS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -68,3 +69,13 @@ def test_the_graph_of_autograd_stays() -> None:
 
     x = torch.randn(2, 4, 3, requires_grad=True)
     torch.testing.assert_close(dynamo_lite.export(Gradient(), (x,)).module()(x), Gradient()(x))
+
+
+def test_a_kernel_that_is_not_asked_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with large operands costs what it costs in eager. Only a program that asks about memory can tell."""
+    monkeypatch.setattr(kernel_layouts, "_LIMIT", 10)
+    x = torch.randn(2, 3, 4, 7)  # sizes of its own: what an operator returns is remembered
+    asks = dynamo_lite.export(Asks(OPERATORS["batch_norm"], ORDERS[0]), (x,))
+    assert [note for note in asks.notes if "the kernel of aten.batch_norm.default was not asked" in note]
+    silent = dynamo_lite.export(lambda x: OPERATORS["batch_norm"](x.transpose(2, 3)) + 1, (x,))
+    assert not [note for note in silent.notes if "was not asked" in note]

@@ -156,7 +156,7 @@ def test_results_of_a_cond_are_those_of_torchs_rule(monkeypatch: pytest.MonkeyPa
         ]
 
     ours = outputs()
-    monkeypatch.setattr(emission, "known_outputs", lambda recorder, sides: None)
+    monkeypatch.setattr(emission, "known_outputs", lambda *args: None)
     assert ours == outputs()
     assert cond_outputs.known_outputs is not emission.known_outputs
 

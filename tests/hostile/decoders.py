@@ -3,7 +3,8 @@
     python -m tests.hostile.decoders dynamic LlamaForCausalLM ...
 
 prints a line for each: its name and "equal", or what is wrong. `static` takes caches of one length, three different
-ones; `dynamic` goes on from the cache of the call before, three times.
+ones; `dynamic` goes on from the cache of the call before, three times. `bare` is dynamic, with a `DynamicCache()` that
+adds its layers when it is filled, and keeps their class for it; the registered functions lose that.
 """
 
 from __future__ import annotations
@@ -40,11 +41,16 @@ def difference(got: Any, want: Any) -> str | None:
     return None
 
 
-def judge(name: str, dynamic: bool) -> str:
+def judge(name: str, kind: str) -> str:
     """Export one decoding step of the model and compare it with eager, the caches of each going their own way."""
     model_class = getattr(hf, name)
     model = model_class(tiny_config(model_class.config_class)).eval()
-    prefill = lambda ids: model(ids, use_cache=True).past_key_values  # noqa: E731
+    dynamic = kind != "static"
+
+    def prefill(ids: torch.Tensor) -> Any:
+        empty = hf.DynamicCache() if kind == "bare" else None
+        return model(ids, use_cache=True, past_key_values=empty).past_key_values
+
     cache = prefill(tokens(LENGTH))
     specs = None
     if dynamic:
@@ -75,4 +81,4 @@ if __name__ == "__main__":
     register_dynamic_cache_export_support()
     with torch.no_grad():
         for model_name in sys.argv[2:]:
-            print(model_name, judge(model_name, sys.argv[1] == "dynamic"), flush=True)
+            print(model_name, judge(model_name, sys.argv[1]), flush=True)

@@ -20,6 +20,7 @@ from torch.testing._internal.two_tensor import TwoTensor
 from torch.utils import _pytree as pytree
 
 import dynamo_lite
+from dynamo_lite.capture.graph.names import unusable_fqn
 from dynamo_lite.errors import InputMismatch, UnsupportedValue
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -424,3 +425,54 @@ def test_an_output_that_wraps_tensors_is_not_decomposed() -> None:
         exported.run_decompositions()
     inside = dynamo_lite.export(Runs(lambda x: (TwoTensor(x, x * 2) * 3).b), (torch.randn(2),)).run_decompositions()
     assert torch.equal(inside.module()(torch.ones(2)), torch.full((2,), 6.0))
+
+
+# -- names that no module can have -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["code", "graph", "self", "meta", "_code", "_wrapped_call", "lambda", 'a"b'])
+def test_a_program_with_a_name_that_no_module_can_have(name: str) -> None:
+    """As with torch.export the program is there and can be saved. What cannot be had is a module of it; it says why."""
+    program = dynamo_lite.export(_Named(name), (torch.ones(3),))
+    (note,) = [note for note in program.notes if name in note]
+    assert f"it has {name} of the model" in note
+    loaded = saved(program)
+    assert loaded.graph_signature.input_specs[0].target == name
+    for made in (program.module, loaded.module, program.run_decompositions):
+        with pytest.raises(dynamo_lite.InvalidArguments, match="Register it by another name"):
+            made()
+
+
+class _Named(nn.Module):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.register_parameter(name, nn.Parameter(torch.ones(3)))
+        self.name = name
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * getattr(self, self.name)
+
+
+def test_every_attribute_of_torchs_modules_of_programs_is_such_a_name() -> None:
+    module = torch.export.export(nn.Linear(2, 2), (torch.ones(1, 2),)).module()
+    names = {*vars(module), *vars(type(module))} - {*dir(nn.Module()), "weight", "bias"}
+    assert [name for name in sorted(names) if not name.startswith("__") and unusable_fqn(name) is None] == []
+
+
+def test_one_container_for_two_arguments_is_rejected() -> None:
+    """By each form of a program that was exported with two, and changes one of them."""
+
+    def f(a: list[Any], b: list[Any]) -> Any:
+        a.append(a[0] * 2)
+        return b[-1], a
+
+    rows = [torch.ones(2)]
+    program = dynamo_lite.export(f, ([torch.ones(2)], [torch.ones(2)]))
+    buffer = io.BytesIO()
+    dynamo_lite.save(program, buffer)
+    buffer.seek(0)
+    for form in (program, dynamo_lite.load(buffer), program.run_decompositions(), copy.deepcopy(program)):
+        module = form.module()
+        assert torch.equal(module([torch.ones(2)], [torch.zeros(2)])[0], torch.zeros(2))
+        with pytest.raises(InputMismatch, match="Input b is the very object that is a"):
+            module(rows, rows)

@@ -17,6 +17,7 @@ from dynamo_lite.capture.dispatch_modes import OperatorMode
 from dynamo_lite.errors import InputMismatch
 
 from .programs import registered_containers as programs
+from .programs.state_of_containers import Holder
 
 
 def boxed(cls: Any) -> Any:
@@ -117,10 +118,32 @@ def test_operator_mode_answers_what_torch_asks_of_its_kind() -> None:
     assert ours.pre_dispatch and ours.is_infra_mode() and ours.enable_tracing
 
 
-@pytest.mark.parametrize("kind", ["static", "dynamic"])
+@pytest.mark.parametrize("kind", ["static", "dynamic", "bare"])
 def test_decoders_with_a_registered_cache(kind: str) -> None:
     """Full attention, sliding windows and layers of both kinds; tests/hostile/decoders.py takes any other."""
-    names = ["LlamaForCausalLM", "Gemma2ForCausalLM"]
+    names = ["LlamaForCausalLM", "Gemma2ForCausalLM"][: 1 if kind == "bare" else 2]
     command = [sys.executable, "-m", "tests.hostile.decoders", kind, *names]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.splitlines() == [f"{name} equal" for name in names], done.stderr[-2000:]
+
+
+def test_class_that_a_returned_container_loses() -> None:
+    """It is noted; what later calls may have there is checked, in a saved program as well."""
+    program = dynamo_lite.export(_changed_by_kind, (Holder([torch.ones(3)], kind=dict),))
+    assert "output.kind is dict in eager, and None in what the program returns" in program.notes
+    file = io.BytesIO()
+    with torch.serialization.safe_globals([Holder, dict]):
+        dynamo_lite.save(program, file)
+        file.seek(0)
+        loaded = dynamo_lite.load(file)
+    for module in (program.module(), loaded.module()):
+        for kind in (dict, None):
+            assert torch.equal(module(Holder([torch.ones(3)], kind=kind)).parts[0], torch.full((3,), 2.0))
+        with pytest.raises(dynamo_lite.DynamoLiteError, match=r"c\.kind: expected None, given <class 'list'>"):
+            module(Holder([torch.ones(3)], kind=list))
+
+
+def _changed_by_kind(c: Holder) -> Holder:
+    if c.kind is None or c.kind is dict:
+        c.parts[0] = c.parts[0] + 1
+    return c

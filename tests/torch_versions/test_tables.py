@@ -69,6 +69,7 @@ OF_OPERATORS = frozenset(
         "_assert_scalar",
         "_assert_tensor_metadata",
         "_c10d_functional",
+        "_efficientzerotensor",
         "_c10d_functional_autograd",
         "_conj",
         "_dtensor",

@@ -30,10 +30,12 @@ _LIMIT = 1 << 26
 """Elements of an operand: the kernel costs what it costs in eager."""
 
 
-def as_eager(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, keeps_graph: bool = False) -> Any:
+def as_eager(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any, unasked: set[str], keeps_graph: bool = False
+) -> Any:
     """`out`, or what lies in memory as the result of eager; `out` where the kernel cannot be asked.
 
-    keeps_graph: autograd's graph behind `out` is asked for later.
+    unasked: gets the operator's name then. keeps_graph: autograd's graph behind `out` is asked for later.
     """
     given = tensors_among([*args, *kwargs.values()])
     if all(map(_is_in_order, given)):
@@ -41,6 +43,7 @@ def as_eager(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any
     try:
         real = on_zeros(func, args, dict(kwargs), _LIMIT)
     except (NotAsked, RuntimeError):
+        unasked.add(str(func))
         return out
     recipe = recipe_of(args, dict(kwargs), out, read=_same)
     if recipe is None:

@@ -30,9 +30,10 @@ from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
+from dynamo_lite.capture.module_tree import unregistered_buffers
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
-from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
+from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -71,6 +72,7 @@ class InputLifter(GraphWriter):
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
+        self._unregistered_buffers: dict[int, tuple[torch.Tensor, bool]] | None = None
         self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
         self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
@@ -193,6 +195,11 @@ class InputLifter(GraphWriter):
             fqn = self._fresh_fqn("lifted_parameter")
             (name,) = lifted_names([("p_", fqn)], self._used_names)
             return self._lift(tensor, LiftedKind.PARAMETER, fqn, name)
+        persistent = self._buffer_of_unregistered(tensor)
+        if persistent is not None:
+            fqn = self._fresh_fqn("lifted_buffer")
+            (name,) = lifted_names([("b_", fqn)], self._used_names)
+            return self._lift(tensor, LiftedKind.BUFFER, fqn, name, persistent)
         if fqn is None:
             fqn = self._fresh_fqn("lifted_tensor")
         (name,) = lifted_names([("c_", fqn)], self._used_names)
@@ -210,6 +217,13 @@ class InputLifter(GraphWriter):
         if self._constant_fqns is None:
             self._constant_fqns = constant_attributes(self._root)
         return self._constant_fqns.get(id(tensor))
+
+    def _buffer_of_unregistered(self, tensor: torch.Tensor) -> bool | None:
+        """Whether `tensor` is persistent, as a buffer of a module that none registers; None: it is none."""
+        if self._unregistered_buffers is None:
+            self._unregistered_buffers = unregistered_buffers(self._root)
+        found = self._unregistered_buffers.get(id(tensor))
+        return found[1] if found is not None and found[0] is tensor and not tensor.requires_grad else None
 
     def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
@@ -279,6 +293,10 @@ class InputLifter(GraphWriter):
             carried = self._carry(tensor, self.earlier)
         if carried is not None:
             return carried
+        if is_functorch_wrapped_tensor(tensor):
+            alive = unwrap_if_dead(tensor)
+            if alive is not tensor:  # a result of a transform that has ended
+                return self.lift(alive)
         lifted = self._lifted_by_id.get(id(tensor))
         if lifted is None:
             inner = self.inner_tensors.find(tensor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +13,6 @@ from torch import fx, nn
 from torch.nn.parameter import is_lazy
 
 from dynamo_lite.capture._torch import FakeTensor, _disable_current_modes
-from dynamo_lite.capture.graph.names import unusable_fqn
 from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
@@ -93,7 +92,6 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
         return
     tree = ModuleTree(root)
     buffers = tree.buffers
-    _check_names([*tree.parameters, *buffers])
     seen: set[int] = set()
     for fqn, parameter in tree.parameters:
         if is_lazy(parameter):
@@ -108,14 +106,6 @@ def registered_state(root: nn.Module | None) -> Iterator[StateEntry]:
     for fqn, buffer in buffers:
         if names[id(buffer)] == fqn:
             yield StateEntry(LiftedKind.BUFFER, fqn, buffer, fqn not in transient)
-
-
-def _check_names(named: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """Raises InvalidArguments for a name that the module of an exported program cannot have."""
-    for fqn, _ in named:
-        why = unusable_fqn(fqn)
-        if why is not None:
-            raise InvalidArguments(f"a program cannot have {fqn} of the module: {why}. Register it by another name")
 
 
 def constant_attributes(root: nn.Module | None) -> dict[int, str]:

@@ -22,6 +22,8 @@ _NOT_IDENTIFIER = re.compile(r"[^a-zA-Z0-9]")
 # torch/export/_unlift.py gives it. A parameter, buffer or submodule of the root could not stand beside them.
 _OF_GRAPH_MODULE = frozenset(dir(GraphModule)) - frozenset(dir(nn.Module)) | {
     *("meta", "range_constraints", "validate_inputs", "_codegen", "_graph", "_in_spec", "_out_spec", "_guards_fn"),
+    *("_code", "_lineno_map", "_prologue_start", "_wrapped_call", "_origin", "shape_env", "_tracer_cls"),
+    *("_tracer_extras", "_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks"),
 }
 # What all generated code says; what else it may say depends on the graph (program/build.py looks).
 HIDDEN = "the code that torch generates uses that name itself, and would find the argument"

@@ -41,11 +41,15 @@ FAILS_BY_LAYOUT = frozenset({
 
 
 class LayoutQuestions:
-    """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right."""
+    """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right.
+
+    unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
+    """
 
     def __init__(self, env: TorchShapeEnv | None) -> None:
         self._env = env
         self.asked: set[str] = set()
+        self.unasked: set[str] = set()
         self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
@@ -102,9 +103,19 @@ def _equality(operation: Callable[[Any, Any], Any]) -> Binary:
             if answer is not NOT_HANDLED:
                 _look(vm, a, b)
                 return answer
+        look_by_identity(vm, a, b)
         return plain(vm, a, b)
 
     return compare
+
+
+def look_by_identity(vm: Any, a: Any, b: Any) -> None:
+    """Tells the observer of `a == b` where that asks whether they are one object."""
+    kind = type(a)
+    if vm.on_look is None or kind is not type(b) or kind.__eq__ is not object.__eq__ or kind.__dictoffset__ == 0:
+        return
+    if not callable(a) and not issubclass(kind, Enum):
+        vm.on_look("is", a, b)
 
 
 def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

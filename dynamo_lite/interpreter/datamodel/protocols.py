@@ -17,6 +17,7 @@ from dynamo_lite.interpreter.datamodel.attributes import (
     type_lookup,
 )
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
+from dynamo_lite.interpreter.datamodel.operators import look_by_identity
 from dynamo_lite.interpreter.observer import DELETED
 
 _SEQUENCES = frozenset({list, tuple, str, bytes, range, bytearray})
@@ -88,6 +89,9 @@ def contains(vm: Any, container: Any, item: Any) -> bool:
         vm.on_look("key", container, item)
     if type(item) in ATOMS and (kind is dict or kind is set or kind is str or kind is frozenset or kind is range):
         return item in container
+    if kind is list or kind is tuple:
+        for part in container if type(item).__dictoffset__ else ():
+            look_by_identity(vm, part, item)
     return vm.trampolines.apply(operator.contains, container, item)
 
 

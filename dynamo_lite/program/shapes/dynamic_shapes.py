@@ -105,7 +105,9 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
         dynamic_shapes = _plain(dynamic_shapes, signature, args, options)
     _declare_numbers(signature, args, options, dynamic_shapes)
     leaves, spec = pytree.tree_flatten((tuple(args), options), is_leaf=lambda value: is_foreign(type(value)))
-    args, options = unflatten(map(_unwrapped, leaves), spec)
+    unwrapped = [*map(_unwrapped, leaves)]
+    if any(one is not other for one, other in zip(leaves, unwrapped)):  # else the caller's own, some twice perhaps
+        args, options = unflatten(unwrapped, spec)
     return SpecifiedCall(signature, args, options, dynamic_shapes, examples)
 
 

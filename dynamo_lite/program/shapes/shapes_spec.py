@@ -93,6 +93,7 @@ def plain(spec: Any, signature: inspect.Signature, args: Sequence[Any], kwargs: 
 class _Reading:
     def __init__(self, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self.slots = list(zip(arguments(signature, args, kwargs), [*args, *kwargs.values()]))
+        self.keywords = [*kwargs]
         self.problems: list[str] = []
 
     def read(self, said: Mapping[str, Any], assumptions: Sequence[Any]) -> SpecShapes:
@@ -105,25 +106,30 @@ class _Reading:
                 at = int(slot.key or 0)
                 entry = self._entry(rest[at] if at < len(rest) else None, value, f"*args[{at}]")
                 shapes.setdefault(name, []).append(entry)
-                used.add("*args")
             elif slot.kind is inspect.Parameter.VAR_KEYWORD:
                 key = str(slot.key)
-                entry = self._entry(said.get("**kwargs", {}).get(key), value, f"**kwargs[{key!r}]")
-                shapes.setdefault(name, {})[key] = entry
-                used.add("**kwargs")
+                where = key if key in said else f"**kwargs[{key!r}]"
+                shapes.setdefault(name, {})[key] = self._entry(self._of_keyword(said, key), value, where)
+                used.add(key)
             else:
-                shapes[name] = self._entry(said.get(name), value, name)
+                spec = self._of_keyword(said, name) if name in self.keywords else said.get(name)
+                shapes[name] = self._entry(spec, value, name)
                 used.add(name)
-        self.problems += [f"the spec has {name!r}, which the call does not give" for name in said if name not in used]
+        unknown = [name for name in said if name not in (*used, "*args", "**kwargs")]
+        self.problems += [f"the spec has {name!r}, which the call does not give" for name in unknown]
         self._check_variadic(said)
         return SpecShapes(shapes, assumptions, self.problems)
+
+    @staticmethod
+    def _of_keyword(said: Mapping[str, Any], name: str) -> Any:
+        """What is said of a keyword argument: by its name, else within `**kwargs`, whichever parameter takes it."""
+        return said[name] if name in said else said.get("**kwargs", {}).get(name)
 
     def _check_variadic(self, said: Mapping[str, Any]) -> None:
         count = sum(slot.kind is inspect.Parameter.VAR_POSITIONAL for slot, _ in self.slots)
         if len(said.get("*args", ())) > count:
             self.problems.append(f"the spec has {len(said['*args'])} entries for *args, which takes {count} arguments")
-        names = {slot.key for slot, _ in self.slots if slot.kind is inspect.Parameter.VAR_KEYWORD}
-        unknown = [name for name in said.get("**kwargs", ()) if name not in names]
+        unknown = [name for name in said.get("**kwargs", ()) if name in said or name not in self.keywords]
         self.problems += [f"the spec has **kwargs[{name!r}], which the call does not give" for name in unknown]
 
     def _entry(self, spec: Any, value: Any, where: str) -> Any:

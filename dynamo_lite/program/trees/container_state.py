@@ -36,6 +36,7 @@ class StateRead:
         path: from (args, kwargs) to it.
         words: the same for people: `cache.layers[0].length`.
         expected: the constant that it is in the program; None beside a `text`.
+        others: further constants and classes with which the program is the same.
         text: Python of the sizes in `symbols` that computes it, where it depends on them.
         symbols: name → (flat input, dimension).
     """
@@ -45,6 +46,7 @@ class StateRead:
     expected: Any = None
     text: str = ""
     symbols: Mapping[str, tuple[int, int]] | None = None
+    others: tuple[Any, ...] = ()
 
     @cached_property
     def _compute(self) -> Callable[[Sequence[Any]], Any]:
@@ -59,7 +61,7 @@ class StateRead:
         expected = self._compute(leaves)
         if isinstance(given, torch.SymInt) or isinstance(expected, torch.SymInt):
             return  # another trace looks at the program
-        if type(given) is type(expected) and (given == expected or given != given):
+        if any(type(given) is type(known) and (given == known or given != given) for known in (expected, *self.others)):
             return
         shown = "nothing" if given is _MISSING else repr(given)
         raise StructureMismatch(
@@ -72,23 +74,26 @@ class StateRead:
         symbols = {name: [*place] for name, place in (self.symbols or {}).items()}
         path = [encode_key(key) for key in self.path]
         return {"path": path, "words": self.words, "expected": encode(self.expected), "text": self.text,
-                "symbols": symbols}  # fmt: skip
+                "symbols": symbols, "others": [encode(other) for other in self.others]}  # fmt: skip
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> StateRead:
         """The inverse of `to_json`."""
         symbols = {name: (leaf, dim) for name, (leaf, dim) in values["symbols"].items()}
         path = tuple(map(decode_key, values["path"]))
-        return cls(path, values["words"], decode(values["expected"]), values["text"], symbols)
+        others = tuple(map(decode, values.get("others", ())))
+        return cls(path, values["words"], decode(values["expected"]), values["text"], symbols, others)
 
 
-def state_read(path: tuple[Key, ...], words: str, value: Any, leaves: Sequence[Any]) -> StateRead | None:
+def state_read(
+    path: tuple[Key, ...], words: str, value: Any, leaves: Sequence[Any], others: tuple[Any, ...] = ()
+) -> StateRead | None:
     """The check for what the program has read as `value`, a constant or a size; None where there is none.
 
-    leaves: the flat inputs of the run, with its own symbols.
+    leaves: the flat inputs of the run, with its own symbols. others: as of StateRead.
     """
     if type(value) is not torch.SymInt:
-        return StateRead(path, words, value)
+        return StateRead(path, words, value, others=others)
     node = value.node.core
     places = _places(leaves)
     found = {symbol: places.get(symbol) for symbol in symbols_of(node)} if isinstance(node, Int) else {}

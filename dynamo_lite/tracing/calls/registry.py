@@ -34,6 +34,7 @@ from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_statistics
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
+from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
@@ -256,6 +257,7 @@ def table() -> dict[int, Step]:
     rows |= _from_table(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True))
     rows |= _from_table(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange)
     rows |= _from_table(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows |= dual_numbers.table()
     rows |= _from_table(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container)
     rows |= _from_table(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor"))
     rows |= _from_table(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode"))

@@ -6,12 +6,13 @@ view, a concatenation with nothing), and leave out what the user's own object ho
 - a tensor that flatten gives back for a leaf, with the value of that leaf in the example, *is* that input;
 - any other tensor is what recorded operators make of the inputs, and may not be changed in place: eager would change
   the user's;
-- what the user's object has and the made one lacks, or has otherwise, may not be read by the program.
+- what the user's object has and the made one lacks, or has otherwise, may be read by the program only where that
+  makes no difference (run/lost_state.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -26,7 +27,7 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key
 from dynamo_lite.program.trees.container_state import CONSTANTS, StateRead, state_read
 from dynamo_lite.program.trees.containers import state_of
-from dynamo_lite.program.trees.paths import flatten, is_foreign
+from dynamo_lite.program.trees.paths import flatten, has_foreign, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -37,6 +38,7 @@ _ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 REMADE: Final = object()
 """Stands for a leaf that the registered flatten function computes each time."""
+_NAMED = (type, FunctionType, BuiltinFunctionType)
 _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
 
@@ -46,8 +48,21 @@ class MissingPart:
 
     path: tuple[Key, ...]
     key: Key
-    old: str
-    new: str
+    value: Any
+    other: Any
+
+    @property
+    def old(self) -> str:
+        return text_of(self.value)
+
+    @property
+    def new(self) -> str:
+        return text_of(self.other)
+
+    @property
+    def can_be_put_back(self) -> bool:
+        """Whether the run's container may be given the user's: a constant, a class or a function has no parts."""
+        return isinstance(self.value, (*_ATOMS, *_NAMED)) and isinstance(self.other, (*_ATOMS, *_NAMED))
 
     def __str__(self) -> str:
         keys = (*self.path, self.key)[2:]
@@ -121,7 +136,7 @@ def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int,
         if type(one) is type(other) and has_parts(one):
             yield from _differences(one, other, (*path, key), seen)
         elif not _same_constant(one, other):
-            yield MissingPart(path, key, _text(one), _text(other))
+            yield MissingPart(path, key, one, other)
 
 
 def has_parts(value: Any) -> bool:
@@ -143,9 +158,11 @@ def _same_constant(one: Any, other: Any) -> bool:
     return isinstance(one, (set, frozenset)) and one == other
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     if value is MISSING:
         return "nothing"
+    if isinstance(value, _NAMED):
+        return value.__qualname__
     return repr(value) if isinstance(value, _ATOMS) else f"a {type(value).__qualname__}"
 
 
@@ -229,16 +246,19 @@ def state_kept(call: Any) -> list[HeldConstant]:
 
 
 def state_reads(
-    tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any]
+    tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any], lost: Sequence[MissingPart] = ()
 ) -> tuple[StateRead, ...]:
-    """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run."""
+    """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run; lost: what the
+    user's object has otherwise, and the program is the same with."""
     places, found = tracer.reads.places, []
     numbers = {id(leaf) for leaf in leaves if isinstance(leaf, torch.SymInt)}
+    also = {(part.path, part.key): (part.value,) for part in lost}
     for part in kept:
         hows = [part.key.kind, *_WHOLE]
         if id(part.value) not in numbers and any(_row(how, part.owner, part.key) in places for how in hows):
-            words = _words(inputs, (*part.path, part.key))
-            read = state_read((*part.path, part.key), words, part.value, leaves)
+            words = words_of(inputs, (*part.path, part.key))
+            others = also.get((part.path, part.key), ())
+            read = state_read((*part.path, part.key), words, part.value, leaves, others)
             if read is None:
                 tracer.note(f"{words} is read, and no size of the inputs alone: a call does not check it")
             else:
@@ -246,15 +266,15 @@ def state_reads(
     return tuple(found)
 
 
-def _words(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
+def words_of(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
     which, first, *rest = path
     name = inputs.arg_names[first.name] if which.name == 0 else first.name
     return name + "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in rest)
 
 
-def lost_read(tracer: Tracer, call: Any, lost: list[MissingPart]) -> GraphBreak | None:
-    """The refusal for the first part that the program has read though the run's container does not have the user's."""
-    places = tracer.reads.places
+def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[tuple[MissingPart, GraphBreak]]:
+    """The parts that the program has read though the run's container does not have the user's, with the refusals."""
+    places, found = tracer.reads.places, []
     for part in lost:
         owner = _owner(call, part)
         hows = [part.key.kind, *_WHOLE]
@@ -262,8 +282,18 @@ def lost_read(tracer: Tracer, call: Any, lost: list[MissingPart]) -> GraphBreak 
         if row is not None:
             site = places[row]
             named = {"what": str(part), "old": part.old, "new": part.new}
-            return tracer.refusal("container-state", (site,) if site is not None else None, **named)
-    return None
+            found.append((part, tracer.refusal("container-state", (site,) if site is not None else None, **named)))
+    return found
+
+
+def put_back(call: Any, lost: Sequence[MissingPart]) -> None:
+    """Gives the run's containers what the user's have (`MissingPart.can_be_put_back`)."""
+    for part in lost:
+        owner = _owner(call, part)
+        if part.key.kind == "attr":
+            object.__setattr__(owner, part.key.name, part.value)
+        else:
+            owner[part.key.name] = part.value
 
 
 def _owner(call: Any, part: MissingPart) -> Any:
@@ -286,16 +316,35 @@ def changed_arguments(
     program has written into that container is asked instead.
     """
     calls, (args, kwargs) = ContainerFunctions(tracer), call
+    lost = [(_owner(call, part), part.key) for part in inputs.restored.lost] if inputs.is_foreign else []
     specs = [spec for arguments in inputs.spec.children() for spec in arguments.children()]
     names = [*inputs.arg_names[: len(args)], *kwargs]
     changed, first = [], 0
     for name, spec, value in zip(names, specs, [*args, *kwargs.values()]):
         flat = flatten(value, calls)
         before, first = leaves[first : first + spec.num_leaves], first + spec.num_leaves
-        if flat.spec != spec or any(a is not b and a is not REMADE for a, (_, b) in zip(before, flat.leaves)):
+        pairs = zip(before, flat.leaves)
+        is_other = flat.spec != spec or any(a is not b and a is not REMADE for a, (_, b) in pairs)
+        if is_other or (has_foreign(spec) and _is_written(tracer, value, lost)):
             changed.append(name)
-        elif any(a is REMADE for a in before):
-            own = {id(part) for part in contents.containers(value)}
-            if any(id(change.owner) in own for change in tracer.journal.changes()):
-                changed.append(name)
     return changed
+
+
+def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> bool:
+    """Whether the program has changed what a container of registered functions holds beside its leaves. lost: (owner,
+    part) of what the user's own holds otherwise: any write there is a change."""
+    own = tracer.heap.young_among(tuple(contents.containers(value)))
+    if any(id(owner) in own and tracer.journal.is_written(owner, key.name) for owner, key in lost):
+        return True
+    return any(id(change.owner) in own for change in tracer.journal.changes())
+
+
+def eager_state(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> dict[int, dict[Key, Any]]:
+    """What eager finds otherwise than the run in its containers: id of one → part → the user's value, where the program
+    has put nothing."""
+    found: dict[int, dict[Key, Any]] = {}
+    for part in lost:
+        owner = _owner(call, part)
+        if not tracer.journal.is_written(owner, part.key.name):
+            found.setdefault(id(owner), {})[part.key] = part.value
+    return found

@@ -7,7 +7,7 @@ items only. The next call would go on with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
@@ -17,16 +17,20 @@ from dynamo_lite.program.trees.container_context import Key
 from dynamo_lite.program.trees.container_state import CONSTANTS
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import Caller, Flat, has_foreign, is_foreign, unflatten
-from dynamo_lite.tracing.effects.rebuilt_arguments import has_parts
+from dynamo_lite.tracing.effects.rebuilt_arguments import has_parts, text_of
 
 _NUMBERS = (*CONSTANTS, torch.SymInt)
 _MISSING = object()
 
 
-def lost_in_result(recorder: Recorder, result: Any, flat: Flat, call: Caller) -> Iterator[tuple[str, str, str]]:
-    """(what, eager's value, the program's) for each constant and size that the caller gets otherwise than in eager.
+def lost_in_result(
+    recorder: Recorder, result: Any, flat: Flat, call: Caller, given: Mapping[int, Mapping[Key, Any]]
+) -> Iterator[tuple[str, str, str, bool]]:
+    """(what, eager's value, the program's, whether it is a constant or a size) for what the caller gets otherwise than
+    in eager: constants and sizes, and the classes and functions that the arguments' containers lose.
 
-    flat: the result, taken apart; call: how registered functions are called.
+    flat: the result, taken apart; call: how registered functions are called; given: what the user's own arguments hold
+    and the run's do not (`rebuilt_arguments.eager_state`).
     """
     if not has_foreign(flat.spec):
         return
@@ -40,12 +44,15 @@ def lost_in_result(recorder: Recorder, result: Any, flat: Flat, call: Caller) ->
         seen.add(id(old))
         is_inside = is_inside or is_foreign(type(old))
         after = dict(state_of(new))
-        for key, value in state_of(old):
+        for key, value in {**dict(state_of(old)), **given.get(id(old), {})}.items():
             other = after.get(key, _MISSING)
-            if not isinstance(value, _NUMBERS):
-                todo += [(value, other, (*path, key), is_inside)] if has_parts(value) else []
-            elif is_inside and not _are_equal(recorder, value, other):
-                yield _words((*path, key)), str(value), "nothing" if other is _MISSING else str(other)
+            if isinstance(value, _NUMBERS):
+                if is_inside and not _are_equal(recorder, value, other):
+                    yield _words((*path, key)), str(value), "nothing" if other is _MISSING else str(other), True
+            elif has_parts(value):
+                todo.append((value, other, (*path, key), is_inside))
+            elif key in given.get(id(old), {}) and value is not other:
+                yield _words((*path, key)), text_of(value), "nothing" if other is _MISSING else text_of(other), False
 
 
 def _are_equal(recorder: Recorder, value: Any, other: Any) -> bool:

@@ -1,6 +1,9 @@
 """Drops writes to containers that are unreachable after the run.
 
 torch.nn.utils.parametrize.cached() fills its dict and then puts an empty one in its place.
+
+The collector does not show all who hold an object: not an array of numpy, for one. So a container only counts as
+unreachable where the run has taken it from a place that the journal knows.
 """
 
 from __future__ import annotations
@@ -31,7 +34,19 @@ def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
     owned = {key for key, owner in owners.items() if tracer.own(OwnedDicts).owner_of(owner) is not None}
-    return set(owners) - held - owned
+    return (set(owners) - held - owned) & _taken_away(tracer)
+
+
+def _taken_away(tracer: TracerView) -> set[int]:
+    """ids of what the objects that the run has written to held before."""
+    found: set[int] = set()
+    for snapshot in tracer.journal.snapshots():
+        contents = snapshot.contents
+        if isinstance(contents, dict):
+            found.update(map(id, contents.values()))
+        elif isinstance(contents, (list, tuple)):
+            found.update(map(id, contents))
+    return found
 
 
 def _is_of_the_run(tracer: TracerView, holder: Any) -> bool:

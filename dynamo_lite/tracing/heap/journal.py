@@ -148,6 +148,10 @@ class Journal:
             elif not _same_items(old, new):
                 yield Change(snapshot.owner, snapshot.part, None, old, new, mark)
 
+    def is_written(self, owner: Any, key: Any) -> bool:
+        """Whether the program has written there, the same value that it found perhaps."""
+        return any((id(owner), part, key) in self._sites for part in ("attributes", "items"))
+
     def rollback(self, keep: Container[int] = ()) -> None:
         """Put everything back, last touched first, but for the objects whose ids are in `keep`."""
         while self._undo:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import array
+import builtins
 import collections
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.tracing.heap import shared_buffers
+from dynamo_lite.tracing.heap.own_patches import with_ours, without_ours
 
 MISSING = object()
 """The contents of an empty cell, or of a name that is not bound."""
@@ -35,8 +37,15 @@ class Snapshot(NamedTuple):
     restore: Callable[[Any], None]
 
 
+_BUILTINS = vars(builtins)
+
+
 def _restore_dict(owner: dict[Any, Any], contents: dict[Any, Any]) -> None:
-    dict.clear(owner)
+    if owner is _BUILTINS:  # never empty: everything that runs looks there
+        for name in [name for name in owner if name not in contents]:
+            del owner[name]
+    else:
+        dict.clear(owner)
     dict.update(owner, contents)
 
 
@@ -178,7 +187,7 @@ def attributes(owner: Any) -> Snapshot | None:
         return None
 
     def read() -> dict[str, Any]:
-        contents = dict(namespace) if namespace is not None else {}
+        contents = without_ours(namespace) if namespace is not None else {}
         for name, member in slots:
             try:
                 contents[name] = member.__get__(owner)
@@ -196,7 +205,8 @@ def attributes(owner: Any) -> Snapshot | None:
             elif _has(member, owner):
                 member.__delete__(owner)
         if namespace is not None:
-            _restore_dict(namespace, {k: v for k, v in contents.items() if k not in slot_names})
+            plain = {k: v for k, v in contents.items() if k not in slot_names}
+            _restore_dict(namespace, with_ours(plain, namespace))
 
     return Snapshot(owner, "attributes", read(), read, restore)
 
@@ -220,12 +230,12 @@ def _has(member: Any, owner: Any) -> bool:
 
 def _class_namespace(owner: type) -> Snapshot:
     def read() -> dict[str, Any]:
-        return dict(owner.__dict__)
+        return without_ours(dict(owner.__dict__))
 
     def restore(contents: dict[str, Any]) -> None:
         for name in [n for n in owner.__dict__ if n not in contents]:
             type.__delattr__(owner, name)
-        for name, value in contents.items():
+        for name, value in with_ours(contents, owner.__dict__).items():
             if owner.__dict__.get(name, MISSING) is not value:
                 type.__setattr__(owner, name, value)
 

@@ -6,6 +6,7 @@ the journal takes snapshots of all. Only where there can be no snapshot the ques
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
@@ -19,6 +20,8 @@ from dynamo_lite.tracing.heap.locks import Locks
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
+_BUILTINS = vars(builtins)
+_BUILTIN_NAMES = frozenset(_BUILTINS)
 _PART = {"attr": "attributes", "cell": "cell"}
 HAVE_GC = 1 << 14
 """Py_TPFLAGS_HAVE_GC: the collector tracks the instances, and tells which of them are young."""
@@ -85,6 +88,8 @@ class Writes:
             self._before_in_place(owner)
             return
         part = _PART.get(kind, "items")
+        if (owner is builtins or owner is _BUILTINS) and key in _BUILTIN_NAMES:
+            self._tracer.refuse("process-state", function=f"assigning builtins.{key}")  # which the trace calls itself
         if kind == "attr" and type(owner) is CellType and key == "cell_contents":
             part, key = "cell", "contents"
         if (part == "items" and shared_buffers.is_memory(owner)) or (

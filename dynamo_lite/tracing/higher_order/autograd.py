@@ -98,6 +98,8 @@ def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: di
     name = args[0].__qualname__
     tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
     recorder = tracer.recorder
+    if recorder.has_dual_level and args[0].setup_context is torch.autograd.Function.setup_context:
+        tracer.refuse("higher-order-operator", function=f"{name}.apply on dual numbers, without a setup_context,")
     before = recorder.around_function
     if before is None:
         recorder.around_function = torch.is_grad_enabled()

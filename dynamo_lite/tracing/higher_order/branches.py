@@ -135,7 +135,7 @@ def _call(tracer: TracerView, choice: SwitchCall, traced: list[TracedFunction], 
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     outputs = [tuple(n for i, n in enumerate(t.outputs(tracer)) if i not in constants) for t in traced]
     modules = subgraph_calls.finish(recorder, levels, outputs, choice.graphs)
-    known = known_outputs(recorder, outputs)
+    known = known_outputs(recorder.fake_mode, recorder.env, outputs)
     results = iter(record_call(tracer, choice.operator, choice.arguments(modules, tuple(operands)), known))
     count = len(traced[0].leaves)
     leaves = [constants[i] if i in constants else next(results) for i in range(count)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from dynamo_lite.torch_internals._torch_tensors import _tensor_str
+from dynamo_lite.tracing.heap.own_patches import stands_for
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def _watch(thread: int, watch: _Watch | None) -> None:
         if watch is not None:
             if not _watches:
                 _plain_text, _plain_format = _tensor_str._str, torch.Tensor.__format__
+                stands_for(_text, _plain_text)
+                stands_for(_formatted, _plain_format)
                 _tensor_str._str = _text
                 torch.Tensor.__format__ = _formatted  # type: ignore[method-assign]
             _watches[thread] = watch

@@ -36,6 +36,8 @@ def is_array(value: Any) -> bool:
 
 def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> Any:
     """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
+    if tracer.recorder.has_dual_level:  # the stand-in may be a dual number's wrapper, which has no memory
+        tracer.refuse("higher-order-operator", function="Tensor.numpy within torch.autograd.forward_ad.dual_level")
     _check(tracer, tensor, force)
     if not force:  # of one that requires grad eager raises: so the answer holds for such inputs only
         autograd_nodes.requires_grad(tracer, tensor)

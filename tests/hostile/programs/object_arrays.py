@@ -540,3 +540,47 @@ def dtype_changed():
         return x * self.kept.dtype.itemsize + (self.kept.dtype.kind == "i")
 
     return program(forward, np.arange(3.0))
+
+
+def _array_of(*items):
+    array = np.empty(len(items), dtype=object)
+    for index, item in enumerate(items):
+        array[index] = item
+    return array
+
+
+@refused("python-state")
+def list_in_an_array_is_changed():
+    array = _array_of([1], None)
+
+    def f(x):
+        array[0].append(1)
+        return x * len(array[0])
+
+    return f, (t(3),)
+
+
+@refused("python-state")
+def set_and_dict_in_an_array_are_changed():
+    array = _array_of({1}, {"n": [2]})
+
+    def f(x):
+        array[0].add(len(array[0]) + 1)
+        array[1]["n"].append(3)
+        return x * len(array[0])
+
+    return f, (t(3),)
+
+
+@refused("python-state")
+def list_in_an_array_of_the_module_is_changed():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rows = _array_of([], [])
+
+        def forward(self, x):
+            self.rows[1].append(x.shape[0])
+            return x * len(self.rows[1])
+
+    return M(), (t(3),)

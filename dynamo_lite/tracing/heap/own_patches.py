@@ -1,0 +1,32 @@
+"""What a trace puts into classes and modules of torch's for its time, and what stands there without it.
+
+Where the program writes to such a class, a snapshot holds what was there before the trace: otherwise the trace's own
+function would be taken for the program's change, and put back for good.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PLAIN: dict[int, tuple[Any, Any]] = {}
+"""id of a function of ours → (the function, what it stands for)."""
+
+
+def stands_for(ours: Any, plain: Any) -> None:
+    """From now on `ours` counts as `plain` where a namespace is read."""
+    _PLAIN[id(ours)] = ours, plain
+
+
+def is_ours(value: Any) -> bool:
+    known = _PLAIN.get(id(value))
+    return known is not None and known[0] is value
+
+
+def without_ours(namespace: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a namespace, as it is without a trace."""
+    return {name: _PLAIN[id(value)][1] if is_ours(value) else value for name, value in namespace.items()}
+
+
+def with_ours(contents: dict[str, Any], namespace: Any) -> dict[str, Any]:
+    """What `without_ours` gave, with ours where the namespace has it now: the trace goes on."""
+    return {name: now if is_ours(now := namespace.get(name)) else value for name, value in contents.items()}
