@@ -43,6 +43,7 @@ class Recording(Protocol):
 class OperatorRecording(Recording, Protocol):
     """recorder.Recorder, with what runs operators."""
 
+    fake_mode: Any
     layout: LayoutQuestions
     lowering: int
     has_dual_level: bool

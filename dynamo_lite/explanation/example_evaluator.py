@@ -28,7 +28,7 @@ class Shadow:
 
         Raises NoShadow.
         """
-        if node.graph is not self._recorder.graph:
+        if node.graph is not self._recorder.level.graph:
             raise NoShadow("a sub-graph")
         with modes_off(), torch.no_grad():
             for current in node.graph.nodes:

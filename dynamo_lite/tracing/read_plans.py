@@ -119,12 +119,11 @@ def _order(tracer: TracerView, owner: Any, key: Any) -> None:
 
 
 def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
-    """Two tensors of the program's are compared by `is`: are they still two?"""
-    if issubclass(type(key), torch.Tensor):
-        tracer.recorder.layout.matters(key)
-        tracer.recorder.layout.matters(owner)
-        if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
-            tracer.reads.read("is", owner, id(key))
+    """Something is compared with a tensor by `is`. Two tensors of the program's: are they still two?"""
+    tracer.recorder.layout.matters(key)
+    tracer.recorder.layout.matters(owner)
+    if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
+        tracer.reads.read("is", owner, id(key))
 
 
 def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
@@ -135,7 +134,7 @@ def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
 
 OF_ITEMS: dict[type, Look] = {str: _part_of_text}
 """Type of an object → what is told of reads of its items."""
-LOOKS: dict[str, Look] = {"is": _identity, "attr": _no_attribute}
+LOOKS: dict[str, Look] = {"attr": _no_attribute}
 """Kind of look → what is told of it, whatever the object."""
 LOOKS_AT: dict[tuple[str, type], Look] = {
     ("items", str): _characters,
@@ -144,6 +143,14 @@ LOOKS_AT: dict[tuple[str, type], Look] = {
     ("items", frozenset): _order,
 }
 """(kind of look, type of the object) → what is told of it."""
+
+
+class IdentityPlans(dict[type, Look | None]):
+    """Type of the right operand of `is` → what is told of the comparison."""
+
+    def __missing__(self, kind: type) -> Look | None:
+        look = self[kind] = _identity if issubclass(kind, torch.Tensor) else None
+        return look
 
 
 class ReadPlans(dict[type, Reader | None]):

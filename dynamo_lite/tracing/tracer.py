@@ -41,7 +41,7 @@ from dynamo_lite.tracing.policy.native_modules import (
     is_trusted_module,
     reads_frames,
 )
-from dynamo_lite.tracing.read_plans import ReadPlans
+from dynamo_lite.tracing.read_plans import IdentityPlans, ReadPlans
 from dynamo_lite.tracing.sizes import (
     builtin_calls,
     decisions_in_c,
@@ -104,6 +104,7 @@ class Tracer(Refusing):
         self.plans = CallPlans(self)
         self.readers: dict[type, Reader | None] = ReadPlans()
         self._writers = WritePlans()
+        self._identities = IdentityPlans()
         kind = type(self)
         self.reads.is_alone = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
         self.made_dicts: set[int] = set()
@@ -228,7 +229,10 @@ class Tracer(Refusing):
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if type(key) is deferred_str.UnreadText:
             key.read()
-        listener = read_plans.LOOKS.get(how) or read_plans.LOOKS_AT.get((how, type(owner)))
+        if how == "is":
+            listener = self._identities[type(key)]
+        else:
+            listener = read_plans.LOOKS.get(how) or read_plans.LOOKS_AT.get((how, type(owner)))
         if listener is not None:
             listener(self, owner, key)
         self.reads.look(how, owner, key)

@@ -61,7 +61,7 @@ class ContainerFunctions:
     def _call(self, tracer: Tracer, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         recorder = tracer.recorder
         context, recorder.context = recorder.context, TraceContext(tracer)
-        last = recorder.graph._root.prev
+        last = recorder.level.graph._root.prev
         try:
             result = tracer.vm.enter(function, args, {})
         except Abort as abort:
@@ -73,7 +73,7 @@ class ContainerFunctions:
             raise tracer.refusal("container-function", name=name_of(function), what=what) from error
         finally:
             recorder.context = context
-            while (last := last.next) is not recorder.graph._root:
+            while (last := last.next) is not recorder.level.graph._root:
                 recorder.passing.append(last)
             tracer.journal.rollback(_made(tracer))
         if tracer.broken is not None:

@@ -72,7 +72,8 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 def inputs_of_loops(recorder: Recorder, leaves: list[Any]) -> list[int]:
     """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
     2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.)"""
-    loops = [node for node in recorder.graph.nodes if _loops(node, recorder.modules)]
+    graph, modules = recorder.graph, recorder.modules
+    loops = [node for node in graph.nodes if _loops(node, modules)]
     if not loops:
         return []
     return [
