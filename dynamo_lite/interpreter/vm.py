@@ -156,7 +156,7 @@ class Interpreter(Hooks):
             values = [*args, *info.padding, *(fn.__closure__ or ())]
         else:
             values = bind(fn, code, info, args, kwargs)
-        frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)  # type: ignore[attr-defined]
+        frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)
         if self.made_dicts is not None and code.co_flags & CO_VARKEYWORDS:
             at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
             self.made_dicts.add(id(frame.locals[at]))
