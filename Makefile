@@ -6,7 +6,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
+.PHONY: help demo test suite light test-light-3.14 compatibility doctor other-torches models downstream long lint bench mutants docs exportdb-site clean
 
 DEFAULT_PYTHON := $(shell tools/find_python.sh)
 BASE_PYTHON := $(if $(PYTHON),$(shell tools/find_python.sh $(PYTHON)),$(DEFAULT_PYTHON))
@@ -28,7 +28,6 @@ PIP := -m pip install --quiet --disable-pip-version-check --constraint
 
 # Other Pythons at hand run the tests that need no torch, in light venvs.
 LIGHT_VERSIONS := $(foreach v,$(filter-out $(VERSION),3.12 3.13),$(if $(shell tools/find_python.sh $(v)),$(v)))
-LIGHT_STAMPS := $(LIGHT_VERSIONS:%=.venv-light-%/.installed)
 LIGHT_PACKAGES := pytest pytest-xdist hypothesis bytecode sympy z3-solver
 # Reasoning about sizes is the same Python on each version: the slow parts of its tests run once, under torch.
 LIGHT_TESTS := tests/interpreter tests/symbolic_shapes \
@@ -53,6 +52,7 @@ COMPATIBILITY := tests/torch_versions tests/capture tests/dynamic tests/hops tes
 unexport PYTHONDONTWRITEBYTECODE
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2
+IN_PARALLEL := --jobs=$(WORKERS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 PYTEST := -m pytest -q -n $(WORKERS) --dist load
 export OMP_NUM_THREADS ?= 1
 
@@ -90,16 +90,23 @@ $(PYODIDE_STAMP): constraints.txt
 demo: $(STAMP) ## export a tiny Whisper, show the program, save, load and check it
 	@$(RUN) examples/demo.py
 
-test: $(STAMP) $(LIGHT_STAMPS) ## every test; those without torch on the other Pythons at hand too
+test: ## every test; those without torch on the other Pythons at hand too
 	@status=0; \
-	$(if $(HAS_NODE),$(MAKE) --no-print-directory test-light-3.14 || status=1;) \
-	for version in $(LIGHT_VERSIONS); do \
-	  echo "Torch-free tests on Python $$version"; \
-	  .venv-light-$$version/bin/python $(PYTEST) $(LIGHT_TESTS) || status=1; \
-	done; \
-	echo "All tests on Python $(VERSION)"; \
-	$(RUN) $(PYTEST) || status=1; \
+	$(MAKE) --no-print-directory --keep-going $(IN_PARALLEL) light || status=1; \
+	$(MAKE) --no-print-directory suite || status=1; \
 	exit $$status
+
+suite: $(STAMP) ## every test on this Python
+	@echo "All tests on Python $(VERSION)"
+	@$(RUN) $(PYTEST)
+
+# One process a Python: the two cores are kept busy by running two of them.
+light: $(LIGHT_VERSIONS:%=test-light-%) $(if $(HAS_NODE),test-light-3.14) ## the tests that need no torch, on the other Pythons at hand
+
+.PHONY: $(LIGHT_VERSIONS:%=test-light-%)
+$(LIGHT_VERSIONS:%=test-light-%): test-light-%: .venv-light-%/.installed
+	@echo "Torch-free tests on Python $*"
+	@.venv-light-$*/bin/python -m pytest -q $(LIGHT_TESTS)
 
 test-light-3.14: $(PYODIDE_STAMP) ## the torch-free tests on Python 3.14 (in WebAssembly: needs node and npm)
 	@echo "Torch-free tests on Python 3.14 (pyodide $(PYODIDE_VERSION))"

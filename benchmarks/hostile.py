@@ -122,7 +122,7 @@ def _work(probes: list[Probe], exporter: str, sender: Any) -> None:
         try:
             verdict = _quiet_verdict(probe, EXPORTERS[exporter])
             kind, text, changed = _column(verdict, name), verdict.text[:300], verdict.changed is not None
-        except Exception as error:  # the export left something in the process that eager then stumbles over
+        except Exception as error:  # the export left something in the process that makes eager fail
             kind, text, changed = "fails", f"{type(error).__name__}: {error}"[:300], False
         answer = {"name": probe.name, "kind": kind, "text": text, "changed": changed}
         sender.send_bytes(json.dumps(answer).encode())

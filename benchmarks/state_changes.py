@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.replay.equal import same
 from dynamo_lite.replay.python_state import memory_of
 from dynamo_lite.tracing.heap.journal import Journal
@@ -31,7 +31,7 @@ class Change(NamedTuple):
     make: Callable[[], Any]
 
 
-class _Reach(Reach):
+class _Reach(Reachable):
     """Keeps the tensors, with copies of their data, and leaves the functions of libraries alone."""
 
     def __init__(self, journal: Journal) -> None:

@@ -18,7 +18,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.replay.compare import Difference, first_difference
 from dynamo_lite.replay.inputs import Arguments, at_sizes, corners, example, fresh
-from dynamo_lite.replay.pair import Pair
+from dynamo_lite.replay.pair import ModulePair
 from dynamo_lite.replay.python_state import judge
 from dynamo_lite.replay.seen import is_rejection
 
@@ -118,7 +118,7 @@ def _sets(
 def _replay(
     label: str, program: ExportedProgram, mod: Any, arguments: Arguments, calls: int, tolerance: float, seed: int
 ) -> Replay:
-    pair = Pair(program, mod, arguments)
+    pair = ModulePair(program, mod, arguments)
     replay = Replay(label, "equal")
     try:
         for number in range(calls):

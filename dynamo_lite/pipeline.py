@@ -30,7 +30,7 @@ from dynamo_lite.program import FlatInputs, build_program, flatten_inputs
 from dynamo_lite.program.call_signatures import CallSignatures
 from dynamo_lite.program.exported_program import Program
 from dynamo_lite.program.shapes.deep_expressions import deep_expressions
-from dynamo_lite.program.shapes.dynamic_shapes import Call, read_call
+from dynamo_lite.program.shapes.dynamic_shapes import SpecifiedCall, read_call
 from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports, traced
@@ -39,7 +39,7 @@ from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.marked_branches import Marked, call_branch
-from dynamo_lite.tracing.effects.persisted_sizes import Kept
+from dynamo_lite.tracing.effects.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tracer import Tracer
@@ -116,7 +116,7 @@ def _capture(
     return Captured(program, run, inputs)
 
 
-def _attempts(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+def _attempts(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
     """`_attempt`, and another one with what the first has shown to be needed: branches and loops are captured.
 
     Most programs have none on data: they are traced without what captures them, and pay nothing for it.
@@ -149,7 +149,7 @@ def _attempts(request: RunRequest, call: Call, options: Options) -> tuple[Export
 
 
 def _captured(
-    request: RunRequest, call: Call, options: Options, plain: DataDependent
+    request: RunRequest, call: SpecifiedCall, options: Options, plain: DataDependent
 ) -> tuple[ExportedProgram, Run]:
     """A program with its branches and loops on data captured. Raises what is in the way of that.
 
@@ -180,7 +180,7 @@ def _unrolls_a_size(run: Run) -> bool:
     return run.declared is not None and any(row.unrolls for row in run.tracer.own(Specializations).rows)
 
 
-def _captured_loops(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run] | None:
+def _captured_loops(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run] | None:
     """A program with its loops over sizes captured; None where that is refused, or where they are unrolled as well."""
     try:
         program, run = _attempt(request, call, options)
@@ -191,15 +191,15 @@ def _captured_loops(request: RunRequest, call: Call, options: Options) -> tuple[
     return None if _unrolls_a_size(run) else (program, run)
 
 
-def _attempt(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
     """`_once`, and again with the numbers of sizes that the program keeps, if these have to be constants."""
     try:
         return _once(request, call, options)
-    except Kept as kept:
+    except PersistedFacts as kept:
         return _once(replace(request, known=kept.facts), call, options)
 
 
-def _once(request: RunRequest, call: Call, options: Options) -> tuple[ExportedProgram, Run]:
+def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
     """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
@@ -286,7 +286,7 @@ def process_as_before() -> Iterator[None]:
     compiler._is_compiling_flag = compiler._is_exporting_flag = True
     log = logging.getLogger(
         "torch._subclasses.fake_tensor"
-    )  # logs what operators raise, which is the program's business
+    )  # logs what operators raise, which the program may handle
     was_disabled, log.disabled = log.disabled, True
     try:
         yield

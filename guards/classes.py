@@ -34,18 +34,18 @@ def namespace_view(cls: type) -> Any:
     return _namespace(cls)
 
 
-class Form(NamedTuple):
+class ClassForm(NamedTuple):
     """The method resolution order of a class, and the names in its own namespace."""
 
     mro: tuple[type, ...]
     names: frozenset[str]
 
 
-def form(cls: type) -> Form:
-    return Form(_mro(cls), frozenset(_namespace(cls)))
+def form(cls: type) -> ClassForm:
+    return ClassForm(_mro(cls), frozenset(_namespace(cls)))
 
 
-def has_another_form(cls: type, expected: Form) -> bool:
+def has_another_form(cls: type, expected: ClassForm) -> bool:
     """Whether a class was given other bases, gained or lost a special method, or gained a data descriptor.
 
     Special methods are looked up by operators, C code and the interpreter, and a data descriptor comes before the

@@ -48,7 +48,7 @@ def _present(value: Any, expected: Any) -> str:
     return ", ".join(values.describe(name) for name in expected if name in value) + " is there"
 
 
-def _class_change(cls: type, expected: classes.Form) -> str:
+def _class_change(cls: type, expected: classes.ClassForm) -> str:
     now = classes.form(cls)
     if now.mro is not expected.mro:
         return "other bases"

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from dynamo_lite.guards import classes
 
 
-class Step(NamedTuple):
+class SourceStep(NamedTuple):
     """One way to get from a value to a part of it.
 
     `code` is Python with {p}, the parent's variable, and {k}, the key; `text` shows the step to people in the same way.
@@ -39,31 +39,31 @@ def _cell(fn: Any, index: int) -> Any:
     return fn.__closure__[index].cell_contents
 
 
-STEPS: Mapping[str, Step] = {
+STEPS: Mapping[str, SourceStep] = {
     # ---- roots: {k} is the index or name
-    "module": Step("mod", "L['self']", lambda call, key: call[0]),
-    "function": Step("mod", "F", lambda call, key: call[0]),
-    "argument": Step("args[{k}]", "L[{k}]", lambda call, key: call[1][key]),
-    "keyword": Step("kwargs[{k}]", "L[{k}]", lambda call, key: call[2][key]),
-    "constant": Step("{k}", "{k}", lambda call, key: key),
+    "module": SourceStep("mod", "L['self']", lambda call, key: call[0]),
+    "function": SourceStep("mod", "F", lambda call, key: call[0]),
+    "argument": SourceStep("args[{k}]", "L[{k}]", lambda call, key: call[1][key]),
+    "keyword": SourceStep("kwargs[{k}]", "L[{k}]", lambda call, key: call[2][key]),
+    "constant": SourceStep("{k}", "{k}", lambda call, key: key),
     # ---- parts of objects
-    "attribute": Step("{p}.{k}", "{p}.{k}", getattr),
-    "slot": Step("_getattribute({p}, {k})", "{p}.{k}", object.__getattribute__),
-    "dict": Step("{p}.__dict__", "{p}.__dict__", lambda p, key: object.__getattribute__(p, "__dict__")),
-    "class_entry": Step("{p}.__dict__[{k}]", "{p}.{k}", lambda p, key: type.__dict__["__dict__"].__get__(p)[key]),
-    "cell": Step("{p}.__closure__[{k}].cell_contents", "{p}.__closure__[{k}].cell_contents", _cell),
-    "behind": Step("_behind({p})", "{p}", lambda p, key: classes.behind(p)),
-    "namespace": Step("_namespace_of({p})", "{p}.__dict__", lambda p, key: classes.namespace_of(p)),
-    "local_dict": Step("_local_dict({p})", "{p}.__dict__", lambda p, key: local_dict(p)),
-    "context_value": Step("{p}.get(None)", "{p}.get()", lambda p, key: p.get(None)),
-    "referent": Step("_referent({p})", "{p}()", lambda p, key: weakref.ref.__call__(p)),
+    "attribute": SourceStep("{p}.{k}", "{p}.{k}", getattr),
+    "slot": SourceStep("_getattribute({p}, {k})", "{p}.{k}", object.__getattribute__),
+    "dict": SourceStep("{p}.__dict__", "{p}.__dict__", lambda p, key: object.__getattribute__(p, "__dict__")),
+    "class_entry": SourceStep("{p}.__dict__[{k}]", "{p}.{k}", lambda p, key: type.__dict__["__dict__"].__get__(p)[key]),
+    "cell": SourceStep("{p}.__closure__[{k}].cell_contents", "{p}.__closure__[{k}].cell_contents", _cell),
+    "behind": SourceStep("_behind({p})", "{p}", lambda p, key: classes.behind(p)),
+    "namespace": SourceStep("_namespace_of({p})", "{p}.__dict__", lambda p, key: classes.namespace_of(p)),
+    "local_dict": SourceStep("_local_dict({p})", "{p}.__dict__", lambda p, key: local_dict(p)),
+    "context_value": SourceStep("{p}.get(None)", "{p}.get()", lambda p, key: p.get(None)),
+    "referent": SourceStep("_referent({p})", "{p}()", lambda p, key: weakref.ref.__call__(p)),
     # ---- items: of the exact type, and of a subclass through the built-in type
-    "nth_value": Step("_nth_value({p}, {k})", "[*{p}.values()][{k}]", lambda p, key: [*dict.values(p)][key]),
-    "item": Step("{p}[{k}]", "{p}[{k}]", lambda p, key: p[key]),
-    "dict_item": Step("_dict_item({p}, {k})", "{p}[{k}]", dict.__getitem__),
-    "list_item": Step("_list_item({p}, {k})", "{p}[{k}]", list.__getitem__),
-    "tuple_item": Step("_tuple_item({p}, {k})", "{p}[{k}]", tuple.__getitem__),
-    "deque_item": Step("_deque_item({p}, {k})", "{p}[{k}]", collections.deque.__getitem__),
+    "nth_value": SourceStep("_nth_value({p}, {k})", "[*{p}.values()][{k}]", lambda p, key: [*dict.values(p)][key]),
+    "item": SourceStep("{p}[{k}]", "{p}[{k}]", lambda p, key: p[key]),
+    "dict_item": SourceStep("_dict_item({p}, {k})", "{p}[{k}]", dict.__getitem__),
+    "list_item": SourceStep("_list_item({p}, {k})", "{p}[{k}]", list.__getitem__),
+    "tuple_item": SourceStep("_tuple_item({p}, {k})", "{p}[{k}]", tuple.__getitem__),
+    "deque_item": SourceStep("_deque_item({p}, {k})", "{p}[{k}]", collections.deque.__getitem__),
 }
 """Step → how to do it in generated code, how to show it, how to do it now."""
 

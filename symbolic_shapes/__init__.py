@@ -5,6 +5,9 @@
     >>> n = env.backed(16, lo=1)
     >>> env.decide(((n + 7) // 8) * 8 >= n).verdict
     True
+
+`torch_env` puts torch's protocol in front of it, `program/shapes` makes its symbols. Below it: expressions, proofs,
+prover; on top of it: size_guards and dims. No torch here.
 """
 
 if __name__ == "symbolic_shapes":  # imported by the folder's name: the same modules as dynamo_lite.symbolic_shapes

@@ -30,7 +30,7 @@ from typing import Any
 from mutations import Mutant
 
 MEMORY = 3 << 30
-"""Bytes that a child may allocate: a mutant that counts for ever must not take the machine with it."""
+"""Bytes that a child may allocate: a mutant that does not end must not exhaust the machine's memory."""
 SURVIVED, FAILED = 1 << 16, (1 << 16) + 1
 
 

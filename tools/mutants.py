@@ -1,8 +1,8 @@
 """Mutation tests: does a test fail if one condition of the reasoning is wrong?
 
     python tools/mutants.py                        # every file of TARGETS
-    python tools/mutants.py linear_rules laws      # some of them
-    python tools/mutants.py laws --lines 90-130
+    python tools/mutants.py linear_rules operator_rules      # some of them
+    python tools/mutants.py operator_rules --lines 90-130
 
 Each condition, boundary, constant, sign and dropped check of a file (mutations.py) is changed, alone and in memory, and
 the tests that are likeliest to see it run in a forked child (mutant_runs.py), with hypothesis derandomized: the same
@@ -36,24 +36,31 @@ CHECKER = ("checker_rules", "checker")
 TERMS = ("operators", "float_operators", "polynomials", "side_conditions", "terms", "rounding", "decide")
 SEARCH = ("decide", "environment", "proofs", "simplify")
 TARGETS: dict[str, tuple[str, ...]] = {
-    "certificates": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,
-    "congruence_rules": CHECKER, "logic_rules": CHECKER, "laws": CHECKER,
+    "checker": CHECKER, "inference": CHECKER, "linear_rules": CHECKER, "bound_rules": CHECKER,
+    "congruence_rules": CHECKER, "logic_rules": CHECKER, "operator_rules": CHECKER,
     "derivations": ("derivation_rules", "simplify"),
-    "congruences": TERMS, "division": TERMS, "bounds": TERMS, "lattice": TERMS, "floats": TERMS,
-    "float_relations": TERMS, "relations": TERMS, "rewrite": TERMS, "semantics": TERMS,
+    "congruences": TERMS, "division": TERMS, "intervals": TERMS, "piecewise": TERMS, "floats": TERMS,
+    "float_relations": TERMS, "relations": TERMS, "substitution": TERMS, "evaluation": TERMS,
 }
 """file of symbolic_shapes -> the tests that are run for it. No survivor of these is without a verdict."""
 NOT_YET: dict[str, tuple[str, ...]] = {
     "expr": TERMS, "proof": ("checker", "tampering"),
-    "direct": SEARCH, "refutation": SEARCH, "elimination": SEARCH, "differences": SEARCH, "rewriter": SEARCH,
-    "knowledge": SEARCH, "known_tables": SEARCH, "decide": SEARCH, "samples": SEARCH, "models": ("models", *SEARCH),
+    "propagation": SEARCH, "refutation": SEARCH, "elimination": SEARCH, "differences": SEARCH, "rewriter": SEARCH,
+    "knowledge": SEARCH, "prover/tables": SEARCH, "decide": SEARCH, "samples": SEARCH, "models": ("models", *SEARCH),
     "reformulations": ("simplify", "guards"), "simplify": ("simplify", "guards"), "guard_set": ("simplify", "guards"),
     "codegen": ("guards_codegen", "guards_admission"), "runtime_asserts": ("guards_runtime",),
-    "constraints": ("dims", "suggestions"), "dims": ("dims", "suggestions"), "dim_specs": ("dims", "suggestions"),
-    "definitions": ("suggestions",), "suggestions": ("suggestions",), "sympy_bridge": ("canonical", "torch_heads"),
+    "violations": ("dims", "suggestions"), "symbols": ("dims", "suggestions"), "specs": ("dims", "suggestions"),
+    "dim_source": ("suggestions",), "suggestions": ("suggestions",), "plain": ("canonical", "torch_heads"),
+    "converters": ("canonical", "torch_heads"),
 }
 """The same for files whose survivors are not judged yet."""
 COLUMNS = ("mutants", "killed", "equivalent", "weaker", "SURVIVED")
+
+
+def path_of(name: str) -> Path:
+    """The file of symbolic_shapes with this name (with its folder where there are two)."""
+    [found] = (ROOT / "symbolic_shapes").glob(f"**/{name}.py")
+    return found
 
 
 def paths_of(tests: Sequence[str]) -> list[str]:
@@ -69,14 +76,15 @@ def judged() -> dict[tuple[str, str, str], str]:
 
 def run_file(name: str, options: argparse.Namespace) -> Counter[str]:
     """The fate of each mutant of a file, counted; survivors are printed as they come."""
-    path = ROOT / "symbolic_shapes" / f"{name}.py"
+    path = path_of(name)
     tree, rows, counts = ast.parse(path.read_text(encoding="utf-8")), judged(), Counter[str]()
     first, last = map(int, options.lines.split("-")) if options.lines else (0, sys.maxsize)
     wanted = [m for m in mutants(tree) if first <= m.line <= last and m.number % options.every == 0
               and (not options.functions or m.function in options.functions)]
     named = [f"tests/symbolic_shapes/test_{t}.py" for t in options.tests or ()]
     tests = named or paths_of((TARGETS | NOT_YET)[name])
-    runs = Runs(f"dynamo_lite.symbolic_shapes.{name}", tree, str(path), tests, options.timeout)
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    runs = Runs(f"dynamo_lite.{module}", tree, str(path), tests, options.timeout)
     for mutant, fate in runs.fates(wanted):
         if fate == "survived":
             fate = rows.get((name, mutant.function, mutant.change), "SURVIVED")

@@ -20,7 +20,7 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 
 
 def main(folder: Path) -> int:
-    """Write the source into `folder`, made anew but for the folder exportdb in it; returns the number of pages."""
+    """Write the source into `folder`, emptied first but for the folder exportdb; returns the number of pages."""
     for old in folder.glob("*"):
         if old.name != "exportdb":
             shutil.rmtree(old) if old.is_dir() else old.unlink()

@@ -1,4 +1,11 @@
-"""FX recording at the pre-dispatch level: from a run of the program to a graph of ATen operators."""
+"""FX recording at the pre-dispatch level: from a run of the program to a graph of ATen operators.
+
+`recorder.py` is the front: a context manager around the run, which swaps tensors for FakeTensors at the border of
+each operator and writes a node. `dispatch_modes.py` sees the operators; `alias_analysis.py` and `fingerprint.py`
+judge a finished graph.
+`run` and `control_flow` make recorders, the rules of `tracing` ask them. Imports `symbolic_shapes`, `torch_internals`
+and `errors`, nothing of the interpreter or of tracing.
+"""
 
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.errors import CaptureError, UnknownTensor

@@ -44,7 +44,7 @@ _PRE_DISPATCH, _PYTHON = DispatchKey.PreDispatch, DispatchKey.Python
 _CHECKED = torch.__version__.startswith("2.13.")  # another torch takes its own way
 
 
-class OperatorMode(Protocol):
+class PlainOperatorMode(Protocol):
     """A mode that answers for an operator without its `types`."""
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any: ...
@@ -56,7 +56,7 @@ class Shortcut:
     def __init__(self) -> None:
         self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
 
-    def add(self, operator: OpOverload[..., Any], mode: OperatorMode) -> None:
+    def add(self, operator: OpOverload[..., Any], mode: PlainOperatorMode) -> None:
         """From now on, and until `clear`, calls of this operator take the shorter way to `mode`."""
         if id(operator) in self._handlers or type(operator) is not OpOverload or not _CHECKED:
             return
@@ -73,7 +73,7 @@ class Shortcut:
         self._handlers.clear()
 
 
-def _handler(operator: OpOverload[..., Any], mode: OperatorMode) -> Callable[..., Any]:
+def _handler(operator: OpOverload[..., Any], mode: PlainOperatorMode) -> Callable[..., Any]:
     """What torch's own handler does where `mode` is the only one at the key."""
     stack, run = mode_stack_state_for_pre_dispatch(), mode.operator
     modes: list[Any] = vars(stack)[f"_{type(stack).__name__.lstrip('_')}__infra_modes"]

@@ -20,7 +20,7 @@ from torch import fx
 from dynamo_lite.capture._torch import OpOverload, _disable_current_modes
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 
@@ -47,7 +47,7 @@ _OF_ONE = frozenset({torch.ops.aten.item.default, torch.ops.aten._local_scalar_d
 class ConstantValues:
     """The constant data of one recording. `eagerly` calls what eager calls: what it raises is the program's error."""
 
-    def __init__(self, recorder: Outside, eagerly: Callable[..., Any]) -> None:
+    def __init__(self, recorder: InputLifter, eagerly: Callable[..., Any]) -> None:
         self._recorder = recorder
         self._eagerly = eagerly
         # Where a walk ends: writes can make a constant vary, never the reverse.
@@ -55,8 +55,8 @@ class ConstantValues:
 
     def of(self, fake: torch.Tensor) -> torch.Tensor | None:
         """The tensor that the program has here, if its data is the same in each call; a tensor of its own."""
-        node = self._recorder.nodes.get(fake)
-        if node is None or node.graph is not self._recorder.graph or self._needed(node) is None:
+        node = self._recorder.level.nodes.get(fake)
+        if node is None or node.graph is not self._recorder.level.graph or self._needed(node) is None:
             return None
         needed = self._needed(node, AliasAnalysis(self._recorder))
         return None if needed is None else self._run(needed, node)
@@ -124,7 +124,7 @@ class ConstantValues:
     def _run(self, needed: set[fx.Node], wanted: fx.Node) -> torch.Tensor | None:
         values: dict[fx.Node, Any] = {}
         with _disable_current_modes(), DisableTorchFunction(), torch.no_grad():
-            for node in self._recorder.graph.nodes:
+            for node in self._recorder.level.graph.nodes:
                 if node not in needed:
                     continue
                 if node.op == "placeholder":

@@ -42,7 +42,7 @@ class NodeContext(Protocol):
         catch it."""
 
     def in_handler(self) -> bool:
-        """Whether the operator at work is called within a `try` or `with` of the program. Quick."""
+        """Whether the current operator is called within a `try` or `with` of the program. Quick."""
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         """Whether the program goes on after an error of `kinds` at this operator, or raises another class."""

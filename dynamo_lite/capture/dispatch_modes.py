@@ -31,6 +31,7 @@ from dynamo_lite.capture._torch import (
 from dynamo_lite.capture._torch_pre_dispatch import Shortcut
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import subclasses
+from dynamo_lite.capture.fakes.data_assignment import assign_data
 from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
@@ -114,6 +115,12 @@ class OperatorMode(ProxyTorchDispatchMode):
             return functorch.lower(self._recorder, self, func, args, kwargs)
         except CaptureError as error:
             self._recorder.context.refuse(error)
+        except Exception as error:
+            if self._recorder.has_dual_level:  # eager has no transform there, and may raise nothing
+                what = f"{func} on dual numbers raises {type(error).__name__}: {error}"
+                names = {"function": f"{func} on dual numbers ({type(error).__name__}: {str(error)[:80]})"}
+                self._recorder.context.refuse(CaptureError("higher-order-operator", what, "use torch.func.jvp", names))
+            raise
 
     def _by_parts(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
         """Records the operators that a composite one consists of. Autograd keeps what passes between them."""
@@ -188,11 +195,11 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return all(issubclass(cls, torch.Tensor) and subclasses.keeps_operators(cls) for cls in types)
 
     def _call(self, func: Any, args: Any, kwargs: Any) -> Any:
-        recorded = self._recorder.graph._len
+        recorded = self._recorder.level.graph._len
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
-            if self._recorder.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
+            if self._recorder.level.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}
         return self._call_once(func, tuple(map(number_arguments.plain, args)), kwargs)
@@ -264,11 +271,11 @@ def _set_grad_enabled(recorder: OperatorRecording, enabled: bool) -> None:
 
 
 def _enter(recorder: OperatorRecording, *args: Any) -> None:
-    recorder.enter_autocast(args)
+    recorder.autocast.enter(args)
 
 
 def _exit(recorder: OperatorRecording, *_: Any) -> None:
-    recorder.exit_autocast()
+    recorder.autocast.exit()
 
 
 def _get_data(recorder: OperatorRecording, tensor: torch.Tensor) -> torch.Tensor:
@@ -281,7 +288,7 @@ def _bytes(recorder: OperatorRecording, tensor: torch.Tensor) -> Any:
 
 
 def _set_data(recorder: OperatorRecording, tensor: torch.Tensor, value: torch.Tensor) -> None:
-    recorder.assign_data(tensor, value)
+    assign_data(recorder, tensor, value)
 
 
 def _random_between(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:

@@ -17,9 +17,9 @@ from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
-from dynamo_lite.capture.graph.replayed_constants import Origin, metadata_argument, origin_of
+from dynamo_lite.capture.graph.replayed_constants import TensorOrigin, metadata_argument, origin_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 
@@ -32,7 +32,7 @@ class Fingerprint:
 
     def __init__(
         self,
-        recorder: Outside,
+        recorder: InputLifter,
         assigned: Mapping[str, tuple[torch.Tensor, torch.Tensor]],
         earlier: Fingerprint | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class Fingerprint:
         lifted = {entry.node: entry for entry in self.recorder.lifted}
         autocasts: list[str] = []
         inputs = 0
-        for node in self.recorder.graph.nodes:
+        for node in self.recorder.level.graph.nodes:
             if node in self._digests or is_metadata_assertion(node):
                 continue
             if is_marker(node):
@@ -100,7 +100,7 @@ class Fingerprint:
 
     def _row(self, node: fx.Node) -> Any:
         if node.op == "get_attr":
-            return (node.op, _subgraph(self.recorder.modules[str(node.target)]))
+            return (node.op, _subgraph(self.recorder.level.modules[str(node.target)]))
         meta, unread = node.meta.get("tensor_meta"), metadata_argument(node)
         result = getattr(meta, "requires_grad", None), _dtype(node)
         args, kwargs = self._shape(node.args, unread), self._shape(node.kwargs, unread)
@@ -140,9 +140,9 @@ class Fingerprint:
         """Equal for tensors, of this recording and of the earlier one, that have the same value at the end."""
         return self._shape(self.recorder.node_of(tensor))
 
-    def origin(self, tensor: torch.Tensor) -> Origin | None:
+    def origin(self, tensor: torch.Tensor) -> TensorOrigin | None:
         """What the value of a tensor at the end comes from; None if this recording has not made it."""
-        node = self.recorder.nodes.get(tensor)
+        node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
 
 

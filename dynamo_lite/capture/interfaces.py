@@ -10,24 +10,16 @@ from torch import fx
 
 from dynamo_lite.capture.context import NodeContext
 from dynamo_lite.capture.fakes.static_cache import Memory
+from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.lifting import Lifted
-from dynamo_lite.capture.graph.size_nodes import SizeNodes
-from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 
 class Recording(Protocol):
-    """recorder.Recorder. The first seven attributes belong to the sub-graph that is being written (subgraphs.py)."""
+    """recorder.Recorder. `level` is the graph that is being written."""
 
-    graph: fx.Graph
-    nodes: TensorMap
-    sizes: SizeNodes | None
-    last_first: fx.Node | None
-    modules: dict[str, fx.GraphModule]
-    marked_grad: bool
-    autocast_nodes: list[fx.Node]
-
+    level: Level
     env: TorchShapeEnv | None
     context: NodeContext
     keep: list[Any]
@@ -53,14 +45,14 @@ class OperatorRecording(Recording, Protocol):
 
     layout: LayoutQuestions
     lowering: int
+    has_dual_level: bool
     memory: Memory
     running: bool
+    autocast: Any  # kernels.autocast_regions.AutocastRegions
 
-    def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None: ...
-    def enter_autocast(self, args: tuple[Any, ...]) -> None: ...
-    def exit_autocast(self) -> None: ...
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor: ...
     def eagerly(self, fn: Callable[..., Any], *args: Any) -> Any: ...
+    def is_input(self, tensor: torch.Tensor) -> bool: ...
     def guarded(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
     def operator(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any: ...
     def original(self, result: Any) -> Any: ...
@@ -79,7 +71,7 @@ class RecordedGraph(Protocol):
 
 
 class InputRecording(Recording, Protocol):
-    """graph_inputs.Outside: a recording that knows its tensors from outside."""
+    """graph_inputs.InputLifter: a recording that knows its tensors from outside."""
 
     lifted: list[Lifted]
     levels: Any

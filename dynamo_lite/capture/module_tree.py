@@ -110,3 +110,38 @@ class ModuleTree:
 
 
 _PARAMETERS, _BUFFERS = attrgetter("_parameters"), attrgetter("_buffers")
+
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def unregistered_buffers(root: nn.Module | None) -> dict[int, tuple[torch.Tensor, bool]]:
+    """`{id(buffer): (buffer, is persistent)}` of modules that no module registers: layers in a plain list or dict.
+
+    They are found through containers below the attributes of the modules of `root`. Such a buffer is state as that of a
+    registered module is: a batch norm in train mode counts in it.
+    """
+    found: dict[int, tuple[torch.Tensor, bool]] = {}
+    registered = {id(module) for _, module in ModuleTree(root).modules}
+    todo: list[Any] = [] if root is None else [root]
+    seen: set[int] = set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, nn.Module):
+            if id(value) not in registered:
+                transient = value._non_persistent_buffers_set
+                buffers = ((name, buffer) for name, buffer in value._buffers.items() if buffer is not None)
+                found.update((id(buffer), (buffer, name not in transient)) for name, buffer in buffers)
+            todo += _held(vars(value))
+        else:
+            todo += _held(value)
+    return found
+
+
+def _held(container: Any) -> list[Any]:
+    """The modules and containers in a container; Python of the program (a subclass's iterator) is not run."""
+    items = dict.values(container) if isinstance(container, dict) else container
+    return [item for item in items if isinstance(item, nn.Module) or type(item) in _CONTAINERS]

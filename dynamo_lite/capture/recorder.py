@@ -4,7 +4,7 @@
     fakes = recorder.bind_inputs([x])
     with recorder:
         result = run_the_program(*fakes)
-    # recorder.graph, recorder.lifted, recorder.node_of(tensor)
+    # recorder.level.graph, recorder.lifted, recorder.node_of(tensor)
 
 Operators run on FakeTensors. The program's real tensors (parameters, buffers, globals) stay where they are on the heap
 and are swapped for their stand-ins at the operator boundary. Nodes are written by writer.py, and what comes from
@@ -20,29 +20,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import fx, nn
-from torch.autograd.graph import increment_version
 
 from dynamo_lite.capture import in_place_checks
 from dynamo_lite.capture._torch import (
     FakeTensor,
     FakeTensorMode,
     OpOverload,
-    _enter_autocast,
-    _exit_autocast,
     disable_autocast_cache,
     enable_python_dispatcher,
 )
 from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
-from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import deep_copies, kernel_layouts, static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_mode import symbolic_mode
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.fakes.results import shown, tensors_among
+from dynamo_lite.capture.fakes.known_results import KnownResults
 from dynamo_lite.capture.fakes.saved_originals import OriginalsSaved
-from dynamo_lite.capture.fakes.symbolic_cache import SymbolicMemory
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.in_place_checks import written
 from dynamo_lite.capture.kernels import (
     collectives,
@@ -51,14 +46,12 @@ from dynamo_lite.capture.kernels import (
     number_arguments,
     withheld_errors,
 )
-from dynamo_lite.capture.kernels.autocast_cache import AutocastCache
+from dynamo_lite.capture.kernels.autocast_regions import AutocastRegions
 from dynamo_lite.capture.kernels.layout_questions import LayoutQuestions
 from dynamo_lite.capture.kernels.missing_data import internal, missing_data
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import OperatorFacts, facts_of, has_symbols
-from dynamo_lite.capture.operator_rules import table as operator_rules
-from dynamo_lite.capture.operator_rules.table import SHADOW
 from dynamo_lite.capture.same_values import are_all_equal
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
@@ -68,7 +61,7 @@ if TYPE_CHECKING:
 _NUMBERS = (bool, int, float, complex, type(None))
 
 
-class Recorder(Outside):
+class Recorder(InputLifter):
     """Records the operators of one run into `graph`. Use it once, as a context manager around the run.
 
     Args:
@@ -93,43 +86,26 @@ class Recorder(Outside):
         self.grad_enabled = torch.is_grad_enabled()
         self.layout = LayoutQuestions(self.env)
         self.constant_values = ConstantValues(self, self.eagerly)
+        self.has_dual_level = False  # within a dual level of the program's, which stands in a functorch transform here
         self.lowering = 0  # how deep in functorch transforms (functorch.py), whose keys static_cache.py does not know
         self.running = False  # whether an operator runs on stand-ins now
-        self._symbolic_memory = None if self.env is None else SymbolicMemory(self.fake_mode, self.env)
+        self._known = KnownResults(self.fake_mode, self.env)
         self.passing: list[fx.Node] = []  # what made containers of inputs: no part of the program unless it is used
         self._raised: Exception | None = None
         self.worded_for: tuple[Exception, list[Any] | None] | None = None
         """An operator's last error, and the symbolic sizes of its arguments: the text is eager's where they are as in
         the example. None if eager's may be another."""
         self.may_share: MayShare | None = None  # where branches on data are captured
-        self.autocast_cache: AutocastCache | None = None  # within an autocast region
-        self._autocast_depth = 0
+        self.autocast = AutocastRegions(self)
         self._stack = ExitStack()
-
-    def enter_autocast(self, args: tuple[Any, ...]) -> None:
-        """The program enters an autocast region. The program's casts are not kept (autocast_cache.py)."""
-        self.autocast_nodes.append(self.marker(_enter_autocast, (*args[:3], False)))
-        self._autocast_depth += 1
-        self.autocast_cache = self.autocast_cache or AutocastCache()
-
-    def exit_autocast(self) -> None:
-        """The program leaves the innermost autocast region."""
-        if not self.autocast_nodes:
-            why = "an autocast region ends in it that begins elsewhere"
-            text, hint = f"a sub-graph cannot be made: {why}", "enter and leave autocast with one `with` statement"
-            self.context.refuse(CaptureError("branch-unsupported", text, hint, {"why": why}))
-        self.marker(_exit_autocast, (self.autocast_nodes.pop(),))
-        self._autocast_depth -= 1
-        if not self._autocast_depth:
-            self.autocast_cache = None
 
     def alias(self, new: torch.Tensor, of: torch.Tensor) -> None:
         """Says that `new`, made without dispatching, is the same tensor as `of` (shape, memory and all)."""
-        self.nodes[new] = self.node_of(of)
+        self.level.nodes[new] = self.node_of(of)
 
     def has_changed_something(self) -> bool:
         """Whether an operator so far may have written to a tensor: in place, or in a sub-graph."""
-        targets = [node.target for node in self.graph.nodes if node.op == "call_function"]
+        targets = [node.target for node in self.level.graph.nodes if node.op == "call_function"]
         plain = [isinstance(target, OpOverload) and not target._schema.is_mutable for target in targets]
         batch_norm = torch.ops.aten.batch_norm.default  # writes its statistics, and does not say so
         return bool(self.levels) or not all(plain) or batch_norm in targets
@@ -145,28 +121,6 @@ class Recorder(Outside):
             memo[id(tensor)] = deep_copies.deep_copy(self, tensor, memo)
         return memo[id(tensor)]
 
-    def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
-        """`tensor.data = value` for a tensor that the program made itself, or of what is there already."""
-        if self.shows_same(tensor, value):
-            return
-        if self.nodes.get(tensor) is None or self.is_input(tensor):
-            raise CaptureError(
-                "tensor-data-assigned",
-                "the program assigns to `.data` of a tensor that it did not make itself",
-                "change the tensor in place (`tensor.copy_(value)`), or return the new value",
-                {"name": "an input, a parameter, a buffer or a constant"},
-            )
-        detached = value.detach()
-        self.eagerly(setattr, tensor, "data", self.lift(detached))
-        self.nodes[tensor] = self.node_of(detached)
-
-    def shows_same(self, tensor: torch.Tensor, value: torch.Tensor) -> bool:
-        """Whether both are views of the same elements, so that `tensor.data = value` changes nothing."""
-        one, other = self.lift(tensor), self.lift(value)
-        if one.dtype is not other.dtype or storage_key(one) != storage_key(other) or one.shape != other.shape:
-            return False
-        return one.stride() == other.stride() and one.storage_offset() == other.storage_offset()
-
     def operator(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs `func` on stand-ins and records it. What the operator raises passes through, and leaves no node."""
         facts = OPERATORS.get(id(func)) or facts_of(func)
@@ -174,7 +128,7 @@ class Recorder(Outside):
             return self._lift_fresh(args[0])
         if facts.without_generator is not None and kwargs.get("generator") is None and has_symbols(args):
             return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
-        entries, stand_in = self.nodes.entries, self.stand_in
+        entries, stand_in = self.level.nodes.entries, self.stand_in
         fake_args = tuple(
             [a if type(a) in _PLAIN or (type(a) is FakeTensor and id(a) in entries) else stand_in(a) for a in args]
         )
@@ -188,8 +142,6 @@ class Recorder(Outside):
         # Before the run: an in-place operator rebinds its arguments.
         node_args = tuple([a if type(a) in _PLAIN else self.lower(a) for a in fake_args])
         node_kwargs = {k: self.lower(v) for k, v in fake_kwargs.items()} if kwargs else {}
-        if facts.is_mutable and (self.constant_storages or self.computed_storages):
-            self._check_mutation(func, fake_args, fake_kwargs)
         has_wrappers = self.inner_tensors.any and wrapper_subclasses.among(fake_args, fake_kwargs)
         to_carry: list[Callable[[], None]] = []
         if facts.is_mutable:
@@ -197,21 +149,16 @@ class Recorder(Outside):
         elif facts.keeps_statistics:
             in_place_checks.check_statistics(self.levels, fake_args)
         remembers = (self.memory is _ALL or self.memory is _GRADIENT_VIEWS) and not self.lowering and not has_wrappers
-        if facts.is_mutable and self.levels:
-            in_place_checks.check_operands(self.levels, func, fake_args, fake_kwargs)
-        if self.autocast_cache is not None:
-            self.autocast_cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
+        if self.autocast.cache is not None:
+            self.autocast.cache.check(func, fake_args, written(func, fake_args, fake_kwargs))
         if facts.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
-        out, remember = self._recall(facts, fake_args, fake_kwargs) if remembers else (static_cache.MISS, None)
+        out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
         if out is static_cache.MISS:
             try:
                 out = self._run_as(facts, has_wrappers, fake_args, fake_kwargs)
             except Exception as error:
-                self.layout.tried(func, lambda: True)
-                if not eager_errors.lacks_no_kernel(func, fake_args, fake_kwargs, error):
-                    self._operator_failed(func, error)
-                self._raise_eager_error(func, fake_args, fake_kwargs, error)
+                self._operator_failed(func, fake_args, fake_kwargs, error)
             if remember is not None:
                 remember(out)
         elif facts.detaches:
@@ -239,54 +186,17 @@ class Recorder(Outside):
 
     def _before_writes(self, func: OpOverload, args: Sequence[Any], kwargs: Any) -> list[Callable[[], None]]:
         """What is to be done once `func` has changed its operands in place, for what may be the same tensors."""
+        if self.constant_storages or self.computed_storages:
+            self._check_mutation(func, args, kwargs)
         self._raise_overlap(func, args, kwargs)
         found = []
         for tensor in written(func, args, kwargs):
             self.layout.matters(tensor)
             if self.may_share is not None:
                 found.append(self.may_share.before_write(tensor, in_place_checks.may_reshape(func)))
+        if self.levels:
+            in_place_checks.check_operands(self.levels, func, args, kwargs)
         return [carry for carry in found if carry is not None]
-
-    def _recall(
-        self, facts: OperatorFacts, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[Any, Callable[[Any], None] | None]:
-        """(what this call gave before or MISS, what to do with its result if it is a MISS)."""
-        func = facts.func
-        if facts.changes_elements and operator_rules.only_changes(func, args, kwargs, self.env):
-            if SHADOW:
-                before = shown(args[0])
-                return static_cache.MISS, lambda out: operator_rules.check_changed(func, args, before, out)
-            increment_version(args[0])
-            return args[0], None
-        key = static_cache.key_of(func, args, kwargs)
-        if key is not None:
-            out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
-            if out is not static_cache.MISS:
-                return out, None
-            result = operator_rules.result_of(func, args, kwargs)
-            if result is not None:
-                if SHADOW:
-                    return static_cache.MISS, lambda out: operator_rules.check(func, result, args, kwargs, out)
-                static_cache.keep(key, result)
-                out = static_cache.recall(key, self.fake_mode, args, kwargs, self.memory)
-            return out, lambda out: static_cache.remember(key, args, kwargs, out)
-        symbolic = self._symbolic_memory
-        if symbolic is None:
-            return static_cache.MISS, None
-        call = symbolic.key_of(func, args, kwargs)
-        if call is None:
-            return static_cache.MISS, None
-        out = symbolic.recall(call, args, kwargs, self.memory)
-        said = operator_rules.result_of(func, args, kwargs, self.env) if out is static_cache.MISS else None
-        if said is not None:
-            if SHADOW:
-                sizes = (self.env, call.facts)
-                return static_cache.MISS, lambda out: operator_rules.check(func, said, args, kwargs, out, *sizes)
-            if said.tensors[0].whole:
-                return tensors_among([*args, *kwargs.values()])[said.tensors[0].source], None  # type: ignore[index]
-            symbolic.say(call, args, kwargs, said)
-            out = symbolic.recall(call, args, kwargs, self.memory)
-        return out, lambda out: symbolic.remember(call, func, args, kwargs, out)
 
     def _run(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if func is _DROPOUT and len(args) == 3 and not args[2]:
@@ -307,12 +217,20 @@ class Recorder(Outside):
         """Runs an operator; records the copies that autograd makes of what an in-place one is to change."""
         run = self._run_wrapped if has_wrappers else self._run
         if self.memory is not static_cache.Memory.AUTOGRAD or not facts.is_mutable:
-            return run(facts.func, args, kwargs)
+            out = run(facts.func, args, kwargs)
+            return self._zeros(out, args[0]) if type(out) is torch.Tensor else out
         with OriginalsSaved(written(facts.func, args, kwargs)) as saved:
             out = run(facts.func, args, kwargs)
         for original, clone in saved.clones:
             self.record(torch.ops.aten.clone.default, (self.node_of(original),), {}, clone)
         return out
+
+    def _zeros(self, view: torch.Tensor, of: Any) -> torch.Tensor:
+        """A stand-in for a view of a tangent that is zero everywhere: torch makes a plain meta tensor of it."""
+        if not view.is_meta or type(of) is not FakeTensor:
+            return view
+        with self.fake_mode:
+            return torch.ops.aten._efficientzerotensor.default(view.shape, dtype=view.dtype, device=of.device)
 
     def _run_kernel(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if self.env is None:
@@ -344,11 +262,16 @@ class Recorder(Outside):
                 self.context.restart(error)
             self.context.refuse(internal(error))
 
-    def _operator_failed(self, func: OpOverload, error: Exception) -> None:
-        refusal = missing_data(func, error)
-        if refusal is not None:
-            raise refusal from error
-        self._raised = error
+    def _operator_failed(
+        self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
+    ) -> NoReturn:
+        self.layout.tried(func, lambda: True)
+        if not eager_errors.lacks_no_kernel(func, args, kwargs, error):
+            refusal = missing_data(func, error)
+            if refusal is not None:
+                raise refusal from error
+            self._raised = error
+        self._raise_eager_error(func, args, kwargs, error)
 
     def _raise_eager_error(
         self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception
@@ -446,7 +369,7 @@ class Recorder(Outside):
 
     def __enter__(self) -> Recorder:
         stack, self.grad_enabled = self._stack, torch.is_grad_enabled()
-        self.marked_grad = self.grad_enabled
+        self.level.marked_grad = self.grad_enabled
         admit_higher_order_operators()
         stack.callback(_set_grad_enabled, self.grad_enabled)
         if self.memory is static_cache.Memory.AUTOGRAD:  # parts of operators are recorded, casts among them
@@ -468,6 +391,7 @@ class Recorder(Outside):
         self.fake_mode.allow_non_fake_inputs = True
 
 
+_UNKNOWN = (static_cache.MISS, None)
 _ALL, _GRADIENT_VIEWS = static_cache.Memory.ALL, static_cache.Memory.GRADIENT_VIEWS
 _DROPOUT = torch.ops.aten.dropout.default
 _PLAIN = frozenset(

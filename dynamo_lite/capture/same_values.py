@@ -15,7 +15,7 @@ from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis
-from dynamo_lite.capture.graph.graph_inputs import Outside
+from dynamo_lite.capture.graph.graph_inputs import InputLifter
 
 aten = torch.ops.aten
 _FACTORIES = frozenset({aten.full.default, aten.ones.default, aten.zeros.default, aten.arange.default,
@@ -31,19 +31,19 @@ _FORMS = frozenset({"dtype", "device", "layout", "pin_memory"})
 """Arguments that show in the result's metadata."""
 
 
-def are_all_equal(recorder: Outside, func: Any, args: Any, number_of: Callable[[Any], Any]) -> bool:
+def are_all_equal(recorder: InputLifter, func: Any, args: Any, number_of: Callable[[Any], Any]) -> bool:
     """Whether `func(*args)` asks whether two tensors are equal, element by element, and they are for all sizes.
 
     number_of: a size → what two sizes have in common that are one number.
     """
     if func is aten.equal.default:
-        pair: list[Any] = [recorder.nodes.get(arg) for arg in args]
+        pair: list[Any] = [recorder.level.nodes.get(arg) for arg in args]
     else:
-        every = recorder.nodes.get(args[0]) if isinstance(args[0], torch.Tensor) else None
+        every = recorder.level.nodes.get(args[0]) if isinstance(args[0], torch.Tensor) else None
         same = every.args[0] if every is not None and every.target is aten.all.default else None
         pair = [*same.args] if isinstance(same, fx.Node) and same.target is aten.eq.Tensor else []
         pair += [every, same] if pair else []
-    nodes = [node for node in pair if isinstance(node, fx.Node) and node.graph is recorder.graph]
+    nodes = [node for node in pair if isinstance(node, fx.Node) and node.graph is recorder.level.graph]
     if len(pair) < 2 or len(nodes) != len(pair):
         return False
     met: set[fx.Node] = set(nodes[2:])

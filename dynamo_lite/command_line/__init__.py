@@ -1,1 +1,7 @@
-"""`python -m dynamo_lite`: export, explain, check, report, doctor and exportdb."""
+"""`python -m dynamo_lite`: export, explain, check, report, doctor and exportdb.
+
+`app.py` has the commands, `targets.py` and `inputs.py` read what they are given, `records.py` says what is printed,
+as text or as JSON.
+Called by `dynamo_lite/__main__.py` alone. Imports the front (`api`, `checking`, `explanation`, `doctor`), when a
+command runs.
+"""

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 
 
-class Effects(StrEnum):
+class EffectsChoice(StrEnum):
     refuse = "refuse"
     drop = "drop"
 
@@ -58,7 +58,7 @@ Dynamic = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 Strict = Annotated[bool, typer.Option(help="interpret every frame; --no-strict lets CPython run the program")]
-EffectsOption = Annotated[Effects, typer.Option(help="what becomes of effects that a program cannot carry")]
+EffectsOption = Annotated[EffectsChoice, typer.Option(help="what becomes of effects that a program cannot carry")]
 ControlFlowOption = Annotated[ControlFlow, typer.Option(help="what becomes of branches on the data of tensors")]
 Seed = Annotated[int, typer.Option(help="of torch's generators, set before the program is made")]
 Eval = Annotated[bool, typer.Option("--eval", help="call eval() on the module first")]
@@ -73,7 +73,7 @@ def export(
     dynamic: Dynamic = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="where to save the program (.pt2)")] = None,
     strict: Strict = True,
-    effects: EffectsOption = Effects.refuse,
+    effects: EffectsOption = EffectsChoice.refuse,
     control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
@@ -163,7 +163,7 @@ def report(
     inputs: Inputs = None,
     dynamic: Dynamic = None,
     strict: Strict = True,
-    effects: EffectsOption = Effects.refuse,
+    effects: EffectsOption = EffectsChoice.refuse,
     control_flow: ControlFlowOption = ControlFlow.capture,
     eval: Eval = False,
     seed: Seed = 0,
@@ -253,7 +253,7 @@ def _traced(
     words: Words,
     dynamic: list[str] | None,
     strict: bool,
-    effects: Effects,
+    effects: EffectsChoice,
     control_flow: ControlFlow,
     made: tuple[bool, int],
 ) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from dynamo_lite.errors import InvalidArguments
 
 
 class Output:
-    """One command at work. `finish` prints and ends it; as a context manager it ends the command for what is raised."""
+    """One command while it runs. `finish` prints and ends it; as a context manager it ends it for what is raised."""
 
     def __init__(self, command: str, as_json: bool) -> None:
         self.command, self.as_json = command, as_json

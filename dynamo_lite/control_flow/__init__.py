@@ -26,6 +26,8 @@ way of one branch:
 | what is told of it | notes.py |
 
 docs/control_flow.md has the picture, the rules of the merge, and what is refused.
+
+`pipeline.py` makes the tracer. Imports `tracing` and `interpreter/flow`.
 """
 
 from dynamo_lite.control_flow.tracer import ForkingTracer, MarkedTracer

@@ -26,12 +26,12 @@ from dynamo_lite.control_flow.reachable import Used
 from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
+    FrameState,
     Goes,
     JoinsLater,
     LeftFromWithin,
     OpenLoop,
     Side,
-    State,
     cannot_merge,
     reported,
 )
@@ -55,7 +55,7 @@ _ATTEMPTS = 7
 
 @dataclass
 class Branch:
-    """A jump at work.
+    """The current jump.
 
     Attributes:
         predicate: what decides it, a tensor or a SymBool.
@@ -71,7 +71,7 @@ class Branch:
 
     def __post_init__(self) -> None:
         self.at = self.frame.pc - 1
-        self.base = State.of(self.frame)
+        self.base = FrameState.of(self.frame)
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env

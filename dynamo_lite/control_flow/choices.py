@@ -56,7 +56,7 @@ class _Half(Branch):
 
 
 def subscript(tracer: Forking, frame: Any, container: Any, key: Any) -> Any:
-    """The subscript at work, whose operands are on the stack: NOT_HANDLED, or what its handler returns."""
+    """The current subscript, whose operands are on the stack: NOT_HANDLED, or what its handler returns."""
     kind = type(container)
     if not (kind in _LISTS or kind in _MODULES or kind is dict) or not _is_data(tracer, key):
         return NOT_HANDLED

@@ -62,8 +62,8 @@ def functionalise(tracer: Forking, level: Level, arguments: Sequence[tuple[Any, 
             clone.meta["torch_fn"] = (clone.name, "OpOverload.clone")
             clone.meta["nn_module_stack"] = recorder.context.module_stack()
             node.replace_all_uses_with(clone, delete_user_cb=lambda user, clone=clone: user is not clone)
-            if recorder.nodes.get(value) is node:
-                recorder.nodes[value] = clone
+            if recorder.level.nodes.get(value) is node:
+                recorder.level.nodes[value] = clone
             last = clone
 
 
@@ -222,7 +222,7 @@ def _outputs_of(
 
 
 def assert_facts(tracer: Forking, side: Side) -> None:
-    """Record in the sub-graph at work what holds on this side only of values from around that run time knows."""
+    """Record in the current sub-graph what holds on this side only of values from around that run time knows."""
     recorder = tracer.recorder
     for fact in side.checks:
         assert recorder.env is not None
@@ -245,7 +245,7 @@ def call_cond(
     cond = torch.ops.higher_order.cond
 
     def run() -> Any:
-        return _recorded(tracer, cond, args, known=known_outputs(recorder, outputs))
+        return _recorded(tracer, cond, args, known=known_outputs(recorder.fake_mode, recorder.env, outputs))
 
     results = _with_its_own_facts(tracer, levels[0], run)
     gradients.check_draws(tracer, modules, results)

@@ -8,10 +8,10 @@ from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-class Forking(Trace, Protocol):
+class Forking(TracerView, Protocol):
     """tracer.ForkingTracer.
 
     Attributes:
@@ -19,13 +19,13 @@ class Forking(Trace, Protocol):
         ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
-        journals: the journals of the states around the side at work.
-        known: tensors whose truth is known on the side at work.
+        journals: the journals of the states around the current side.
+        known: tensors whose truth is known on the current side.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
-        bases: what the sides and rounds at work began with, innermost last.
-        points: when each of these began, and each side at work (young_objects.py).
-        joins: where the sides at work run to, as (frame, instruction), innermost last.
+        bases: what the current sides and rounds began with, innermost last.
+        points: when each of these began, and each current side (young_objects.py).
+        joins: where the current sides run to, as (frame, instruction), innermost last.
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
         branches: what became of each branch, for `trace.notes` (notes.py).
@@ -46,4 +46,6 @@ class Forking(Trace, Protocol):
     caught: BeginsAgain | None
     branches: Any
 
+    def noted(self) -> set[str]: ...
+    def forget_notes(self, but: set[str]) -> None: ...
     def loop_of(self, frame: Any) -> OpenLoop | None: ...

@@ -29,7 +29,7 @@ from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.young_objects import Kept
 from dynamo_lite.control_flow.unlike.constants import are_same, is_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap import snapshots
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, real_type, shape_text
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -72,7 +72,7 @@ def describe(value: Any) -> str:
         return f"a tensor {str(value.dtype).removeprefix('torch.')}{shape_text(value.shape)}"
     if type(value) is not value.__class__ and value.__class__ in (list, tuple):  # lists/grown.py
         return f"a {value.__class__.__name__} whose length depends on the data"
-    return classify.describe(value)
+    return descriptions.describe(value)
 
 
 def differ(left: Any, right: Any) -> Differs:

@@ -13,7 +13,7 @@ from dynamo_lite.tracing.vocabulary.program_points import Mark
 Listener = Callable[[str], None]
 
 
-class Notes:
+class BranchNotes:
     """The notes of one run. Branches within a side are noted when their own operators are made."""
 
     def __init__(self, tracer: Any) -> None:

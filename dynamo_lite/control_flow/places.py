@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Differs, Merge, Plan, describe
-from dynamo_lite.control_flow.states import Side, State, cannot_merge
+from dynamo_lite.control_flow.states import FrameState, Side, cannot_merge
 from dynamo_lite.control_flow.unlike.constants import are_same
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING, Snapshot
 
@@ -26,8 +26,8 @@ class FramePlan(NamedTuple):
 def plan_frame(
     frame: Any,
     merge: Merge,
-    left: State,
-    right: State,
+    left: FrameState,
+    right: FrameState,
     at: int,
     live: int | None = None,
     where: str = "",
@@ -69,7 +69,7 @@ def plan_frame(
     return FramePlan(put, unmergeable)
 
 
-def _plan_stack(merge: Merge, left: State, right: State) -> list[Plan]:
+def _plan_stack(merge: Merge, left: FrameState, right: FrameState) -> list[Plan]:
     if len(left.stack) != len(right.stack):
         cannot_merge("branch-unsupported", why="its sides leave stacks of different depth")
     parts = []
@@ -118,13 +118,13 @@ def plan_heap(
 def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any) -> HeapPlan:
     """The merge of what one object holds in two states; `snapshot` is from before both."""
     if not isinstance(a, dict):
-        merge.place = f"in {classify.describe(snapshot.owner)}"
+        merge.place = f"in {descriptions.describe(snapshot.owner)}"
         try:
             return HeapPlan(snapshot, merge.contents(a, b))
         except Differs as error:
             _refuse(tracer, snapshot, None, a, b, error)
     parts: dict[Any, Plan] = {}
-    merge.place = f"in {classify.describe(snapshot.owner)}"
+    merge.place = f"in {descriptions.describe(snapshot.owner)}"
     for key in dict.fromkeys([*a, *b]):
         one, other = a.get(key, MISSING), b.get(key, MISSING)
         if one is other and one is snapshot.contents.get(key, MISSING):
@@ -142,7 +142,7 @@ def plan_place(tracer: Forking, merge: Merge, snapshot: Snapshot, a: Any, b: Any
 
 def _refuse(tracer: Forking, snapshot: Snapshot, key: Any, old: Any, new: Any, error: Differs) -> NoReturn:
     change = Change(snapshot.owner, snapshot.part, key, old, new, None)
-    target = classify.describe_target(tracer, change)
+    target = descriptions.describe_target(tracer, change)
     cannot_merge("branch-differs", what=f"{target}{error.what} different", why=error.why)
 
 

@@ -1,6 +1,6 @@
 """Running one side of a branch, or one round of a loop, and putting everything back.
 
-The frame at work runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
+The running frame runs on from the branch to a stop, in the same interpreter and on the same heap, under a journal of
 its own and into a sub-graph of its own. Then its effects are kept as values (`Side`), and undone.
 """
 
@@ -17,7 +17,7 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Side, State
+from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, Side
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
@@ -29,12 +29,13 @@ from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.program_points import origin_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _FILLED_UNSEEN = (list, dict, set)
@@ -44,7 +45,7 @@ _FILLED_UNSEEN = (list, dict, set)
 def run_side(
     tracer: Forking,
     frame: Any,
-    base: State,
+    base: FrameState,
     begin: Callable[[Level], None],
     stops: set[int],
     assumed: Any = None,
@@ -90,7 +91,7 @@ def run_side(
     return side
 
 
-def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) -> None:
+def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: Side) -> None:
     snapshot, flow = frame.snapshot, flow_of(frame.info)
     tracer.caught = None
     try:
@@ -113,7 +114,7 @@ def _run(tracer: Forking, frame: Any, base: State, stops: set[int], side: Side) 
     if stop is None and frame.state != RETURNED:
         side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
     side.result = frame.result if stop is None else None
-    side.state = state = State.of(frame)
+    side.state = state = FrameState.of(frame)
     for before, now in ((base.stack, state.stack), (base.locals, state.locals)):
         for index, value in enumerate(before[: len(now)]):  # an iterator that was not moved is itself
             if iterators.is_copied(value) and iterators.position(value) == iterators.position(now[index]):
@@ -127,16 +128,18 @@ _FUNCTION = 2  # CO_NEWLOCALS
 
 
 @contextmanager
-def opened(tracer: Forking, frame: Any, state: State) -> Iterator[Base]:
+def opened(tracer: Forking, frame: Any, state: FrameState) -> Iterator[Base]:
     """Sides or rounds that begin with `state` are run and merged."""
     with _no_collection(tracer), tracer.points.here() as point:
         base = Base(frame, state, point)
         tracer.bases.append(base)
-        mark = tracer.recorder.may_share.mark()
+        may_share = tracer.recorder.may_share
+        assert may_share is not None
+        mark = may_share.mark()
         try:
             yield base
         except BaseException:  # nothing of what was run stays
-            tracer.recorder.may_share.forget_since(mark)
+            may_share.forget_since(mark)
             raise
         finally:
             tracer.bases.pop()
@@ -163,7 +166,7 @@ def _collections(tracer: Forking) -> int:
 
 
 @contextmanager
-def _state_undone(tracer: Forking, frame: Any, base: State, side: Side) -> Iterator[None]:
+def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> Iterator[None]:
     """The heap, the switches and the frame are as before afterwards."""
     outer, tracer.journal = tracer.journal, Journal(tracer.mark)
     tracer.journals.append(outer)
@@ -207,7 +210,7 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
     if assumed is not None:
-        core.assume(assumed, tracer.origin_of(tracer.mark()), "axiom")
+        core.assume(assumed, origin_of(tracer.mark()), "axiom")
     count = len(core.facts)
     try:
         yield
@@ -250,7 +253,7 @@ def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: se
             core.assume(fact.relation, fact.origin, fact.kind)
 
 
-def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: State) -> None:
+def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:
     watch.copy_all(((frame.locals, base.locals), (frame.stack, base.stack)))
     for value in base.stack:
         if isinstance(value, _FILLED_UNSEEN):
@@ -262,7 +265,7 @@ def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> N
     moved = watch.originals_moved()
     if not moved:
         return
-    own = {id(values) for state in State.living for values in (state.locals, state.stack)}
+    own = {id(values) for state in FrameState.living for values in (state.locals, state.stack)}
     own |= {id(values) for values in (frame.locals, frame.stack, moved)}
     own = own.union(*(other.holders() for other in tracer.watches))
     owners = [owner for journal in (tracer.journal, *tracer.journals) for owner in journal.owners()]
@@ -304,7 +307,7 @@ def lasting_change(tracer: Forking, side: Side) -> str:
     """What the side changes that outlives the call, in words; "" if nothing does."""
     for snapshot, contents in side.heap.values():
         if tracer.writes.is_old(snapshot.owner) and _differ(snapshot.contents, contents):
-            return classify.describe(snapshot.owner)
+            return descriptions.describe(snapshot.owner)
     outside = {storage_key(fake): fake for fake in tracer.recorder.from_outside()}
     for _, value in side.level.captured:
         if is_tensor(value) and storage_key(value) in side.level.changed and storage_key(value) in outside:

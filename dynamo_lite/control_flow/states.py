@@ -19,7 +19,7 @@ class CannotMerge(Exception):
     def __init__(self, id: str, on_stack: bool = False, **names: Any) -> None:
         super().__init__(id)
         self.id, self.names = id, names
-        self.on_stack = on_stack  # it is the value of an expression at work that differs
+        self.on_stack = on_stack  # it is the value of an expression that is being evaluated that differs
 
 
 class FirstRoundDiffers(CannotMerge):
@@ -71,10 +71,10 @@ def _raise(error: Exception) -> NoReturn:
 
 
 @dataclass(eq=False)
-class State:
+class FrameState:
     """What a frame holds at one place: enough to go on from there. `living` are all states that are kept."""
 
-    living: ClassVar[weakref.WeakSet[State]] = weakref.WeakSet()
+    living: ClassVar[weakref.WeakSet[FrameState]] = weakref.WeakSet()
 
     locals: list[Any]
     stack: list[Any]
@@ -83,11 +83,11 @@ class State:
     unmerged: dict[int, str] | None = None
 
     def __post_init__(self) -> None:
-        State.living.add(self)
+        FrameState.living.add(self)
 
     @staticmethod
-    def of(frame: Any) -> State:
-        return State(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
+    def of(frame: Any) -> FrameState:
+        return FrameState(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
 
     def put(self, frame: Any) -> None:
         frame.locals[:] = self.locals
@@ -98,10 +98,10 @@ class State:
 
 
 class Base(NamedTuple):
-    """What sides or rounds at work began with, and when."""
+    """What current sides or rounds began with, and when."""
 
     frame: Any
-    state: State
+    state: FrameState
     point: Point
 
 
@@ -125,7 +125,7 @@ class Side:
 
     level: Level
     pc: int = END
-    state: State | None = None
+    state: FrameState | None = None
     result: Any = None
     error: BaseException | None = None
     problem: CannotMerge | None = None

@@ -16,7 +16,7 @@ from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
 from dynamo_lite.control_flow.loops.data_loop import DataLoop
-from dynamo_lite.control_flow.notes import Notes, line_of
+from dynamo_lite.control_flow.notes import BranchNotes, line_of
 from dynamo_lite.control_flow.predicates import Predicates
 from dynamo_lite.control_flow.reachable import reaches
 from dynamo_lite.control_flow.states import (
@@ -24,9 +24,9 @@ from dynamo_lite.control_flow.states import (
     BeginsAgain,
     CannotMerge,
     FirstRoundDiffers,
+    FrameState,
     LeftFromWithin,
     OpenLoop,
-    State,
 )
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
@@ -69,7 +69,7 @@ class ForkingTracer(Tracer):
         self.watches: list[Watch] = []
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
-        self.branches = Notes(self)
+        self.branches = BranchNotes(self)
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
@@ -123,7 +123,7 @@ class ForkingTracer(Tracer):
         return super().on_read(how, owner, key, value)
 
     def _check_iterators(self, values: tuple[Any, ...]) -> None:
-        """Refuses to use iterators that are older than the side at work: it cannot be undone."""
+        """Refuses to use iterators that are older than the current side: it cannot be undone."""
         for value in values:
             held = items_of(value) if type(value) in (list, tuple, dict) else (value,)
             older = next((item for item in held or () if not self.watches[-1].may_use(item)), None)
@@ -186,7 +186,7 @@ class ForkingTracer(Tracer):
         test = torch.full((), iterator.of.count, dtype=torch.int64) > 0  # as a SymBool it would become a guard
         flow = flow_of(frame.info)
         loop = Loop(at + 1, flow.at(target), frozenset({at}), flow.join(at))
-        before = State.of(frame)
+        before = FrameState.of(frame)
         try:
             return DataLoop(self._parts, frame, test, loop, iterator).capture()
         except LeftFromWithin:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dynamo_lite.doctor import contracts, manifest
 from dynamo_lite.doctor.names import named
 from dynamo_lite.doctor.resolve import MISSING, resolve
-from dynamo_lite.doctor.tables import Entry, entries
+from dynamo_lite.doctor.tables import PrivateTable, entries
 from dynamo_lite.symbolic_shapes.torch_versions import applies
 from dynamo_lite.symbolic_shapes.torch_versions.supported import CHECKED, installed, parse, version_text
 
@@ -50,7 +50,7 @@ def examine(with_contracts: bool = True) -> Examination:
     return Examination(counts, "no manifest" if base is None else f"{base[0]}.{base[1]}", findings)
 
 
-def _of_rows(rows: list[Entry], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:
+def _of_rows(rows: list[PrivateTable], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:
     for row in rows:
         name, now = row.symbol.name, found[row.symbol.name]
         was = before.get(name, now)

@@ -14,7 +14,7 @@ PACKAGES = ("dynamo_lite", "dynamo_lite/symbolic_shapes", "dynamo_lite/guards")
 """The last two are links in a checkout, which rglob does not follow, and folders in a wheel."""
 
 
-class Entry(NamedTuple):
+class PrivateTable(NamedTuple):
     """A row of the table of `file` (relative to the root)."""
 
     file: str
@@ -27,12 +27,12 @@ def owners(root: Path = ROOT) -> list[Path]:
     return sorted({path for package in PACKAGES for path in (root / package).rglob("_torch*.py")})
 
 
-def entries(root: Path = ROOT) -> list[Entry]:
+def entries(root: Path = ROOT) -> list[PrivateTable]:
     """All rows of all tables. ValueError for a file without a table, or with one that is no literal."""
     return [entry for path in owners(root) for entry in _of_file(path, root)]
 
 
-def _of_file(path: Path, root: Path) -> Iterator[Entry]:
+def _of_file(path: Path, root: Path) -> Iterator[PrivateTable]:
     values: dict[str, ast.expr] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -43,7 +43,7 @@ def _of_file(path: Path, root: Path) -> Iterator[Entry]:
     default = str(ast.literal_eval(disables))
     for row in table.elts:
         symbol = _symbol(row, path)
-        yield Entry(path.relative_to(root).as_posix(), symbol, symbol.missing or default)
+        yield PrivateTable(path.relative_to(root).as_posix(), symbol, symbol.missing or default)
 
 
 def _symbol(row: ast.expr, path: Path) -> Symbol:

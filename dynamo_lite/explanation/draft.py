@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch.export import ExportedProgram
@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 from dynamo_lite.api import trace
 from dynamo_lite.errors import DynamoLiteError, InternalError, InvalidArguments, checks_keywords
 from dynamo_lite.explanation.explain import Explanation, explain
+from dynamo_lite.explanation.fake_kernels import mismatches
 from dynamo_lite.torch_errors import catchable_as_torch
 
 
@@ -22,17 +23,24 @@ class Draft:
         report: what stands between the module and its export (`dynamo_lite.explain`).
         program: the exported program. If `report` has problems, it is one for inspection: it agrees with eager on the
             example, and the notes of `program.trace` say where it may not elsewhere. None if there is no such program.
+        mismatched_fake_kernels: custom operators of the program whose real kernel gives another dtype, device or size
+            on the example than the fake one says, a line each (`export` runs the fake kernels only).
     """
 
     report: Explanation
     program: ExportedProgram | None
+    mismatched_fake_kernels: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return self.program is not None and not self.report.problems
+        return self.program is not None and not self.report.problems and not self.mismatched_fake_kernels
 
     def __str__(self) -> str:
-        kind = "the exported program" if self else "a program for the example only"
-        return f"{self.report}\n\nThe draft has {kind if self.program is not None else 'no program'}."
+        exported = self.program is not None and not self.report.problems
+        kind = "the exported program" if exported else "a program for the example only"
+        ends = [f"The draft has {kind if self.program is not None else 'no program'}."]
+        if self.mismatched_fake_kernels:
+            ends += ["Fake kernels that are wrong:", *(f"  {line}" for line in self.mismatched_fake_kernels)]
+        return f"{self.report}\n\n" + "\n".join(ends)
 
 
 @catchable_as_torch
@@ -67,7 +75,8 @@ def draft_export(
     ]
     for options in attempts:
         try:
-            return Draft(report, trace(mod, args, kwargs, **always, **options).program)
+            program = trace(mod, args, kwargs, **always, **options).program
+            return Draft(report, program, mismatches(program, args, kwargs))
         except (InvalidArguments, InternalError):
             raise
         except DynamoLiteError:

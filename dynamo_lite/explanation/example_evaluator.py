@@ -40,7 +40,7 @@ class Shadow:
 
     def tensor(self, stand_in: torch.Tensor) -> torch.Tensor:
         """The real tensor behind a stand-in. Raises NoShadow."""
-        node = self._recorder.nodes.get(stand_in)
+        node = self._recorder.level.nodes.get(stand_in)
         if node is None:
             raise NoShadow("a tensor that no operator made")
         value = self.value_of(node)

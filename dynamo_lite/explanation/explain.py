@@ -30,7 +30,7 @@ from dynamo_lite.program.shapes.shapes_spec import given_or_attached
 from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import retrace
-from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 
 
@@ -222,11 +222,11 @@ def _effects(found: Explanation, run: Run) -> None:
     pending = run.effects.pending
     if pending and not _is_settled(run):
         found.problems += [
-            Problem(effects_of.error(run.tracer, change), "the effect was dropped") for change in pending
+            Problem(descriptions.error(run.tracer, change), "the effect was dropped") for change in pending
         ]
     found.problems += [Problem(error, "the effect was dropped") for error in run.refused_effects]
     verdict = Verdict.DROPPED if found.problems else Verdict.FIRST_CALL
-    found.effects = [*effects_of.records(run.tracer, run.effects, verdict), *run.lost]
+    found.effects = [*descriptions.records(run.tracer, run.effects, verdict), *run.lost]
 
 
 def _is_settled(run: Run) -> bool:

@@ -20,6 +20,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.diagnostics import Abort
+from dynamo_lite.tracing.sizes import data_dependent_errors
 from dynamo_lite.tracing.strings.formatting import TEXTS
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tracer import Tracer
@@ -118,9 +119,6 @@ class LenientTracer(Tracer):
             self.journal.on_rollback(_attribute_as_it_is(owner, key))
             self.found(abort.error, "the attribute was set for the rest of the run")
 
-    def drops_attributes(self) -> bool:
-        return False  # each is a problem to be listed
-
     def on_truth(self, value: Any) -> Any:
         answer = super().on_truth(value)
         if answer is not NOT_HANDLED or not is_fake(value):
@@ -136,7 +134,7 @@ class LenientTracer(Tracer):
     def undecided(self, error: Any) -> None:  # type: ignore[override]
         """A question that depends on data: answered by what the program computes on the example."""
         question = error.question
-        problem = self._undecided(question)
+        problem = data_dependent_errors.undecided(self, question)
         try:
             asked = question.relation if isinstance(question, DataDependentQuestion) else question.node
             known = self.shadow.find_hints(asked)
@@ -152,7 +150,7 @@ class LenientTracer(Tracer):
         except NoShadow:
             raise Abort(error) from None
         call: Callable[..., Any] = fn
-        with self.outside(), torch.no_grad():
+        with self.suspended(), torch.no_grad():
             result = call(*real_args, **real_kwargs)
         self.found(error, "the call was made once; its result is taken for a constant")
         return result

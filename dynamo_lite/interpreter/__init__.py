@@ -6,6 +6,8 @@
 
 `interpret` runs a callable with the result, the exceptions and the effects that CPython gives it; an `Observer`
 given to an `Interpreter` watches what it reads, writes, calls and decides. Nothing here knows of torch.
+
+`vm.py` has the loop, and the one path of all calls. Called by `run` (with a tracer) and by `interpret`.
 """
 
 from __future__ import annotations

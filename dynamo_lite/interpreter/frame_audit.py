@@ -27,7 +27,7 @@ class SentryUnavailable(RuntimeError):
     """The sentry needs torch, which is not installed or has no frame evaluator."""
 
 
-class NativeFrame(NamedTuple):
+class AuditedFunction(NamedTuple):
     """A function of the program that CPython evaluated, and how often."""
 
     filename: str
@@ -69,10 +69,10 @@ class Sentry:
         self._previous: Any = None
 
     @property
-    def frames(self) -> list[NativeFrame]:
+    def frames(self) -> list[AuditedFunction]:
         """What was seen so far, in order of first evaluation."""
         return [
-            NativeFrame(code.co_filename, code.co_firstlineno, code.co_qualname, count)
+            AuditedFunction(code.co_filename, code.co_firstlineno, code.co_qualname, count)
             for code, count in self._seen.items()
         ]
 
@@ -120,11 +120,11 @@ class Watched(NamedTuple):
     """What a call returned, and the program's frames that CPython evaluated during it."""
 
     value: Any
-    native_frames: list[NativeFrame]
+    native_frames: list[AuditedFunction]
 
 
 def watched(call: Callable[[], Any], vm: Any = None) -> Watched:
-    """Runs `call()` under a sentry. With `vm`, the interpreter at work, frames of the standard library count too."""
+    """Runs `call()` under a sentry. With `vm`, the running interpreter, frames of the standard library count too."""
     with Sentry(vm, on_frame=None if vm is None else vm.observer.on_native_frame) as sentry:
         value = call()
     return Watched(value, sentry.frames)

@@ -45,7 +45,7 @@ class VM(Protocol):
     """The trampolines that native code enters the program by (datamodel/trampolines.py)."""
 
     frame: Any
-    """The frame at work (frames/frame.py), or None."""
+    """The running frame (frames/frame.py), or None."""
 
     handled: Any
     """The exception that is being handled (frames/frame.py, `Handled`)."""

@@ -181,3 +181,46 @@ class Observer:
 
     def on_native_frame(self, code: CodeType) -> None:
         """The sentry saw CPython evaluate a frame of the program (interpreter/frame_audit.py)."""
+
+
+class Hooks:
+    """The methods of an observer as the interpreter calls them: None for one that it does not override, so that an
+    unused hook is one test for None."""
+
+    before_call: Any
+    after_native_call: Any
+    after_operator: Any
+    on_read: Any
+    on_look: Any
+    before_write: Any
+    before_raise: Any
+    on_caught: Any
+    on_left: Any
+    on_ended: Any
+    on_swallowed: Any
+    on_truth: Any
+    on_branch: Any
+    on_iter: Any
+    on_for: Any
+    on_subscript: Any
+    on_store_key: Any
+    on_not: Any
+    on_equal: Any
+    on_unbound: Any
+    on_enter: Any
+    on_exit: Any
+    on_released: Any
+    on_instruction: Any
+    on_identity: Any
+    on_key: Any
+    on_formatted: Any
+    on_text: Any
+    on_native_result: Any
+    enters_by_trampoline: Any
+    runs_natively: Any
+
+    def __init__(self, observer: Observer) -> None:
+        for name in Hooks.__annotations__:
+            method = getattr(observer, name)
+            is_default = getattr(method, "__func__", None) is Observer.__dict__[name]
+            setattr(self, name, None if is_default else method)

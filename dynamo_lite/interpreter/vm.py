@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Container
 from inspect import CO_VARARGS, CO_VARKEYWORDS
-from types import (
-    BuiltinMethodType,
-    ClassMethodDescriptorType,
-    CodeType,
-    FunctionType,
-    MethodDescriptorType,
-    MethodType,
-    MethodWrapperType,
-    ModuleType,
-    TracebackType,
-    WrapperDescriptorType,
-)
+from types import CodeType, FunctionType, MethodType, TracebackType
 from typing import Any, Final, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary
 
 from dynamo_lite.interpreter.code.decode import PLAIN, info_of, infos
 from dynamo_lite.interpreter.code.sentinels import MISSING, UNBOUND
-from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
-from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
+from dynamo_lite.interpreter.datamodel.callees import BOUND_IN_C, C_CALLABLES, C_SLOTS, callee_key
 from dynamo_lite.interpreter.datamodel.trampoline_code import Entry, original_code
 from dynamo_lite.interpreter.datamodel.trampolines import Trampolines
 from dynamo_lite.interpreter.frames.binding import bind
@@ -36,7 +23,7 @@ from dynamo_lite.interpreter.frames.tracebacks import strip
 
 from . import datamodel
 from .lookasides import TABLE
-from .observer import NOT_HANDLED, Observer
+from .observer import NOT_HANDLED, Hooks, Observer
 
 _REQUIRED: Final[Any] = object()
 
@@ -54,48 +41,14 @@ class FrameSummary(NamedTuple):
     end_colno: int | None
 
 
-def _hook(observer: Observer, name: str) -> Any:
-    """The observer's method if it overrides it, else None: an unused hook is one test for None."""
-    method = getattr(observer, name)
-    return None if getattr(method, "__func__", None) is Observer.__dict__[name] else method
-
-
-class Interpreter:
+class Interpreter(Hooks):
     """Runs Python on real objects. One interpreter serves one thread at a time."""
 
     def __init__(self, observer: Observer | None = None) -> None:
         self.observer = observer = observer if observer is not None else Observer()
-        self.before_call = _hook(observer, "before_call")
-        self.after_native_call = _hook(observer, "after_native_call")
-        self.after_operator = _hook(observer, "after_operator")
-        self.on_read = _hook(observer, "on_read")
-        self.on_look = _hook(observer, "on_look")
-        self.before_write = _hook(observer, "before_write")
-        self.before_raise = _hook(observer, "before_raise")
-        self.on_caught = _hook(observer, "on_caught")
-        self.on_left = _hook(observer, "on_left")
-        self.on_ended = _hook(observer, "on_ended")
-        self.on_swallowed = _hook(observer, "on_swallowed")
-        self.on_truth = _hook(observer, "on_truth")
-        self.on_branch = _hook(observer, "on_branch")
-        self.on_iter = _hook(observer, "on_iter")
-        self.on_for = _hook(observer, "on_for")
-        self.on_subscript = _hook(observer, "on_subscript")
-        self.on_store_key = _hook(observer, "on_store_key")
-        self.on_not = _hook(observer, "on_not")
-        self.on_equal = _hook(observer, "on_equal")
-        self.on_unbound = _hook(observer, "on_unbound")
-        self.on_enter = _hook(observer, "on_enter")
-        self.on_exit = _hook(observer, "on_exit")
-        self.on_released = _hook(observer, "on_released")
-        self.on_instruction = _hook(observer, "on_instruction")
-        self.runs_natively = self._trusts if _hook(observer, "runs_natively") is not None else None
-        self.on_identity = _hook(observer, "on_identity")
-        self.on_key = _hook(observer, "on_key")
-        self.on_formatted = _hook(observer, "on_formatted")
-        self.on_text = _hook(observer, "on_text")
-        self.on_native_result = _hook(observer, "on_native_result")
-        self.enters_by_trampoline = _hook(observer, "enters_by_trampoline")
+        super().__init__(observer)
+        if self.runs_natively is not None:
+            self.runs_natively = self._trusts
         self.trampolines = Trampolines(self)
         self.lookasides: dict[Any, Lookaside] = {**TABLE, **OWN_LOOKASIDES}
         self.frame: Frame | None = None
@@ -203,7 +156,7 @@ class Interpreter:
             values = [*args, *info.padding, *(fn.__closure__ or ())]
         else:
             values = bind(fn, code, info, args, kwargs)
-        frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)
+        frame = Frame(self, code, info, fn.__globals__, fn.__builtins__, values)  # type: ignore[attr-defined]
         if self.made_dicts is not None and code.co_flags & CO_VARKEYWORDS:
             at = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
             self.made_dicts.add(id(frame.locals[at]))
@@ -226,21 +179,21 @@ class Interpreter:
 
     def _call_other(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         kind = type(fn)
-        key, full_args = callee_key(fn, args) if kind in _BOUND else (fn, args)
+        key, full_args = callee_key(fn, args) if kind in BOUND_IN_C else (fn, args)
         if self.before_call is not None:
             result = self.before_call(key, full_args, kwargs or {})
             if result is not NOT_HANDLED:
                 return result
         # The table is asked only for what is hashed by identity: another hash may be the program's.
-        lookaside = self.lookasides.get(key) if kind in _C_CALLABLES or kind.__hash__ is _IDENTITY_HASH else None
+        lookaside = self.lookasides.get(key) if kind in C_CALLABLES or kind.__hash__ is _IDENTITY_HASH else None
         if lookaside is not None:
             return lookaside(self, full_args, kwargs or {})
-        if kind in _C_CALLABLES:
+        if kind in C_CALLABLES:
             return self.call_natively(fn, key, args, full_args, kwargs)
         if issubclass(kind, type):
             return datamodel.call_class(self, fn, args, kwargs or {})
-        slot = _find(kind, "__call__")
-        if type(slot) not in _C_SLOTS:
+        slot = datamodel.type_lookup(kind, "__call__")
+        if type(slot) not in C_SLOTS:
             return self._call_instance(fn, kind, slot, args, kwargs)
         lookaside = self.lookasides.get(slot)
         if lookaside is not None:
@@ -314,7 +267,7 @@ class Interpreter:
                 _free(frame)
 
     def run_until(self, frame: Frame, stops: Container[int]) -> int | None:
-        """Run `frame`, which is at work, up to one of the instructions `stops`: its index. None: it returned or
+        """Run `frame`, which is running, up to one of the instructions `stops`: its index. None: it returned or
         yielded. What it does not catch is raised."""
         ops = frame.info.ops
         stack = frame.stack
@@ -346,16 +299,6 @@ class Interpreter:
 
 
 _IDENTITY_HASH: Final = object.__hash__
-_C_SLOTS: Final = frozenset({WrapperDescriptorType, MethodDescriptorType})
-_DEFINING_CLASS_METHOD: Final = type(re.compile("").match)  # a C method that is told its class (PEP 573)
-_BUILTIN: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD})
-_BOUND: Final = frozenset({BuiltinMethodType, _DEFINING_CLASS_METHOD, MethodWrapperType})
-_C_CALLABLES: Final = frozenset(
-    {*_BOUND, WrapperDescriptorType, MethodDescriptorType, ClassMethodDescriptorType}
-)
-
-_static_methods: dict[tuple[type, str], Any] = {}
-"""_find for types that cannot change."""
 
 
 def _free(frame: Frame) -> None:
@@ -372,56 +315,6 @@ def _leave(frame: Frame) -> None:
         frame.back = None
     elif frame.back is not None and frame.back.proxy is None:
         frame.back.proxy = KEPT
-
-
-
-def _find(cls: type, name: str) -> Any:
-    for base in mro_of(cls) or ():  # None while a metaclass computes it
-        namespace = namespace_of(base)
-        if name in namespace:
-            return namespace[name]
-    return MISSING
-
-
-def _overridden(cls: type, name: str, kind: type, otherwise: Any) -> Any:
-    """What super() has bound where a class written in Python has a method of its own: the first of C's that follows."""
-    for base in mro_of(cls) or ():
-        found = namespace_of(base).get(name)
-        if type(found) is kind:
-            return found
-    return otherwise
-
-
-def _find_method(cls: type, name: str) -> Any:
-    if cls.__flags__ & HEAP_OR_IMMUTABLE == HEAP_TYPE:
-        return _find(cls, name)
-    found = _static_methods.get((cls, name))
-    if found is None:
-        found = _static_methods[cls, name] = _find(cls, name)
-    return found
-
-
-def callee_key(fn: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """(the callable that tables are keyed by, its arguments): a bound C method becomes its type's descriptor."""
-    if type(fn) in _BUILTIN:
-        self = fn.__self__
-        if self is None or type(self) is ModuleType or fn.__name__ == "__new__":
-            # (__new__ takes its class as an argument)
-            return fn, args
-        kind = type(self)
-        if issubclass(kind, type):
-            found = _find(self, fn.__name__)
-            if found is not MISSING and type(found) is not ClassMethodDescriptorType:
-                found = _overridden(self, fn.__name__, ClassMethodDescriptorType, found)
-            if type(found) is ClassMethodDescriptorType:
-                return found, (self, *args)
-        found = _find_method(kind, fn.__name__)
-        if found is not MISSING and type(found) is not MethodDescriptorType:
-            found = _overridden(kind, fn.__name__, MethodDescriptorType, found)
-        return (fn, args) if found is MISSING else (found, (self, *args))
-    if type(fn) is MethodWrapperType:
-        return fn.__objclass__.__dict__[fn.__name__], (fn.__self__, *args)
-    return fn, args
 
 
 from dynamo_lite.interpreter.lookasides.frame_queries import OWN_LOOKASIDES  # noqa: E402

@@ -4,7 +4,9 @@
     dynamo_lite.logging.set_logs("+dynamic,guards")         # the same from Python
 
 Lines go through Python's `logging`, to the loggers `dynamo_lite.<artifact>`. What is off costs nothing: the hooks are
-put in when a trace begins (attach.py).
+put in when a trace begins (reports.py).
+
+Called by `run` and by the front. Imports what it reports of: tracing, symbolic_shapes, report.
 """
 
 from dynamo_lite.logging.artifacts import ARTIFACTS, Artifact

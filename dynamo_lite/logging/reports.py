@@ -12,14 +12,14 @@ from dynamo_lite.logging import shapes, stepping
 from dynamo_lite.logging.settings import anything_on, is_on, log
 
 
-class Run(Protocol):
-    """What is logged of a run (dynamo_lite/run.py)."""
+class LoggedRun(Protocol):
+    """What is logged of a run (run/run.py)."""
 
     tracer: Any
     recorder: Any
 
 
-def attach(run: Run) -> None:
+def attach(run: LoggedRun) -> None:
     """Log what happens in `run`, as far as artifacts are on. Call it before the run makes its first symbol."""
     if not anything_on():
         return

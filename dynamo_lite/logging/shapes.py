@@ -13,7 +13,7 @@ from dynamo_lite.logging.artifacts import GUARD_VARIABLE, SYMBOL_VARIABLE
 from dynamo_lite.logging.settings import is_on, log
 from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.listener import Listener
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -82,7 +82,7 @@ class ShapeLog(Listener):
     def _stacks(self, what: str) -> None:
         user = "".join(frame.format() for frame in self._frames()) or "  (outside of the program)\n"
         below = [f for f in traceback.extract_stack() if not f.filename.startswith(_OWN + os.sep + "logging")]
-        native = "".join(traceback.format_list(below[_entry(below):]))
+        native = "".join(traceback.format_list(below[_entry(below) :]))
         log("dynamic", f"{what}\nThe program's stack:\n{user}torch's stack:\n{native}".rstrip())
 
 

@@ -32,7 +32,7 @@ _codes: dict[int, _Code] = {}
 
 
 class NativeFrame:
-    """One frame: `pc` is the index of the instruction after the one at work, as in an interpreted frame."""
+    """One frame: `pc` is the index of the instruction after the current one, as in an interpreted frame."""
 
     __slots__ = ("_native", "back", "code", "globals", "info", "pc")
 
@@ -65,7 +65,7 @@ class NativeFrame:
 
 
 class DecodedFrame:
-    """A frame by the decoded instructions of its code, for what is asked of the instruction at work."""
+    """A frame by the decoded instructions of its code, for what is asked of the current instruction."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self.back = None if frame.back is None else DecodedFrame(frame.back)

@@ -25,7 +25,7 @@ _ANY: Any = object()
 """A value that the names in the function do not lead to."""
 
 
-class Operand(NamedTuple):
+class NamedOperand(NamedTuple):
     """Where a value comes from: a variable or a constant, and the attributes that lead from it to the value."""
 
     kind: str  # "local", "global", "const"
@@ -37,7 +37,7 @@ class Question(NamedTuple):
     """`kind` is "is" or "type". None among the operands: it may be anything."""
 
     kind: str
-    operands: tuple[Operand | None, ...]
+    operands: tuple[NamedOperand | None, ...]
 
 
 _known: dict[int, tuple[CodeType, tuple[Question, ...]]] = {}
@@ -56,7 +56,7 @@ class _Reader:
     """Follows the stack from instruction to instruction, as far as it is names, attributes and items."""
 
     def __init__(self) -> None:
-        self._stack: list[Operand | None] = []
+        self._stack: list[NamedOperand | None] = []
         self._found: dict[Question, None] = {}
 
     def read(self, code: CodeType) -> tuple[Question, ...]:
@@ -66,7 +66,7 @@ class _Reader:
             self._step(instruction)
         return tuple(self._found)
 
-    def _pop(self, count: int) -> list[Operand | None]:
+    def _pop(self, count: int) -> list[NamedOperand | None]:
         """The topmost values, the lowest first."""
         return [self._stack.pop() if self._stack else None for _ in range(count)][::-1]
 
@@ -76,7 +76,7 @@ class _Reader:
             if name == "LOAD_GLOBAL" and "NULL" in at.argrepr:
                 stack.append(None)
             for part in at.argval if type(at.argval) is tuple and name != "LOAD_CONST" else (at.argval,):
-                stack.append(Operand(_LOADS[name], _Const(part) if name == "LOAD_CONST" else part))
+                stack.append(NamedOperand(_LOADS[name], _Const(part) if name == "LOAD_CONST" else part))
         elif name in ("LOAD_ATTR", "LOAD_METHOD"):
             (base,) = self._pop(1)
             if at.argval == "__class__":
@@ -145,7 +145,7 @@ def _is_about_stand_ins(question: Question, variables: Any, frame: FrameType) ->
     return all(value is _ANY or isinstance(value, torch.Tensor) for value in values)
 
 
-def _value(operand: Operand, variables: Any, frame: FrameType) -> Any:
+def _value(operand: NamedOperand, variables: Any, frame: FrameType) -> Any:
     if operand.kind == "const":
         value = operand.name.value
     elif operand.kind == "local":

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-class NativeTrace(Trace, Protocol):
+class NativeTrace(TracerView, Protocol):
     """tracer.NativeTracer."""
 
     def unsound(self, text: str) -> None: ...

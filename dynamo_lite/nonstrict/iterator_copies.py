@@ -13,7 +13,7 @@ from types import CellType, GeneratorType
 from typing import Any, NamedTuple
 
 from dynamo_lite.nonstrict.opaque_state import Hidden, position
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.snapshots import Snapshot
@@ -21,7 +21,7 @@ from dynamo_lite.tracing.heap.snapshots import Snapshot
 _MISSING: Any = object()
 
 
-class _Place(NamedTuple):
+class _CopyPlace(NamedTuple):
     """Where a copy stands for an iterator: `owner` holds it under `key`."""
 
     owner: Any
@@ -37,11 +37,11 @@ class _NoCopy(Exception):
 class IteratorCopies:
     """The copies of one run."""
 
-    def __init__(self, reach: Reach, journal: Journal) -> None:
+    def __init__(self, reach: Reachable, journal: Journal) -> None:
         self._reach = reach
         self._journal = journal
         self._looked = 0  # how many of the reach's hidden states have been looked at
-        self._places: list[_Place] = []
+        self._places: list[_CopyPlace] = []
         self._copies: dict[int, Any] = {}  # id of an iterator → its copy
 
     def put(self) -> None:
@@ -62,7 +62,7 @@ class IteratorCopies:
         for snapshot in self._journal.snapshots():
             for key, value in _entries(snapshot):
                 if id(value) in iterators and id(value) in self._copies and _get(snapshot.owner, key) is value:
-                    place = _Place(snapshot.owner, key, self._copies[id(value)], value)
+                    place = _CopyPlace(snapshot.owner, key, self._copies[id(value)], value)
                     _set(place.owner, key, place.copy)
                     self._places.append(place)
 

@@ -132,7 +132,7 @@ def _write_stream(stream: Any, before: Any) -> None:
         stream.seek(before[1])
 
 
-class _Parts:
+class _PartialParts:
     """What a partial holds, compared by identity."""
 
     def __init__(self, state: tuple[Any, tuple[Any, ...], dict[str, Any], Any]) -> None:
@@ -141,15 +141,15 @@ class _Parts:
         self._ids = [id(part) for part in (fn, *args, *keywords, *keywords.values())]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Parts) and other._ids == self._ids
+        return isinstance(other, _PartialParts) and other._ids == self._ids
 
 
-def _read_partial(value: Any) -> _Parts:
+def _read_partial(value: Any) -> _PartialParts:
     parts: Any = functools.partial.__reduce__(value)
-    return _Parts(parts[2])
+    return _PartialParts(parts[2])
 
 
-def _write_partial(value: Any, before: _Parts) -> None:
+def _write_partial(value: Any, before: _PartialParts) -> None:
     functools.partial.__setstate__(value, before.state)  # type: ignore[attr-defined]
 
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Protocol
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.frames import is_program
 from dynamo_lite.nonstrict.identity_checks import Question, asked, questions
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
 from dynamo_lite.tracing.policy import skipped_calls
 from dynamo_lite.tracing.policy.classify import name_of, verdict_of
 from dynamo_lite.tracing.policy.native_modules import in_library
-from dynamo_lite.tracing.policy.verdicts import Kind
+from dynamo_lite.tracing.policy.verdicts import CallKind
 
 _CONSTANT = "{name}() gives another answer in each call; the one of the export is a constant of the program"
 _WORLD = "{name}() reaches outside of the process; what it gave during the export is a constant of the program"
@@ -31,7 +31,7 @@ _PROCESS = "{name}() changes a setting of the process; the program does not, and
 _UNKNOWN = "{name}() is in no table: what it reads and changes is not known"
 
 _STATE = "{name}() uses an object from outside whose state no snapshot shows; it stays as the export leaves it"
-_WITH_STATE = (Kind.OPAQUE, Kind.LOCK)
+_WITH_STATE = (CallKind.OPAQUE, CallKind.LOCK)
 
 _TABLES: tuple[tuple[tuple[str, ...], str], ...] = (
     (skipped_calls.UNRECORDABLE, _CONSTANT),
@@ -39,12 +39,12 @@ _TABLES: tuple[tuple[tuple[str, ...], str], ...] = (
     (skipped_calls.PROCESS_STATE, _PROCESS),
     (skipped_calls.OUTSIDE_WORLD, _WORLD),
 )
-_KINDS: dict[Kind, str] = {
-    Kind.UNRECORDABLE: _CONSTANT,
-    Kind.WORLD: _WORLD,
-    Kind.RNG: _RNG,
-    Kind.PROCESS: _PROCESS,
-    Kind.UNKNOWN: _UNKNOWN,
+_KINDS: dict[CallKind, str] = {
+    CallKind.UNRECORDABLE: _CONSTANT,
+    CallKind.WORLD: _WORLD,
+    CallKind.RNG: _RNG,
+    CallKind.PROCESS: _PROCESS,
+    CallKind.UNKNOWN: _UNKNOWN,
 }
 
 
@@ -52,7 +52,7 @@ _STATISTICS = tuple(LruCacheWrapper.__dict__[name] for name in ("cache_info", "c
 _WRAPPERS = ("torch._compile", "torch._dynamo", "contextlib")
 
 
-class Listener(Protocol):
+class ProgramListener(Protocol):
     """Who is told of what the program does."""
 
     def unsound(self, text: str) -> None:
@@ -72,13 +72,13 @@ class Listener(Protocol):
 
 
 @contextmanager
-def watched(listener: Listener) -> Iterator[Watch | None]:
+def watched(listener: ProgramListener) -> Iterator[ProfileHook | None]:
     """While inside, `listener` is told of this thread; None where another profiler is in the way."""
     if sys.getprofile() is not None:
         listener.unsound("a profiler is on: calls whose answer differs from call to call (time, random) are not seen")
         yield None
         return
-    watch = Watch(listener)
+    watch = ProfileHook(listener)
     sys.setprofile(watch)
     try:
         yield watch
@@ -93,20 +93,20 @@ class unwatched:
 
     def __enter__(self) -> None:
         self._watch = sys.getprofile()
-        if type(self._watch) is Watch:
+        if type(self._watch) is ProfileHook:
             sys.setprofile(None)
 
     def __exit__(self, *_: object) -> None:
-        if type(self._watch) is Watch:
+        if type(self._watch) is ProfileHook:
             sys.setprofile(self._watch)
 
 
-class Watch:
-    """The profile function. `talking` is not 0 while print() and the like make texts."""
+class ProfileHook:
+    """The profile function. `printing` is not 0 while print() and the like make texts."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: ProgramListener) -> None:
         self._listener = listener
-        self.talking = 0
+        self.printing = 0
         self._python: dict[int, str] = {}  # id of a code object → text
         # What the garbage collector calls, whenever it runs, is no call of the program.
         self._collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
@@ -135,8 +135,8 @@ class Watch:
         elif event == "return":
             if id(code) in self._asking:
                 self._listener.questions(asked(self._asking[id(code)], frame))
-        elif self.talking and arg is print:
-            self.talking -= 1
+        elif self.printing and arg is print:
+            self.printing -= 1
         if event == "c_exception" and self._is_program(frame):
             self._listener.failed(arg)
 
@@ -157,7 +157,7 @@ class Watch:
 
     def _c_call(self, fn: Any) -> None:
         if fn is print:
-            self.talking += 1
+            self.printing += 1
             return
         key = callee_key(fn, ())[0]
         text = self._native.get(id(key))

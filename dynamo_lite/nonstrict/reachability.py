@@ -50,7 +50,7 @@ _OF_ERRORS = ("args", "__suppress_context__", "__cause__", "__context__")
 _LOOKED_INTO = frozenset({dict, list, set, deque, LruCacheWrapper, *ITERATORS})
 
 
-class Reach:
+class Reachable:
     """The objects within reach of a callable. `take` takes their snapshots.
 
     `follows_globals`: functions lead to all globals of their module, where no hook tells which of them run.

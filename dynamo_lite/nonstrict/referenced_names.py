@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
-from dynamo_lite.nonstrict.reachability import Reach, is_outside_program
+from dynamo_lite.nonstrict.reachability import Reachable, is_outside_program
 
 _STORES = frozenset(dis.opmap[name] for name in ("STORE_ATTR", "DELETE_ATTR"))
 _ANY_GLOBAL = frozenset({"globals", "vars", "exec", "eval"})
@@ -22,7 +22,7 @@ _DEPTH = 3
 class Mentions:
     """Extends a reach by what the functions that run mention."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reachable) -> None:
         self._reach = reach
         self.names: set[str] = set()  # in the code of all functions that have run
         self._stored: dict[tuple[int, str], tuple[Any, str, Any]] = {}  # owner, name, value before

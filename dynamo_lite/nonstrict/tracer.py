@@ -11,15 +11,15 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.nonstrict.class_names import named_as_eager
 from dynamo_lite.nonstrict.frames import DecodedFrame, NativeFrame
 from dynamo_lite.nonstrict.iterator_copies import IteratorCopies
 from dynamo_lite.nonstrict.native_runner import Machine
 from dynamo_lite.nonstrict.opaque_state import UNKNOWN, note_of
 from dynamo_lite.nonstrict.process import ProcessState
-from dynamo_lite.nonstrict.profile_hook import Watch, watched
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.profile_hook import ProfileHook, watched
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.nonstrict.referenced_names import Mentions
 from dynamo_lite.nonstrict.shared import shared_memory_seen
 from dynamo_lite.nonstrict.type_shims import AskedTypes
@@ -28,6 +28,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.sizes.runtime_values import wanted_by_assertion
+from dynamo_lite.tracing.strings.discarded import NativeOutput
 from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
@@ -44,11 +45,12 @@ class NativeTracer(Tracer):
     def __init__(self, root: Any, recorder: Any, inputs: Any = None) -> None:
         super().__init__(root, recorder, inputs)
         self.vm = Machine(self)
-        self._reach = Reach(self.journal)
+        self._reach = Reachable(self.journal)
         self._mentions = Mentions(self._reach)
         self._iterators = IteratorCopies(self._reach, self.journal)
         self._asked_types = AskedTypes(self)
-        self._watch: Watch | None = None
+        self._watch: ProfileHook | None = None
+        self.own(NativeOutput).is_printing = self._is_printing
 
     def unsound(self, text: str) -> None:
         """Note what the program rests on though it need not hold."""
@@ -119,15 +121,15 @@ class NativeTracer(Tracer):
         for kind in kinds:
             self.unsound(_QUESTIONS[kind])
 
-    def makes_discarded_text(self) -> bool:
-        return self._watch is not None and self._watch.talking > 0
+    def _is_printing(self) -> bool:
+        return self._watch is not None and self._watch.printing > 0
 
     def refuse(self, id: str, **names: Any) -> Any:
         if id not in TEXTS:
             return super().refuse(id, **names)
         if id == OF_AN_ERROR:
             self.unsound("the message of an error is read: it is a stand-in's, eager may word it in another way")
-        elif self.makes_discarded_text():
+        elif self._is_printing():
             self.note("a tensor is printed: the text is a stand-in's, without data")
         else:
             self.unsound("the text of a tensor is made: it is a stand-in's, without data")

@@ -45,7 +45,7 @@ class AskedTypes:
 def _type_for(tracer: NativeTrace) -> type:
     """A class that stands for `type`: called with one argument, it answers as strict mode does.
 
-    A metaclass of the program's has it for a base; what is asked of that one is its own business.
+    A metaclass of the program's has it for a base; its own methods are not replaced.
     """
 
     class Metaclass(type):

@@ -107,7 +107,7 @@ DISABLES = "every export and trace"
 
 SYMBOLS = (
     Symbol("torch._C:_get_tracing_state", "inputs are checked outside of torch.jit.trace"),
-    Symbol("torch._C:_len_torch_dispatch_stack", "whether another mode is at work"),
+    Symbol("torch._C:_len_torch_dispatch_stack", "whether another mode is active"),
     Symbol("torch._C:_set_tracing_state", "inputs are checked outside of torch.jit.trace"),
     Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
     Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),

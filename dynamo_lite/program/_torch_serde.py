@@ -36,7 +36,7 @@ def shared_expressions() -> Iterator[None]:
     with _lock:
         read, write = deserializer._parse_sym_expr, serialize._print_sympy
         read_output = deserializer.deserialize_graph_output
-        printer, expressions = _Printer(), Expressions()
+        printer, expressions = _Printer(), SreprReader()
 
         def parse(self: Any, text: Any, hint: Any = None) -> Any:
             return _read_in(self, expressions, text, hint, read)
@@ -79,7 +79,7 @@ class Unreadable(Exception):
     """A text that is not of the form Name(argument, ..., name=argument)."""
 
 
-class Expressions:
+class SreprReader:
     """Reads what srepr writes. Equal texts give one object, and so do equal parts."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ def _put(call: tuple[str, list[Any], dict[str, Any]], keyword: str, value: Any) 
             call[1].append(value)
 
 
-def _read_in(reader: Any, expressions: Expressions, text: Any, hint: Any, read: Callable[..., Any]) -> Any:
+def _read_in(reader: Any, expressions: SreprReader, text: Any, hint: Any, read: Callable[..., Any]) -> Any:
     """GraphModuleDeserializer._parse_sym_expr, for a text or an expression."""
     if isinstance(text, str):
         names = reader.symbol_name_to_symbol

@@ -24,7 +24,7 @@ from dynamo_lite.capture.graph.names import HIDDEN, RESERVED
 from dynamo_lite.capture.module_tree import ModuleTree
 from dynamo_lite.program._torch import ModuleCallEntry, ModuleCallSignature, TrainingIRVerifier, mode_known
 from dynamo_lite.program.aliases import add_aliases
-from dynamo_lite.program.call_signatures import Call
+from dynamo_lite.program.call_signatures import SubmoduleCall
 from dynamo_lite.program.exported_program import Program, type_guards
 from dynamo_lite.program.regions import outline_regions
 from dynamo_lite.program.shapes.dynamic_shapes import Settled
@@ -52,7 +52,7 @@ def build_program(
     settled: Settled | None = None,
     buffer_updates: Mapping[str, torch.Tensor] | None = None,
     guards: Sequence[str] = (),
-    calls: Sequence[Call] = (),
+    calls: Sequence[SubmoduleCall] = (),
 ) -> ExportedProgram:
     """Ends the recording and makes the program.
 
@@ -83,14 +83,8 @@ def build_program(
     outputs.values, now = [*output.args[0]][:count], dict(zip(kept, output.args[0][count:]))
     output.args = (tuple(outputs.values),)
     ranges = _materialise(recorder, modules, solution) if has_symbols else {}
-    specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
-    specs |= {node: _input_spec(node) for node in recorder.input_nodes}
-    for node in recorder.input_nodes:
-        if type(node.meta["val"]) is int:  # torch saves no node that uses a number which the signature calls constant
-            _write_out(node)
     tree = ModuleTree(root)
-    specs |= add_aliases(graph, tree, recorder.lifted)
-    input_specs = [specs[node] for node in graph.nodes if node.op == "placeholder"]
+    input_specs = _input_specs(recorder, tree)
     values = [node.meta.get("val") for node in graph.nodes]
     with code_on_demand(graph) as comes_later, mode_known(values):
         program = Program(
@@ -107,11 +101,22 @@ def build_program(
     comes_later(program.graph_module)
     program.input_paths = inputs.key_paths
     _check_keywords(program, inputs)
-    sizes = settled.guards if settled is not None else []
     admit([*inputs.leaves, *(lifted.tensor for lifted in recorder.lifted)])
     types = type_guards(inputs, [node.meta["val"] for node in recorder.input_nodes])
+    sizes = settled.guards if settled is not None else []
     program._guards_code = [*program._guards_code, *types, *sizes, *guards]
     return program
+
+
+def _input_specs(recorder: Recorder, tree: ModuleTree) -> list[InputSpec]:
+    """What each placeholder is, in their order; names of a tensor that has more than one get placeholders, too."""
+    specs = {lifted.node: _lifted_spec(lifted) for lifted in recorder.lifted}
+    specs |= {node: _input_spec(node) for node in recorder.input_nodes}
+    for node in recorder.input_nodes:
+        if type(node.meta["val"]) is int:  # torch saves no node that uses a number which the signature calls constant
+            _write_out(node)
+    specs |= add_aliases(recorder.graph, tree, recorder.lifted)
+    return [specs[node] for node in recorder.graph.nodes if node.op == "placeholder"]
 
 
 def _check_keywords(program: ExportedProgram, inputs: FlatInputs) -> None:
@@ -262,12 +267,17 @@ def _write_out(node: fx.Node) -> None:
 
 
 def _state_dict(tree: ModuleTree, recorder: Recorder) -> dict[str, torch.Tensor]:
-    """The module's own tensors under all their names; not `state_dict()`, whose hooks may change them."""
+    """The module's own tensors under all their names, and those of modules that none registers.
+
+    Not `state_dict()`, whose hooks may change them.
+    """
     state: dict[str, torch.Tensor] = dict(tree.parameters)
     for lifted in recorder.lifted:
         if lifted.kind is LiftedKind.PARAMETER:  # one that no module has registered may be any leaf that requires grad
             is_parameter = isinstance(lifted.tensor, nn.Parameter)
             state[lifted.fqn] = lifted.tensor if is_parameter else nn.Parameter(lifted.tensor.detach())
+        elif lifted.persistent:
+            state[lifted.fqn] = lifted.tensor
     transient = tree.transient
     for fqn, buffer in tree.buffers:
         if fqn not in transient:

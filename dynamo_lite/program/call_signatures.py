@@ -25,7 +25,7 @@ _CONSTANTS = (str, int, float, bool, type(None))
 
 
 @dataclass(frozen=True)
-class Call:
+class SubmoduleCall:
     """One call of a submodule: `inputs` and `outputs` hold a node for a tensor or size, other leaves as they are."""
 
     fqn: str
@@ -67,7 +67,7 @@ class CallSignatures:
         refuse: Callable[[Any], Any],
         note: Callable[[str], None],
     ) -> None:
-        self._calls: list[Call] = []
+        self._calls: list[SubmoduleCall] = []
         self._lost: set[str] = set()
         self._recorder = recorder
         self._refuse = refuse
@@ -86,7 +86,7 @@ class CallSignatures:
                 )
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[SubmoduleCall]:
         """The calls of the submodules all of whose calls could be kept, in order."""
         return [call for call in self._calls if call.fqn.partition("@")[0] not in self._lost]
 
@@ -103,7 +103,7 @@ class CallSignatures:
         inputs, in_spec = self._leaves(path, (args, kwargs))
         recorder, index = self._recorder, self._counts[path]
         self._counts[path] += 1
-        if recorder.autocast_nodes or torch.is_grad_enabled() != recorder.grad_enabled:
+        if recorder.level.autocast_nodes or torch.is_grad_enabled() != recorder.grad_enabled:
             self._lose(path, "is called in a no_grad or autocast region")
             return run()
         before = len(recorder.graph.nodes)
@@ -117,7 +117,7 @@ class CallSignatures:
                 f"preserve_module_call_signature: {path!r} returns a constant, which torch.export.unflatten would lose"
             ))  # fmt: skip
         name = f"{path}@{index}" if index else path
-        self._calls.append(Call(name, inputs, outputs, in_spec, out_spec))
+        self._calls.append(SubmoduleCall(name, inputs, outputs, in_spec, out_spec))
         return result
 
     def _leaves(self, path: str, value: Any) -> tuple[list[Any], pytree.TreeSpec]:

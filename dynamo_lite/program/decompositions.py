@@ -25,7 +25,8 @@ from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
 from dynamo_lite.symbolic_shapes import environment as core
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, NotConvertible
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.torch_node.query_kinds import CHOICE, LAYOUT_ONLY
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH

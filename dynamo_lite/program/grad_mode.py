@@ -21,7 +21,7 @@ class GradMode:
     """Hooks around a module's forward: what gradients were before a call, they are after it."""
 
     def __init__(self) -> None:
-        self._before: dict[int, list[bool]] = {}  # of the calls at work, by thread
+        self._before: dict[int, list[bool]] = {}  # of the running calls, by thread
 
     @never_compiled
     def remember(self, module: Any, args: Any) -> None:

@@ -38,7 +38,7 @@ Modules = dict[str, fx.GraphModule]
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _RegionSettings:
     """What a node was recorded under: the last grad switch (None: as at the program's start) and the open autocasts."""
 
     grad: fx.Node | None
@@ -75,26 +75,25 @@ def outline_regions(graph: fx.Graph, grad_enabled: bool, modules: Modules | None
 
 
 def _outline_subgraph(module: fx.GraphModule) -> None:
-    """The same for a sub-graph that the recorder made."""
+    """The same for a sub-graph that the recorder made. (Its code is made when the program is.)"""
     inner = {name: child for name, child in module.named_children() if isinstance(child, fx.GraphModule)}
     read = outline_regions(module.graph, grad_mode(module), inner)
     for name in inner.keys() - read.keys():
         delattr(module, name)  # a region has taken it along
     for name, child in read.items():
         module.add_module(name, child)
-    module.recompile()
 
 
-def _settings_of_nodes(graph: fx.Graph) -> dict[fx.Node, _Settings]:
-    settings: dict[fx.Node, _Settings] = {}
-    current = _Settings(None, ())
+def _settings_of_nodes(graph: fx.Graph) -> dict[fx.Node, _RegionSettings]:
+    settings: dict[fx.Node, _RegionSettings] = {}
+    current = _RegionSettings(None, ())
     for node in graph.nodes:
         if node.target is _SET_GRAD:
-            current = _Settings(node, current.autocasts)
+            current = _RegionSettings(node, current.autocasts)
         elif node.target is _enter_autocast:
-            current = _Settings(current.grad, (*current.autocasts, node))
+            current = _RegionSettings(current.grad, (*current.autocasts, node))
         elif node.target is _exit_autocast:
-            current = _Settings(current.grad, tuple(a for a in current.autocasts if a is not node.args[0]))
+            current = _RegionSettings(current.grad, tuple(a for a in current.autocasts if a is not node.args[0]))
         elif node.op not in ("placeholder", "output"):
             settings[node] = current
     return settings
@@ -103,7 +102,7 @@ def _settings_of_nodes(graph: fx.Graph) -> dict[fx.Node, _Settings]:
 def _outline(
     graph: fx.Graph,
     nodes: Sequence[fx.Node],
-    settings: dict[fx.Node, _Settings],
+    settings: dict[fx.Node, _RegionSettings],
     around: _Surroundings,
     modules: Modules,
 ) -> list[fx.Node]:

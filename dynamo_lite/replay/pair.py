@@ -16,7 +16,7 @@ from dynamo_lite.replay.python_state import PythonState
 from dynamo_lite.replay.seen import Seen, observe
 
 
-class Pair:
+class ModulePair:
     """Fresh copies for one set of arguments. What the arguments share with the module they share in the copies too."""
 
     def __init__(self, program: ExportedProgram, mod: Any, arguments: Arguments) -> None:

@@ -17,11 +17,12 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.guards.values import is_atom
 from dynamo_lite.nonstrict.opaque_state import note_of
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.replay.equal import same
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.heap.iterator_types import is_c_iterator
 from dynamo_lite.tracing.heap.journal import Change, Journal
 from dynamo_lite.tracing.heap.object_paths import path_of
@@ -49,7 +50,7 @@ class StateChange:
         return f"{self.target} changes from {self.old} to {self.new}"
 
 
-class _Reach(Reach):
+class _Reach(Reachable):
     """Keeps the tensors as well, with copies of their data."""
 
     follows_globals = True
@@ -102,7 +103,7 @@ class PythonState:
         return [*dict.fromkeys(self._changes())]
 
     def _changes(self) -> Iterator[StateChange]:
-        registries = effects_of.registries_of(self.root)
+        registries = descriptions.registries_of(self.root)
         for change in self._journal.changes():
             if id(change.owner) in self._arguments or effects_of.is_invisible_place(change):
                 continue
@@ -113,10 +114,10 @@ class PythonState:
                     path = registries[id(change.owner)][1]
                     yield self._change(change, f"self.{path}.{change.key}" if path else f"self.{change.key}")
             else:
-                yield self._change(change, effects_of.describe_target(self, change))
+                yield self._change(change, descriptions.describe_target(self, change))
         for tensor, before in self._reach.tensors:
             if not same(before, tensor.detach()):
-                text = effects_of.describe(tensor)
+                text = descriptions.describe(tensor)
                 yield StateChange(path_of(tensor, self.root) or f"the data of {text}", text, text)
         for state in self._reach.hidden:
             if state.is_changed():
@@ -152,8 +153,8 @@ def _words(value: Any) -> str:
     """A value in a few words; a short list of plain values as it is."""
     if type(value) in (list, tuple) and all(map(is_atom, value)):
         text = repr(value)
-        return text if len(text) <= _WIDTH else effects_of.describe(value)
-    return effects_of.describe(value)
+        return text if len(text) <= _WIDTH else descriptions.describe(value)
+    return descriptions.describe(value)
 
 
 def _containers(arguments: Any) -> tuple[set[int], list[Any]]:

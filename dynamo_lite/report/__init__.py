@@ -1,4 +1,7 @@
 """A trace (or what `explain` found) as one self-contained HTML page, or as JSON.
 
-`document.py` makes a plain dict; `page.py` makes the page of it, and adds nothing that is not in the dict.
+`document.py` collects the data of a page, a key for each part; `page.py` renders it with the template; the other
+files make one part each.
+Called by `Trace.report`, the command line and logging. Imports `guards`, `symbolic_shapes` and `exportdb.lookup`;
+never a tracer.
 """

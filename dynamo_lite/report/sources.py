@@ -1,4 +1,4 @@
-"""The program's source: the functions that were at work, and what each of their lines made."""
+"""The program's source: the functions that ran, and what each of their lines made."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, escaping_tensors, kept_operands, requires_grad
+from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
@@ -44,6 +44,7 @@ from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, to
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
@@ -61,7 +62,7 @@ class FinishedRun(Protocol):
     recorder: Recorder
     inputs: FlatInputs
     outputs: FlatOutputs
-    effects: classify.Effects
+    effects: descriptions.Effects
     made: set[int]
     lost: list[Effect]
     refused_effects: list[DynamoLiteError]
@@ -115,7 +116,7 @@ def _context_variables(run: FinishedRun, call: CallRecord) -> None:
         now = variable.get(classify.MISSING)
         if now is not before:
             target = f"the context variable {variable.name!r}"
-            _lose(run, "setting", target, classify.describe(before), classify.describe(now), "global-state")
+            _lose(run, "setting", target, descriptions.describe(before), descriptions.describe(now), "global-state")
 
 
 def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
@@ -140,7 +141,7 @@ def _arguments_compared(run: FinishedRun, call: CallRecord) -> None:
 
 
 def _kinds_of_result(run: FinishedRun, call: CallRecord) -> None:
-    for value in classify.containers(call.result):
+    for value in contents.containers(call.result):
         if numpy_arrays.is_array(value):
             raise run.tracer.refusal("numpy-output")
         if type(value) is Unrecordable:
@@ -183,7 +184,7 @@ def _one_for_two(run: FinishedRun, call: CallRecord) -> None:
 def _arguments(run: FinishedRun, call: CallRecord) -> None:
     """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
     for name in call.changed:
-        if classify.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
+        if contents.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
             run.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
         else:
             _lose(run, "argument", f"the argument {name}", "what was passed", "another content", "input-container")
@@ -195,7 +196,7 @@ def _attributes_of_tensors(run: FinishedRun, call: CallRecord) -> None:
             raise refusal
         run.refused_effects.append(refusal)
     for lost in run.tracer.own(TensorWrites).lost:
-        old, new = classify.describe(lost.old), classify.describe(lost.new)
+        old, new = descriptions.describe(lost.old), descriptions.describe(lost.new)
         run.lost.append(Effect("attribute", lost.target, old, new, Verdict.DROPPED, frames_at(lost.mark)))
         run.tracer.note(f"{lost.target} is changed; the program does not change it")
 
@@ -224,7 +225,7 @@ def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
 
 def _writes(run: FinishedRun, call: CallRecord) -> None:
     emptied = run.tracer.reads.emptied
-    for value in classify.containers(call.result) if emptied else ():
+    for value in contents.containers(call.result) if emptied else ():
         emptied.pop(id(value), None)  # the next call empties it in the caller's hands
     run.effects = classify.classify(run.tracer)
     run.made = run.effects.made

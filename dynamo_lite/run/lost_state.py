@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from dynamo_lite.errors import InternalError
 from dynamo_lite.run.run import Run, traced
-from dynamo_lite.tracing.effects.rebuilt_arguments import Lost, words_of
+from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart, words_of
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 
 
@@ -28,7 +28,7 @@ def settle_lost_state(run: Run) -> None:
                         "and the program is the same with either")  # fmt: skip
 
 
-def _is_same(first: Run, parts: tuple[Lost, ...]) -> bool:
+def _is_same(first: Run, parts: tuple[MissingPart, ...]) -> bool:
     """Whether the program is the same where the run's containers have these parts as the user's."""
     if first.effects.pending:
         return False  # the second trace would begin in the state that they leave

@@ -13,7 +13,7 @@ from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
-from dynamo_lite.tracing.effects.rebuilt_arguments import Lost
+from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
 from dynamo_lite.tracing.tracer import Tracer
 
 
@@ -51,5 +51,5 @@ class RunRequest:
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None
     interpreted: frozenset[CodeType] = frozenset()
-    put_back: tuple[Lost, ...] = ()
+    put_back: tuple[MissingPart, ...] = ()
     started: Callable[[Any], None] = _nothing

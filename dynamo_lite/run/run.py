@@ -28,9 +28,9 @@ from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import persisted_sizes
-from dynamo_lite.tracing.effects.classify import Effects
+from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
-    Lost,
+    MissingPart,
     lost_reads,
     put_back,
     rebuild,
@@ -39,6 +39,7 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
     state_reads,
 )
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
+from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import tensor_repr
@@ -70,7 +71,7 @@ class Run:
         self.recorder = tracer.recorder_type(self.root, self.inputs.names, fake_mode=fake_mode, earlier=earlier)
         self.recorder.memory = request.memory
         self.tracer = tracer(self.mod if self.root is None else self.root, self.recorder, self.inputs)
-        self.tracer.drops = request.drops
+        self.tracer.own(attributes.TensorWrites).drops = request.drops and not tracer.goes_on  # explain lists each
         if request.interpreted:
             self.tracer.interpret(request.interpreted)
         self.recorder.context = context = TraceContext(self.tracer)
@@ -85,7 +86,7 @@ class Run:
         self.settled: Settled | None = None
         self.state_reads: tuple[StateRead, ...] = ()
         self.apart: tuple[tuple[Path, Path], ...] | None = None
-        self.lost_reads: list[tuple[Lost, GraphBreak]] = []  # what a trace with the user's own values decides
+        self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
             persisted_sizes.assume(self.recorder.env, request.known or ())
             if request.known and self.declared is not None:
@@ -142,7 +143,7 @@ class Run:
             in_operator = lambda: self.recorder.running  # noqa: E731
             refused = tensor_repr.refused(tracer.refuse_text, in_operator, tracer.own(TextsAtWork))
             numbers = number_methods.as_numbers(tracer.own(TextsAtWork))
-            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed:
+            with self.recorder, refused, numbers, hashing.watched(tracer) as hashed, dual_numbers.ended(tracer):
                 call.hashed, call.state = hashed, TorchState()
                 given, kept = call.leaves, []
                 if self.inputs.is_foreign:

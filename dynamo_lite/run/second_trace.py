@@ -15,8 +15,7 @@ from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.run.run import Run, traced
-from dynamo_lite.tracing.effects import classify as effects_of
-from dynamo_lite.tracing.effects import persisted_sizes, persisted_tensors
+from dynamo_lite.tracing.effects import descriptions, persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
@@ -29,14 +28,14 @@ def settle_effects(run: Run) -> None:
     prints = None
     if pending and run.request.drops:
         for change in pending:
-            target = effects_of.describe_target(run.tracer, change)
+            target = descriptions.describe_target(run.tracer, change)
             run.tracer.note(f"{target} is changed; the program does not change it")
     elif pending:
         prints = _retrace_or_pass(run)
         dropped = prints is None
     verdict = Verdict.DROPPED if dropped else Verdict.FIRST_CALL
     rests_on = None if prints is None else lambda change: persisted_tensors.rests_on(change, prints)
-    run.records = [*effects_of.records(run.tracer, run.effects, verdict, rests_on), *run.lost]
+    run.records = [*descriptions.records(run.tracer, run.effects, verdict, rests_on), *run.lost]
 
 
 def _retrace_or_pass(run: Run) -> Fingerprint | None:
@@ -44,7 +43,7 @@ def _retrace_or_pass(run: Run) -> Fingerprint | None:
     try:
         return retrace(run)
     except GraphBreak:
-        targets = [effects_of.describe_target(run.tracer, change) for change in run.effects.pending]
+        targets = [descriptions.describe_target(run.tracer, change) for change in run.effects.pending]
         passed = [run.tracer.lets_pass(f"{target} is changed; the program does not change it") for target in targets]
         if not all(passed):
             raise
@@ -67,7 +66,7 @@ def retrace(first: Run) -> Fingerprint:
         facts = persisted_sizes.facts_of(first.tracer, sizes) if first.request.known is None else None
         if facts is None:
             raise
-        raise persisted_sizes.Kept(facts) from error
+        raise persisted_sizes.PersistedFacts(facts) from error
     persisted_tensors.note(first.tracer, first.effects.pending, prints)
     return prints
 
@@ -93,7 +92,7 @@ def _retrace(first: Run, prints: Fingerprint) -> None:
     except InternalError:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:
-        raise effects_of.error(first.tracer, change, reason) from error
+        raise descriptions.error(first.tracer, change, reason) from error
 
 
 def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints: Sequence[int]) -> None:

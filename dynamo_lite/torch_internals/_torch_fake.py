@@ -107,7 +107,7 @@ _devices: Any = _Devices()
 
 
 def without_mode(call: Callable[..., Any], *args: Any) -> Any:
-    """Calls what runs no operator on stand-ins without the FakeTensorMode at work.
+    """Calls what runs no operator on stand-ins without the active FakeTensorMode.
 
     C++ that asks a stand-in for its device is answered at once then: two calls in the place of twenty.
     """

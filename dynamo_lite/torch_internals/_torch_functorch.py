@@ -6,7 +6,10 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 from __future__ import annotations
 
 from torch._C._functorch import _add_batch_dim as _add_batch_dim
+from torch._C._functorch import _jvp_decrement_nesting as _jvp_decrement_nesting
+from torch._C._functorch import _jvp_increment_nesting as _jvp_increment_nesting
 from torch._C._functorch import _remove_batch_dim as _remove_batch_dim
+from torch._C._functorch import _unwrap_for_grad as _unwrap_for_grad
 from torch._C._functorch import get_unwrapped as get_unwrapped
 from torch._C._functorch import is_batchedtensor as is_batchedtensor
 from torch._C._functorch import is_functorch_wrapped_tensor as is_functorch_wrapped_tensor
@@ -20,6 +23,9 @@ DISABLES = "programs with torch.func transforms; the import of the tracer"
 
 SYMBOLS = (
     Symbol("torch._C._functorch:_add_batch_dim", "a tensor batched by vmap, for the rules of operators inside of vmap"),
+    Symbol("torch._C._functorch:_jvp_decrement_nesting", "the end of a dual level of the program's"),
+    Symbol("torch._C._functorch:_jvp_increment_nesting", "a dual level of the program's, as torch.func.jvp has it"),
+    Symbol("torch._C._functorch:_unwrap_for_grad", "the parts of a dual number, outside of its level"),
     Symbol("torch._C._functorch:_remove_batch_dim", "the result of a vmap, for the rules of operators inside of vmap"),
     Symbol("torch._C._functorch:get_unwrapped", "the tensor below a functorch wrapper"),
     Symbol("torch._C._functorch:is_batchedtensor", "whether a tensor is batched by vmap"),
@@ -30,7 +36,10 @@ SYMBOLS = (
 
 __all__ = [
     "_add_batch_dim",
+    "_jvp_decrement_nesting",
+    "_jvp_increment_nesting",
     "_remove_batch_dim",
+    "_unwrap_for_grad",
     "get_unwrapped",
     "is_batchedtensor",
     "is_functorch_wrapped_tensor",

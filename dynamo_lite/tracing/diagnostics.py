@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import traceback
-from pathlib import Path
+from functools import partial
 from typing import Any, NoReturn
 
-import torch
-
-from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UserFrame
+from dynamo_lite.capture import CaptureError
+from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall, UserFrame
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.interpreter.observer import Observer
 from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.notes import Notes
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
+from dynamo_lite.tracing.sizes import data_dependent_errors, decisions_in_c
+from dynamo_lite.tracing.strings import discarded
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
-from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at
+from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
-
-_TORCH = str(Path(torch.__file__).parent)
 
 
 class Abort(BaseException):
@@ -64,15 +65,7 @@ class Refusing(Observer):
 
     def origin(self) -> Origin:
         """The program's line for a fact about sizes: the innermost one that is not torch's own."""
-        return self.origin_of(self.mark())
-
-    def origin_of(self, mark: Mark) -> Origin:
-        """The same for another place of the program."""
-        frames = frames_at(mark)
-        if not frames:
-            return Origin("user line", note="outside of the program")
-        at = next((f for f in reversed(frames) if not f.filename.startswith(_TORCH)), frames[-1])
-        return Origin("user line", at.filename, at.lineno, at.source, stack=frames)
+        return origin_of(self.mark())
 
     def in_library(self) -> bool:
         """Whether the innermost frame is the standard library's or trusted code."""
@@ -100,7 +93,7 @@ class Refusing(Observer):
         return set(self._notes)
 
     def forget_notes(self, but: set[str]) -> None:
-        """What was tried and undone is no news."""
+        """Drops the notes made since, but for `but`: what they tell of was undone."""
         for text in self._notes.keys() - but:
             del self._notes[text]
 
@@ -140,3 +133,35 @@ class Refusing(Observer):
             text = "".join(traceback.format_exception(error))
             self.broken = InternalError(f"the tracer itself failed; please report this program\n{text}")
         return self.broken
+
+    # ---- what data decides, and what capture cannot record
+
+    def unrecordable(self: TracerView, name: str) -> Unrecordable:
+        """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
+        is_dropped = partial(discarded.is_dropped, self)
+        return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
+
+    def undecided(self: TracerView, error: Any) -> NoReturn:
+        """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
+        self.abort(data_dependent_errors.undecided(self, error.question))
+
+    def too_large(self: TracerView, error: Exception) -> NoReturn:
+        """Stop the trace: `error` says which size is an expression of too many operands."""
+        where = frames_at(self.mark())
+        self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", where))
+
+    def refused(self: TracerView, error: CaptureError) -> DynamoLiteError:
+        """The error for what capture cannot record."""
+        if error.id == "data-dependent-question":
+            return data_dependent_errors.undecided(self, error.names["question"])
+        if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
+            return InternalError(f"{error.what}\n{error.instead}")
+        id = error.id
+        if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
+            id = "data-dependent-branch"
+        if id == "data-dependent-branch" and (by := decisions_in_c.decision(self)) is not None:
+            return DataDependent(id, by.what, by.instead, frames_at(self.mark()))
+        if id in REFUSALS:
+            names: dict[str, Any] = dict(error.names)
+            return self.refusal(id, **names)
+        return UnsupportedCall(error.id, error.what, error.instead, frames_at(self.mark()))

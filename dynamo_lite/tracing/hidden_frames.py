@@ -17,7 +17,7 @@ from torch import nn
 from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 _CALL: Any = nn.Module._wrapped_call_impl
 _LOOKING = frozenset({inspect.__name__, traceback.__name__})
@@ -33,10 +33,10 @@ class HiddenFrames(InternalError):
         self.interpreted = interpreted
 
 
-class ModuleCalls(State):
-    """How many calls of modules are at work without their own frames, and whether an error has left one."""
+class ModuleCalls(FeatureState):
+    """How many calls of modules are running without their own frames, and whether an error has left one."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.at_work = 0
         self.left_by_error = False
 
@@ -48,26 +48,26 @@ class ModuleCalls(State):
         self.left_by_error = self.left_by_error or kind is not None
 
 
-def are_interpreted(tracer: Trace) -> bool:
+def are_interpreted(tracer: TracerView) -> bool:
     """Whether this run interprets nn.Module's own functions."""
     return bool(tracer.interpreted) and original_code(_CALL.__code__) in tracer.interpreted
 
 
-def call_stack(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_stack(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """sys._getframe()."""
     if tracer.own(ModuleCalls).at_work and _is_for_the_program(tracer):
         _again(tracer)
     return NOT_HANDLED
 
 
-def call_traceback(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_traceback(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of the traceback module, which runs natively."""
     if tracer.own(ModuleCalls).left_by_error and not tracer.in_library():
         _again(tracer)
     return NOT_HANDLED
 
 
-def read_traceback(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def read_traceback(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """An attribute of a traceback."""
     if key in _OF_TRACEBACKS and tracer.own(ModuleCalls).left_by_error and _is_for_the_program(tracer):
         _again(tracer)
@@ -82,11 +82,11 @@ def rules() -> dict[int, Step]:
     return {id(sys._getframe): call_stack, **{id(fn): call_traceback for fn in functions}}
 
 
-def _is_for_the_program(tracer: Trace) -> bool:
+def _is_for_the_program(tracer: TracerView) -> bool:
     frame = tracer.vm.frame
     return not tracer.in_library() or (frame is not None and frame.globals.get("__name__") in _LOOKING)
 
 
-def _again(tracer: Trace) -> None:
+def _again(tracer: TracerView) -> None:
     if not are_interpreted(tracer):
         tracer.abort(HiddenFrames(frozenset({original_code(_CALL.__code__)})))

@@ -8,36 +8,35 @@ from types import CodeType
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from dynamo_lite.capture import Recorder
-from dynamo_lite.errors import DynamoLiteError, GraphBreak, UserFrame
+from dynamo_lite.errors import DynamoLiteError, GraphBreak
 from dynamo_lite.interpreter import Interpreter
 from dynamo_lite.program import FlatInputs
-from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
-Step = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any]], Any]
+Step = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any]], Any]
 """(tracer, fn, args, kwargs) → what stands for the call's result, or NOT_HANDLED to go on."""
 
-Reader = Callable[["Trace", Any, str, Any], Any]
+Reader = Callable[["TracerView", Any, str, Any], Any]
 """(tracer, owner, key, value) → what the program sees, or NOT_HANDLED to go on."""
 
 
-AnyState = TypeVar("AnyState", bound="State")
+AnyState = TypeVar("AnyState", bound="FeatureState")
 
 
-class State:
-    """What one feature keeps during a run: `Trace.own` makes it when it is first asked for."""
+class FeatureState:
+    """What one feature keeps during a run: `TracerView.own` makes it when it is first asked for."""
 
-    def __init__(self, tracer: Trace) -> None: ...
+    def __init__(self, tracer: TracerView) -> None: ...
 
 
 class NativeCall:
     """The last call of the program that runs natively.
 
-    function: what is called; None when no such call is at work
+    function: what is called; None when no such call is running
     serial: how many there were
     """
 
@@ -53,11 +52,8 @@ class Refusals(Protocol):
 
     def refuse(self, id: str, **names: Any) -> NoReturn: ...
     def refusal(self, id: str, mark: Mark | None = None, **names: Any) -> GraphBreak: ...
-    def refused(self, error: Any) -> DynamoLiteError: ...
     def abort(self, error: DynamoLiteError) -> NoReturn: ...
     def note(self, text: str, mark: Mark | None = None) -> None: ...
-    def noted(self) -> set[str]: ...
-    def forget_notes(self, but: set[str]) -> None: ...
     def unrecordable(self, name: str) -> Any: ...
 
 
@@ -69,14 +65,10 @@ class Position(Protocol):
     native_call: NativeCall
 
     def mark(self) -> Mark: ...
-    def origin_of(self, mark: Mark) -> Origin: ...
-    def where(self) -> tuple[UserFrame, ...]: ...
     def in_library(self) -> bool: ...
-    def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]] | None: ...
-    def makes_discarded_text(self) -> bool: ...
 
 
-class Memory(Protocol):
+class RunMemory(Protocol):
     """What the program has read, written and made (tracing/heap)."""
 
     heap: Heap
@@ -90,7 +82,7 @@ class Memory(Protocol):
         does: what it does, in words, where "changes a StringIO" does not say it."""
 
 
-class Tables(Protocol):
+class RuleTables(Protocol):
     """What calls and reads mean in this run (calls/plans.py, read_plans.py)."""
 
     rules: dict[int, Any]
@@ -99,17 +91,15 @@ class Tables(Protocol):
     interpreted: frozenset[CodeType]
 
 
-class Trace(Refusals, Position, Memory, Tables, Protocol):
+class TracerView(Refusals, Position, RunMemory, RuleTables, Protocol):
     """tracer.Tracer: one run of a program, watched."""
 
     recorder: Recorder
     inputs: FlatInputs
     root: Any
     sees_python: bool
-    only_logs_reads: bool
 
     def own(self, kind: type[AnyState]) -> AnyState:
         """The state of one feature, which belongs to the feature's file."""
 
-    def drops_attributes(self) -> bool: ...
-    def outside(self) -> AbstractContextManager[None]: ...
+    def suspended(self) -> AbstractContextManager[None]: ...

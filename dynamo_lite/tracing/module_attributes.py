@@ -17,7 +17,7 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 _PARTS = ("_parameters", "_buffers", "_modules")
@@ -26,17 +26,17 @@ _KINDS = (nn.Module, torch.Tensor, type(None))
 _NAMES = (*("__dict__", "AttributeError", "type", "__name__"),)
 
 
-class PartsRead(State):
+class PartsRead(FeatureState):
     """(id of a module, name) → the ids of its dict and of the dict that has the name, as they were read before.
 
     The rows of such a read are in the log: a second one leaves nothing new.
     """
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.known: dict[tuple[int, str], tuple[int, int]] = {}
 
 
-def call_getattr(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_getattr(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """nn.Module.__getattr__(module, name)"""
     vm = tracer.vm
     if kwargs or len(args) != 2 or type(args[1]) is not str or not _is_as_torch(original_code(fn.__code__)):
@@ -69,12 +69,12 @@ def call_getattr(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return value
 
 
-def _tell(tracer: Trace, module: nn.Module, name: str, namespace: dict[str, Any], last: str) -> None:
+def _tell(tracer: TracerView, module: nn.Module, name: str, namespace: dict[str, Any], last: str) -> None:
     """What is read on the way to the `name` that the part `last` of the module has."""
     vm = tracer.vm
     assert vm.on_look is not None and vm.on_read is not None
     tracer.reads.attribute(module, "__dict__")
-    if tracer.only_logs_reads and issubclass(type(namespace[last][name]), _KINDS):
+    if tracer.reads.is_alone and issubclass(type(namespace[last][name]), _KINDS):
         tracer.reads.found_below(namespace, _PARTS[: _PARTS.index(last) + 1], name)
         return
     for part in _PARTS:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from dynamo_lite.errors import UserFrame
+from dynamo_lite.errors import DynamoLiteError, UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -20,10 +20,17 @@ if TYPE_CHECKING:
     from dynamo_lite.capture.fakes.static_cache import Inexact
 
 
+class JudgesErrors(TracerView, Protocol):
+    """A tracer that says what becomes of errors: the recorder's, and the program's own."""
+
+    def refused(self, error: CaptureError) -> DynamoLiteError: ...
+    def leaves_as(self, kinds: frozenset[type[BaseException]]) -> frozenset[type[BaseException]] | None: ...
+
+
 class TraceContext:
     """capture.NodeContext on a tracer."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: JudgesErrors) -> None:
         self._tracer = tracer
         self._texts: dict[tuple[int, int], str] = {}
         self._codes: list[Any] = []  # the texts are keyed by the code's id

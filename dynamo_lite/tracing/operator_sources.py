@@ -1,4 +1,4 @@
-"""Which of Python's operators the instruction at work is: the source_fn_stack of `x + y`, as TorchDynamo has it."""
+"""Which of Python's operators the current instruction is: the source_fn_stack of `x + y`, as TorchDynamo has it."""
 
 from __future__ import annotations
 

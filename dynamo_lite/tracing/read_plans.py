@@ -1,12 +1,14 @@
-"""Who listens when the program reads an attribute: by the type of the object, and by the attribute's name.
+"""Who listens when the program reads: attributes, by the type of the object and by the name; items; looks.
 
 A reader is `(tracer, owner, key, value) -> what the program sees, or NOT_HANDLED to go on` to the access log. The table
 is asked once per type and run. A read that has no reader, and that the log has already, costs one look-up
-(`AccessLog.seen`).
+(`Reads.seen`). What listens to a look (`in`, iteration, `is`, an attribute that is not there) is
+`(tracer, owner, key)`.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any
@@ -19,16 +21,18 @@ from dynamo_lite.interpreter.lookasides.frame_queries import program_frame
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing import hidden_frames
 from dynamo_lite.tracing.heap import instance_dicts, shared_buffers
-from dynamo_lite.tracing.heap.access_log import STANDING_FOR_OTHERS
+from dynamo_lite.tracing.heap.accesses import STANDING_FOR_OTHERS
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.interfaces import Reader, Trace
+from dynamo_lite.tracing.interfaces import Reader, TracerView
 from dynamo_lite.tracing.sizes import builtin_calls
+from dynamo_lite.tracing.strings import addresses
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.tensors import attributes
+from dynamo_lite.tracing.tensors import attributes, autograd_nodes, hashing
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
-def _of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_size(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """A stand-in has attributes that no number has (`node`, `__dict__`); torch's own code needs them."""
     kind = real_type(owner)
     if key == "__class__":
@@ -40,18 +44,18 @@ def _of_size(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
     return kind.__doc__ if key == "__doc__" else NOT_HANDLED
 
 
-def _class_of_text(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _class_of_text(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     return str if key == "__class__" else NOT_HANDLED
 
 
-def _of_frame(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_frame(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """The frames of a traceback have names and lines, and no variables (interpreter/frames/tracebacks.py)."""
     if key in ("f_locals", "f_back") and is_stub(owner.f_code):
         tracer.refuse("unrecordable-value", function=f"frame.{key} of a traceback's frame")
     return NOT_HANDLED
 
 
-def _of_generator(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_generator(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """The frame and the code of a generator or coroutine are the program's, where a native one stands for it."""
     if value is None or key not in _OF_GENERATORS or not is_driver(getattr(value, "f_code", value)):
         return NOT_HANDLED
@@ -65,16 +69,16 @@ def _of_generator(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
 _OF_GENERATORS = frozenset({"gi_frame", "gi_code", "cr_frame", "cr_code", "ag_frame", "ag_code"})
 
 
-def _of_another(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def _of_another(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """A read of `super()`, of a bound method, of a view is one of what stands behind it."""
     return NOT_HANDLED
 
 
-def _note_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+def _note_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
     tracer.own(OwnedDicts).note(owner, key, value)
 
 
-def _note_part(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+def _note_part(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
     tracer.writes.note_part(owner, value)
 
 
@@ -88,11 +92,58 @@ _BY_TYPE: dict[type, Reader] = {
     TracebackType: hidden_frames.read_traceback,
 }
 
-BY_NAME: dict[str, Callable[[Trace, Any, str, Any], None]] = {
+BY_NAME: dict[str, Callable[[TracerView, Any, str, Any], None]] = {
     **dict.fromkeys(instance_dicts.NAMES, _note_dict),
     **dict.fromkeys(shared_buffers.PARTS, _note_part),
 }
 """What is told of reads of attributes that are made when they are asked for, and belong to the object."""
+
+
+Look = Callable[[TracerView, Any, Any], None]
+
+
+def _part_of_text(tracer: TracerView, owner: str, key: Any) -> None:
+    addresses.check_read(tracer, operator.getitem, owner, key)
+
+
+def _text_in_text(tracer: TracerView, owner: str, key: Any) -> None:
+    addresses.check_read(tracer, operator.contains, owner, key)
+
+
+def _characters(tracer: TracerView, owner: str, key: Any) -> None:
+    addresses.check_items(tracer, owner)
+
+
+def _order(tracer: TracerView, owner: Any, key: Any) -> None:
+    hashing.check_order(tracer, owner)
+
+
+def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
+    """Two tensors of the program's are compared by `is`: are they still two?"""
+    if issubclass(type(key), torch.Tensor):
+        tracer.recorder.layout.matters(key)
+        tracer.recorder.layout.matters(owner)
+        if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
+            tracer.reads.read("is", owner, id(key))
+
+
+def _no_attribute(tracer: TracerView, owner: Any, key: Any) -> None:
+    """Which attributes a node of the autograd graph has is in its class."""
+    if "nodes" in tracer.plans.awake:
+        autograd_nodes.read(tracer, owner, key, None)
+
+
+OF_ITEMS: dict[type, Look] = {str: _part_of_text}
+"""Type of an object → what is told of reads of its items."""
+LOOKS: dict[str, Look] = {"is": _identity, "attr": _no_attribute}
+"""Kind of look → what is told of it, whatever the object."""
+LOOKS_AT: dict[tuple[str, type], Look] = {
+    ("items", str): _characters,
+    ("key", str): _text_in_text,
+    ("items", set): _order,
+    ("items", frozenset): _order,
+}
+"""(kind of look, type of the object) → what is told of it."""
 
 
 class ReadPlans(dict[type, Reader | None]):

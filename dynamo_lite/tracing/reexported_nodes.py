@@ -22,13 +22,13 @@ class ReexportedNodes:
         self._known: dict[tuple[int, int], tuple[Any, fx.Node | None]] = {}  # by module and line; keeps the module
 
     def stack_trace(self, frame: Any) -> str | None:
-        """What the node at work in `frame` says of the program's lines; None where no node is at work or it is mute."""
+        """What the current node in `frame` says of the program's lines; None where it says nothing."""
         node = self._node(frame)
         text = node.meta.get("stack_trace") if node is not None else None
         return text if isinstance(text, str) and text else None
 
     def module_stack(self, frame: Any) -> Stack | None:
-        """Which modules of the model the node at work in `frame` is in."""
+        """Which modules of the model the current node in `frame` is in."""
         node = self._node(frame)
         stack = node.meta.get("nn_module_stack") if node is not None else None
         return dict(stack) if isinstance(stack, dict) and stack and all(map(_is_final, stack.values())) else None

@@ -6,38 +6,33 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NoReturn
+from typing import Any
 
-import torch
-
-from dynamo_lite.capture import CaptureError, Recorder
+from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.graph.lifting import modes_off
-from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InternalError, UnsupportedCall
 from dynamo_lite.interpreter.datamodel import trampoline_code, trampolines
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
-from dynamo_lite.symbolic_shapes import DataDependentQuestion, UnknownValue
-from dynamo_lite.tracing import read_plans, write_plans
+from dynamo_lite.tracing import module_calls, read_plans, torch_wrappers, write_plans
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry
+from dynamo_lite.tracing.calls import context_values, lru_cache, marked_constructors, native_calls, registry
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
 from dynamo_lite.tracing.calls.plans import CallPlans
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.diagnostics import Abort, Refusing
+from dynamo_lite.tracing.heap import iterator_types
 from dynamo_lite.tracing.heap.access_log import Reads
 from dynamo_lite.tracing.heap.generations import Heap
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes, Raised
 from dynamo_lite.tracing.heap.writes import HAVE_GC, Writes
-from dynamo_lite.tracing.interfaces import AnyState, NativeCall, Reader, State
+from dynamo_lite.tracing.interfaces import AnyState, FeatureState, NativeCall, Reader
 from dynamo_lite.tracing.policy import native_modules, native_reads
 from dynamo_lite.tracing.policy.native_modules import (
     INTERPRETED,
@@ -49,25 +44,28 @@ from dynamo_lite.tracing.policy.native_modules import (
 from dynamo_lite.tracing.read_plans import ReadPlans
 from dynamo_lite.tracing.sizes import (
     builtin_calls,
-    data_dependent_errors,
     decisions_in_c,
     dict_keys,
     native_arguments,
     runtime_values,
     sequence_equality,
 )
-from dynamo_lite.tracing.strings import addresses, deferred_str, discarded, error_messages, output
+from dynamo_lite.tracing.strings import deferred_str, discarded, error_messages, output
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.strings.listeners import Listeners
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
-from dynamo_lite.tracing.tensors import autograd_nodes, hashing, input_guards
+from dynamo_lite.tracing.tensors import autograd_nodes, input_guards, methods, subclass_constructors
 from dynamo_lite.tracing.vocabulary.module_stack import ModuleStack
-from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
-from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 from dynamo_lite.tracing.write_plans import WritePlans
 
-_OWN_FILES = frozenset(m.__file__ for m in (registry, lru_cache, native_calls, output, sys.modules[__name__]))
+_OWN_FILES = frozenset(
+    m.__file__
+    for m in (
+        *(registry, lru_cache, context_values, native_calls, module_calls, torch_wrappers, methods),
+        *(subclass_constructors, output, sys.modules[__name__]),
+    )
+)
 _OF_TRAMPOLINES = frozenset({trampoline_code.__name__, trampolines.__name__})
 _NO_ARGUMENT = "tuple index out of range"
 _MAKES_DICT = frozenset(id(fn) for fn in (dict, dict.copy, dict.__dict__["fromkeys"], dict.__or__))
@@ -90,11 +88,10 @@ class Tracer(Refusing):
         self.root = root
         self.inputs = inputs
         self.recorder = recorder
-        self._own: dict[type[State], Any] = {}
+        self._own: dict[type[FeatureState], Any] = {}
         self.journal = Journal(self.mark)
         self.writes = Writes(self)
-        self.drops = False  # whether effects that the program cannot carry are let go
-        self.own(Listeners)  # where talk goes when the run begins
+        self.own(Listeners)  # stdout, stderr and handlers of logging as they are when the run begins
         self._texts = self.own(TextsAtWork)
         self._lifetimes = self.own(Lifetimes)
         self.heap = Heap()
@@ -108,8 +105,7 @@ class Tracer(Refusing):
         self.readers: dict[type, Reader | None] = ReadPlans()
         self._writers = WritePlans()
         kind = type(self)
-        self.only_logs_reads = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
-        """Whether a read of an item of a dict is a row of the log and no more."""
+        self.reads.is_alone = kind.on_read is Tracer.on_read and kind.on_look is Tracer.on_look
         self.made_dicts: set[int] = set()
         self.vm.made_dicts = self.made_dicts
 
@@ -123,11 +119,6 @@ class Tracer(Refusing):
     def on_hidden_change(self, owner: Any, does: str = "") -> None:
         """For dynamo_lite/control_flow, which undoes parts of a run: the run as a whole lets its own objects go."""
 
-    def makes_discarded_text(self) -> bool:
-        """Whether the program is making a string that is discarded: for dynamo_lite/nonstrict, which runs no
-        interpreter (discarded.py)."""
-        return False
-
     def _stop_if_ours(self, error: Exception) -> None:
         """An error of a rule's own code must not reach the program, which might catch it and go another way."""
         at = error.__traceback__
@@ -136,41 +127,6 @@ class Tracer(Refusing):
         code = at.tb_frame.f_code if at is not None else None
         if code is not None and code.co_filename in _OWN_FILES and code is not run_native.__code__:
             raise Abort(self.internal(error))
-
-    # ---- refusals of their own kind
-
-    def unrecordable(self, name: str) -> Unrecordable:
-        """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
-        is_dropped = partial(discarded.is_dropped, self)
-        return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
-
-    def undecided(self, error: Any) -> NoReturn:
-        """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""
-        self.abort(self._undecided(error.question))
-
-    def too_large(self, error: Exception) -> NoReturn:
-        """Stop the trace: `error` says which size is an expression of too many operands."""
-        self.abort(UnsupportedCall("unbound-size", f"The size is {error}.", "compute it on tensors", self.where()))
-
-    def _undecided(self, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
-        id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
-        return data_dependent_errors.explain(self, id, question)
-
-    def refused(self, error: CaptureError) -> DynamoLiteError:
-        """The error for what capture cannot record."""
-        if error.id == "data-dependent-question":
-            return self._undecided(error.names["question"])
-        if error.id in ("internal", "unknown-tensor") and error.id not in REFUSALS:
-            return InternalError(f"{error.what}\n{error.instead}")
-        id = error.id
-        if id == "data-dependent-value" and "is_nonzero" in str(error.names.get("what")):  # bool(tensor)
-            id = "data-dependent-branch"
-        if id == "data-dependent-branch" and (by := decisions_in_c.decision(self)) is not None:
-            return DataDependent(id, by.what, by.instead, self.where())
-        if id in REFUSALS:
-            names: dict[str, Any] = dict(error.names)
-            return self.refusal(id, **names)
-        return UnsupportedCall(error.id, error.what, error.instead, self.where())
 
     # ---- the observer's methods
 
@@ -261,32 +217,20 @@ class Tracer(Refusing):
                 reads.read_first.setdefault((id(owner), key), True)
             if kind == "item" and type(value) not in ATOMS and not type(value).__flags__ & HAVE_GC:
                 self.writes.after_operator((owner,), value)
-            if type(owner) is str:
-                addresses.check_read(self, operator.getitem, owner, key)
+            listener = read_plans.OF_ITEMS.get(type(owner))
+            if listener is not None:
+                listener(self, owner, key)
             reads.value(kind, owner, key)
         if type(value) in ITERATORS:
-            self._read_iterator(kind, owner, key, value)
+            iterator_types.check_read(self, owner, key, value)
         return value
 
     def on_look(self, how: str, owner: Any, key: Any = None) -> None:
         if type(key) is deferred_str.UnreadText:
             key.read()
-        if how == "is":
-            if issubclass(type(key), torch.Tensor):
-                self.recorder.layout.matters(key)
-                self.recorder.layout.matters(owner)
-                if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
-                    self.reads.read(how, owner, id(key))  # two tensors of the program's: are they still two?
-            if self.reads.quiet[type(key)]:
-                return
-        if type(owner) is str and how == "items":
-            addresses.check_items(self, owner)
-        if type(owner) is str and how == "key":
-            addresses.check_read(self, operator.contains, owner, key)
-        if how == "items" and type(owner) in (set, frozenset):
-            hashing.check_order(self, owner)
-        if how == "attr" and "nodes" in self.plans.awake:
-            autograd_nodes.read(self, owner, key, None)  # which attributes a node has is in its class
+        listener = read_plans.LOOKS.get(how) or read_plans.LOOKS_AT.get((how, type(owner)))
+        if listener is not None:
+            listener(self, owner, key)
         self.reads.look(how, owner, key)
 
     def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
@@ -389,30 +333,10 @@ class Tracer(Refusing):
             return builtin_calls.identical(left, right)
         return input_guards.identical(self, left, right)
 
-    # ---- reads
-
-    def _read_iterator(self, kind: str, owner: Any, key: Any, value: Any) -> None:
-        """An iterator that lives on from call to call would be replayed from its state at export."""
-        heap = self.heap
-        if heap.is_young(value) or heap.is_young(owner) or heap.is_newest(value):  # by the last look: no age is lost
-            return
-        heap.mark()
-        if heap.is_young(value) or heap.is_young(owner):
-            return
-        touched = {id(o) for o in self.journal.owners()}
-        if id(owner) not in touched or self.journal.held_before({id(owner)}, {id(value)}):
-            self.refuse("outside-iterator", what=f"the {type(value).__name__} in {key!r}")
-
-    # ---- writes to tensors
-
-    def drops_attributes(self) -> bool:
-        """Whether attributes that the program sets on tensors from outside are let go."""
-        return self.drops
-
     # ---- stepping out of the trace
 
     @contextmanager
-    def outside(self) -> Iterator[None]:
+    def suspended(self) -> Iterator[None]:
         """Run something natively that is not part of the program (an import): nothing is recorded or interpreted."""
         trampolines = self.vm.trampolines
         was_open, trampolines.open = trampolines.open, False

@@ -14,13 +14,13 @@ import torch
 
 from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.tensors import attributes
 
-Writer = Callable[[Trace, Any, str, Any], None]
+Writer = Callable[[TracerView, Any, str, Any], None]
 
 
-def _give_dict(tracer: Trace, owner: Any, key: str, value: Any) -> None:
+def _give_dict(tracer: TracerView, owner: Any, key: str, value: Any) -> None:
     tracer.own(OwnedDicts).given(owner, value)
     tracer.journal.touch(value, "items")  # what the object is given from now on goes there
 

@@ -36,7 +36,7 @@ _VIEWS: tuple[type, ...] = (MappingProxyType, type({}.keys()), type({}.values())
 
 
 class Places:
-    """`held` keeps alive what words are read in; `root`, and what it is a method of, are kept alive by whoever asks."""
+    """`held` keeps the objects alive whose words are read; the caller keeps `root`, and what it is a method of."""
 
     def __init__(self, layout: Layout, root: Any) -> None:
         self.layout = layout

@@ -29,8 +29,8 @@ from dynamo_lite.symbolic_shapes.expressions.relations import (
 )
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import UNKNOWN_ORIGIN, Fact
-from dynamo_lite.symbolic_shapes.size_guards.admissible_range import Reach, reach_of
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.admissible_range import AdmissibleValues, reach_of
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import as_hole, as_residue, is_bound, true_interval
 
 ROUNDS = 4
@@ -51,7 +51,7 @@ class Solved(Protocol):
     @property
     def table(self) -> DimTable: ...
     @property
-    def guard_set(self) -> GuardSet: ...
+    def guard_set(self) -> SizeGuardSet: ...
     @property
     def violations(self) -> Sequence[Any]: ...
 
@@ -219,7 +219,7 @@ class _Proposal:
             return Constant(lo)
         return Named(self.name_of[symbol], lo, hi)
 
-    def _range(self, symbol: Symbol, reach: Reach) -> tuple[Extended, Extended]:
+    def _range(self, symbol: Symbol, reach: AdmissibleValues) -> tuple[Extended, Extended]:
         """The interval around the example on which the relations about this symbol hold that are no residues."""
         own = [g.relation for g in self.guards.about(symbol)]
         lo, hi = reach.lo, reach.hi
@@ -248,7 +248,7 @@ class _Proposal:
         return fresh
 
 
-def _less_than_half(lo: Extended, hi: Extended, reach: Reach) -> bool:
+def _less_than_half(lo: Extended, hi: Extended, reach: AdmissibleValues) -> bool:
     """Whether [lo, hi] is less than half of a reach that has two ends."""
     if not (isinstance(lo, int) and isinstance(hi, int) and isinstance(reach.lo, int) and isinstance(reach.hi, int)):
         return False

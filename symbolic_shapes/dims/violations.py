@@ -19,7 +19,7 @@ from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.admissible_range import reach_of
 from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
 from dynamo_lite.symbolic_shapes.size_guards.explain import explain_line
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuard, SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import as_residue
 from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 
@@ -42,7 +42,7 @@ class Violation:
 
     kind: str
     symbol: Symbol
-    guards: tuple[Guard, ...]
+    guards: tuple[SizeGuard, ...]
     message: str
     origins: tuple[Fact, ...]
 
@@ -65,7 +65,7 @@ class Solution:
     """The guards of a trace, against the specs of its input dimensions."""
 
     table: DimTable
-    guard_set: GuardSet
+    guard_set: SizeGuardSet
     violations: tuple[Violation, ...]
     _suggestion: list[Suggestion | None] = field(default_factory=list, repr=False)
 
@@ -156,7 +156,7 @@ def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
 class _Check:
     """Holds a guard set against the specs."""
 
-    def __init__(self, table: DimTable, guard_set: GuardSet) -> None:
+    def __init__(self, table: DimTable, guard_set: SizeGuardSet) -> None:
         self.table, self.guard_set = table, guard_set
         self.specs: dict[Symbol, DimSpec] = {s: table.spec_of(s) for s in table.symbols()}
         self.strict = {s for s, spec in self.specs.items() if isinstance(spec, Named)}
@@ -210,7 +210,7 @@ class _Check:
                 found.append(self._violation(kind, symbol, [guard], text))
         return found
 
-    def _narrowed(self, symbol: Symbol, spec: Named, size: Int, because: Sequence[Guard] = ()) -> list[Violation]:
+    def _narrowed(self, symbol: Symbol, spec: Named, size: Int, because: Sequence[SizeGuard] = ()) -> list[Violation]:
         """A named dimension, and what the guards together leave of it (`Reach`): an end that moves in, a residue."""
         reach = reach_of(self.guard_set, size)
         least, start = self.table.edges(symbol, FEW)
@@ -231,12 +231,12 @@ class _Check:
             found.append(self._violation("divisibility", symbol, guards, text))
         return found
 
-    def _reasons(self, relations: Sequence[Bool], because: Sequence[Guard]) -> list[Guard]:
+    def _reasons(self, relations: Sequence[Bool], because: Sequence[SizeGuard]) -> list[SizeGuard]:
         """The guards that the relations follow from, and `because`; none if there is no relation."""
         found = dict.fromkeys(g for relation in relations for g in self.guard_set.resting_on(relation))
         return [*dict.fromkeys([*because, *found])] if relations else []
 
-    def _violation(self, kind: str, symbol: Symbol, guards: list[Guard], message: str) -> Violation:
+    def _violation(self, kind: str, symbol: Symbol, guards: list[SizeGuard], message: str) -> Violation:
         origins = dict.fromkeys(f for g in guards for f in self.guard_set.origins(g))
         return Violation(kind, symbol, tuple(guards), message, tuple(origins))
 

@@ -9,7 +9,7 @@ from typing import Any
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import FLOAT_OPERATORS, ROUNDERS, Float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import FUNCTIONS
-from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.relations import FloatRelation, Junction, Rel, Truth
 
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
 
@@ -93,12 +93,12 @@ def _junction(node: Junction, values: Values, memo: Memo) -> bool:
     return quantifier(_evaluate(a, values, memo) for a in node.args)
 
 
-def _opaque(node: Opaque, values: Values, memo: Memo) -> bool:
+def _opaque(node: FloatRelation, values: Values, memo: Memo) -> bool:
     a, b = (_evaluate(x, values, memo) for x in node.args)
     return COMPARISONS[node.op](a, b) == node.positive
 
 
 _MEANINGS: dict[type, Callable[[Any, Values, Memo], Any]] = {
     Int: _int, Symbol: lambda node, values, memo: values[node], Apply: _apply, Float: _float,
-    Truth: lambda node, values, memo: node.value, Rel: _rel, Junction: _junction, Opaque: _opaque,
+    Truth: lambda node, values, memo: node.value, Rel: _rel, Junction: _junction, FloatRelation: _opaque,
 }

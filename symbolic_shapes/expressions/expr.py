@@ -64,7 +64,7 @@ Monomial = tuple[Atom, ...]
 class Symbol(Atom):
     """An integer unknown. Two symbols are different even if their names agree.
 
-    `lo` and `hi` are the range that the symbol was declared with: part of what the symbol is, for ever.
+    `lo` and `hi` are the range that the symbol was declared with: part of the symbol, and never changed.
     Later knowledge is in facts, which can be rolled back; canonical forms use the declared range only.
     """
 

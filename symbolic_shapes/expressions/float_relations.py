@@ -1,4 +1,4 @@
-"""Comparisons of floats. Those that are exact become integer relations; the rest are `Opaque`, decided by bounds."""
+"""Comparisons of floats. Exact ones become integer relations; the rest are `FloatRelation`s, decided by bounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import COMPARISONS
 from dynamo_lite.symbolic_shapes.expressions.expr import Int
 from dynamo_lite.symbolic_shapes.expressions.floats import EXACT, Float, as_float, constant_of, float_interval
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, declared
-from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Opaque, as_bool, eq, le, opaque
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, FloatRelation, as_bool, eq, le, opaque
 
 SIDE_CONDITIONS: dict[str, Callable[..., bool]] = {
     # float(p) <= c  <=>  p <= floor(c)   needs |c| < 2**53: then float(p) rounds on c's other side or not at all
@@ -62,7 +62,7 @@ def never_nan(x: Float, of_int: Callable[[Int], Interval]) -> bool:
     return all(never_nan(a, of_int) and all(map(math.isfinite, float_interval(a, of_int))) for a in parts)
 
 
-def opaque_truth(b: Opaque, of_int: Callable[[Int], Interval]) -> bool | None:
+def opaque_truth(b: FloatRelation, of_int: Callable[[Int], Interval]) -> bool | None:
     """What bounds say of a float comparison: True only if no nan can be there (it compares false)."""
     x, y = b.args
     assert isinstance(x, Float) and isinstance(y, Float)

@@ -1,4 +1,4 @@
-"""Floats, as far as sizes need them: true division, rounding, roots. Opaque, but with bounds.
+"""Floats, as far as sizes need them: true division, rounding, roots. Without algebra, but with bounds.
 
 No algebra happens on floats: IEEE arithmetic is neither associative nor exact. A node records the operation; its
 value is what Python computes. Bounds use that +, -, *, / and sqrt are correctly rounded, and

@@ -13,7 +13,7 @@ from itertools import product
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Apply, Atom, Extended, Int
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval, floor_of_float
 from dynamo_lite.symbolic_shapes.expressions.nodes import OPERATIONS
-from dynamo_lite.symbolic_shapes.expressions.relations import Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.relations import FloatRelation, Junction, Rel, Truth
 
 Interval = tuple[Extended, Extended]
 Ranges = Callable[[Atom], Interval]
@@ -133,7 +133,7 @@ def truth_interval(cond: object, ranges: Ranges) -> bool | None:
         apart = lo > 0 or hi < 0
         if apart or lo == hi:
             return apart == (cond.kind == "ne")
-    if isinstance(cond, Opaque):
+    if isinstance(cond, FloatRelation):
         return OPERATIONS["opaque_truth"](cond, lambda p: interval(p, ranges))
     if isinstance(cond, Junction):
         parts = [truth_interval(a, ranges) for a in cond.args]

@@ -237,7 +237,7 @@ FUNCTIONS: dict[str, Callable[..., int]] = {
 
 
 def register_function(name: str, meaning: Callable[..., int]) -> None:
-    """Let `lattice.function(name, ...)` build atoms with this meaning on Python ints."""
+    """Let `piecewise.function(name, ...)` build atoms with this meaning on Python ints."""
     if FUNCTIONS.setdefault(name, meaning) is not meaning:
         raise ValueError(f"the function {name} is registered already")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Monomial, Node, Symbol, make_int
 from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.symbolic_shapes.expressions.quotients import negated_max, take_out_mods, take_out_quotients
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, Rel, Truth
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Junction, Rel, Truth
 
 Names = Callable[[Node], str]
 """How to write a symbol (a `Symbol` or a `Float` symbol)."""
@@ -163,7 +163,7 @@ def _bool(b: Bool, name: Names) -> str:
         return f"{_write(left, name, SUM)} {op} {_write(right, name, SUM)}"
     if isinstance(b, Junction):
         return f" {b.kind} ".join(f"({to_python(a, name)})" for a in b.args)
-    if isinstance(b, Opaque):
+    if isinstance(b, FloatRelation):
         a, c = (_write(x, name, SUM) for x in b.args)
         return f"{a} {COMPARE[b.op]} {c}" if b.positive else f"not {a} {COMPARE[b.op]} {c}"
     raise TypeError(f"cannot print {type(b).__name__}")

@@ -38,7 +38,7 @@ class Junction(Bool):
     kind: str
 
 
-class Opaque(Bool):
+class FloatRelation(Bool):
     """A comparison of floats, or its negation: `op` is "lt", "le" or "eq" on two `Float`s; `positive` False negates.
 
     The negation is not the opposite comparison: with a nan both are false.
@@ -171,8 +171,8 @@ def not_(b: Bool | bool) -> Bool:
         result = le_zero(1 - b.poly) if b.kind == "le" else _equality(b.poly, "ne" if b.kind == "eq" else "eq")
     elif isinstance(b, Junction):
         result = _junction("or" if b.kind == "and" else "and", tuple(not_(a) for a in b.args))  # type: ignore[arg-type]
-    elif isinstance(b, Opaque):
-        result = _make(Opaque, b.args, op=b.op, positive=not b.positive)
+    elif isinstance(b, FloatRelation):
+        result = _make(FloatRelation, b.args, op=b.op, positive=not b.positive)
     else:
         raise TypeError(f"cannot negate {type(b).__name__}")
     b._negation = result
@@ -208,4 +208,4 @@ def _junction(kind: str, parts: tuple[Bool, ...]) -> Bool:
 
 def opaque(op: str, a: Node, b: Node) -> Bool:
     """A comparison of two `Float` nodes; see floats.py for the folding before it comes to this."""
-    return _make(Opaque, (a, b), op=op, positive=True)
+    return _make(FloatRelation, (a, b), op=op, positive=True)

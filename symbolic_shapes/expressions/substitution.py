@@ -12,8 +12,8 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import function, ite, max
 from dynamo_lite.symbolic_shapes.expressions.relations import (
     ZERO_RELATIONS,
     Bool,
+    FloatRelation,
     Junction,
-    Opaque,
     Rel,
     and_,
     not_,
@@ -86,7 +86,7 @@ def _rebuild(node: Any, mapping: Mapping[Atom, Int], memo: dict[Node, Any]) -> A
     if isinstance(node, Float):
         args = tuple(_substitute(a, mapping, memo) for a in node.args)
         return node if all(a is b for a, b in zip(args, node.args)) else build_float(node.op, args)
-    if isinstance(node, Opaque):
+    if isinstance(node, FloatRelation):
         relation = compare(node.op, *(_substitute(a, mapping, memo) for a in node.args))
         return relation if node.positive else not_(relation)
     if isinstance(node, Bool):

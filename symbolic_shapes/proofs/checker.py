@@ -21,7 +21,7 @@ RULES: dict[str, Rule] = {
 }
 
 MALFORMED = (TypeError, ValueError, AttributeError, AssertionError, LookupError, ArithmeticError)
-"""What a rule stumbles over when the premises or the data of a step are not even of the right sort."""
+"""The exceptions of a rule whose premises or data are not of the right type."""
 
 
 @dataclass(frozen=True)

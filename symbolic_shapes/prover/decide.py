@@ -18,7 +18,7 @@ from typing import Final
 
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Opaque, Truth, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Truth, not_
 from dynamo_lite.symbolic_shapes.proofs.bound_rules import ENUMERATION_LIMIT, all_hold
 from dynamo_lite.symbolic_shapes.proofs.checker import Certificate
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
@@ -69,7 +69,9 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
     found = known.quick(relation)
     if found:
         return Answer(found[0], "direct", relation, found[1])
-    seen = {model} if model is not None else set() if isinstance(relation, Opaque) else seen_truths(known, relation)
+    seen = (
+        {model} if model is not None else set() if isinstance(relation, FloatRelation) else seen_truths(known, relation)
+    )
     if len(seen) == 2:
         return Answer(UNKNOWN, "models", relation)
     atoms, images, steps = known.rewriter.changes(relation)
@@ -96,7 +98,7 @@ def decide(known: Knowledge, relation: Bool, *, model: bool | None = None, model
 
 def _search(known: Knowledge, relation: Bool, seen: set[bool],
             models: Models | None) -> tuple[tuple[bool, Step] | None, str]:
-    if isinstance(relation, Opaque):
+    if isinstance(relation, FloatRelation):
         return None, "none"
     for truth in (True, False):
         if (not truth) in seen:  # a model in which it is the other way

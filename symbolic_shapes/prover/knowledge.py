@@ -18,8 +18,8 @@ from dynamo_lite.symbolic_shapes.expressions.intervals import BIT_LIMIT, interva
 from dynamo_lite.symbolic_shapes.expressions.relations import (
     FALSE,
     Bool,
+    FloatRelation,
     Junction,
-    Opaque,
     Rel,
     eq_zero,
     le_zero,
@@ -32,7 +32,7 @@ from dynamo_lite.symbolic_shapes.proofs.proof import Step
 from dynamo_lite.symbolic_shapes.prover.tables import NEAR, Bound, Known, Tables, all_atoms, atoms_of
 
 PROPAGATION_BUDGET = 20
-"""How many bounds one assertion may tighten elsewhere: keeps a session linear, and x < y < x from counting for ever."""
+"""How many bounds one assertion may tighten elsewhere: keeps a session linear, and ends the tightening of x < y < x."""
 WIDE = 8
 """Forms with more terms than this are not propagated through."""
 
@@ -91,7 +91,7 @@ class Knowledge(Tables):
             self._queue += [(part, Step("part", (step,), (part,))) for part in relation.args]  # type: ignore[misc]
         elif isinstance(relation, Junction):
             self._assert_clause(relation, step)
-        elif isinstance(relation, Opaque):
+        elif isinstance(relation, FloatRelation):
             self._set(self.truths, relation, step)
 
     def _assert_clause(self, clause: Junction, step: Step) -> None:

@@ -13,8 +13,8 @@ from dynamo_lite.symbolic_shapes.expressions.relations import (
     TRUE,
     ZERO_RELATIONS,
     Bool,
+    FloatRelation,
     Junction,
-    Opaque,
     Rel,
     Truth,
     le_zero,
@@ -43,7 +43,7 @@ def direct(known: KnownFacts, relation: Bool) -> Shown | None:
         return _relation(known, relation)
     if isinstance(relation, Junction):
         return _junction(known, relation)
-    if isinstance(relation, Opaque):
+    if isinstance(relation, FloatRelation):
         truth = truth_interval(relation, known.range)
         if truth is not None:
             return truth, Step("float bounds", known.bound_premises(relation), (relation,))

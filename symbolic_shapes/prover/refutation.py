@@ -37,7 +37,7 @@ MAX_SPLITS = 3
 BUDGET = 800
 """Elementary inferences that one question may cost; then the answer is "unknown". A count, so the same everywhere."""
 PATIENCE = 16_000
-"""Inferences that refutations of one environment may make in vain; then each question gets a tenth of its budget.
+"""Inferences that refutations of one environment may make without a result; then a question gets a tenth of its budget.
 Else a program whose questions have no provable answers (products of quotients, mostly) asks on and on."""
 SMALL = 6
 """A range with at most this many values is worth a case each."""

@@ -1,1 +1,6 @@
-"""The collected facts as a simplified guard set, with derivations, code and explanations."""
+"""The facts of a run as a simplified set of guards, with proofs both ways.
+
+`simplify.py` makes the set, `guard_set.py` is the result, `codegen.py` writes it as Python, `explain.py` in words,
+`runtime_asserts.py` as operators of the program.
+Called by `dims` and `program/shapes` after the run. Imports `ShapeEnv` and what is below it.
+"""

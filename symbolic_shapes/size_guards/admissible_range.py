@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from dynamo_lite.symbolic_shapes.expressions.expr import Extended, Int
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge, le
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 
 
 @dataclass(frozen=True)
-class Reach:
+class AdmissibleValues:
     """The guards admit no value of `size` but those of [lo, hi] that are `r` modulo `m` (m is 1 if all may be).
 
     That follows from all the guards together: `x <= y` and `y <= 9` leave x no more than 9.
@@ -40,9 +40,9 @@ class Reach:
         return eq(self.size % self.m, self.r)
 
 
-def reach_of(guards: GuardSet, expr: Int) -> Reach:
+def reach_of(guards: SizeGuardSet, expr: Int) -> AdmissibleValues:
     """What the guards leave of an expression; in the kept symbols."""
     size = guards.size_of(expr)
     lo, hi = guards.range_of(size)
     m, r = guards.residue_of(size)
-    return Reach(size, lo, hi, m, r) if m > 1 else Reach(size, lo, hi, 1, 0)
+    return AdmissibleValues(size, lo, hi, m, r) if m > 1 else AdmissibleValues(size, lo, hi, 1, 0)

@@ -11,7 +11,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Nod
 from dynamo_lite.symbolic_shapes.expressions.piecewise import FUNCTIONS
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
 from dynamo_lite.symbolic_shapes.expressions.relations import Rel
-from dynamo_lite.symbolic_shapes.size_guards.guard import Guard, Guards
+from dynamo_lite.symbolic_shapes.size_guards.guard import Guards, SizeGuard
 
 Names = Callable[[Any], str]
 DIVIDING = frozenset({"floordiv", "div", "int_truediv", "pow"})
@@ -23,7 +23,7 @@ class GuardLine:
     """One line of code, and the guards that it states; `symbol` is the one whose declared range it states, if any."""
 
     text: str
-    guards: tuple[Guard, ...]
+    guards: tuple[SizeGuard, ...]
     symbol: Symbol | None = None
 
 
@@ -73,7 +73,7 @@ def namespace() -> dict[str, Any]:
     return {"math": math, **FUNCTIONS}
 
 
-def equality_text(guard: Guard, guards: Guards, name: Names) -> str:
+def equality_text(guard: SizeGuard, guards: Guards, name: Names) -> str:
     """`replaced == what it is`"""
     assert guard.symbol is not None
     return f"{name(guard.symbol)} == {to_python(guards.images[guard.symbol], name)}"

@@ -9,7 +9,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Node
 from dynamo_lite.symbolic_shapes.expressions.printer import default_name, to_python
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine
-from dynamo_lite.symbolic_shapes.size_guards.guard import Guard, Guards
+from dynamo_lite.symbolic_shapes.size_guards.guard import Guards, SizeGuard
 
 RULES_IN_WORDS = {
     "rewrite": "with the equal sizes put in",
@@ -35,7 +35,7 @@ WHY_NEEDED = {
 """(kind of the fact, kind of its origin) -> why a guard from it has to be checked; "" for any other origin."""
 
 
-def explain(guards: Guards, guard: Guard | str, name: Callable[[Any], str] = default_name) -> str:
+def explain(guards: Guards, guard: SizeGuard | str, name: Callable[[Any], str] = default_name) -> str:
     """Several lines: the guard, each fact that it was made of with its origin, how, why it is needed, and which other
     facts it spares. `guard` may be given as it is printed. KeyError if there is none like it."""
     found = _find(guards, guard)
@@ -69,8 +69,8 @@ def why_needed(fact: Fact) -> str:
     return WHY_NEEDED.get((fact.kind, fact.origin.kind)) or WHY_NEEDED[fact.kind, ""]
 
 
-def _find(guards: Guards, guard: Guard | str) -> Guard:
-    if isinstance(guard, Guard):
+def _find(guards: Guards, guard: SizeGuard | str) -> SizeGuard:
+    if isinstance(guard, SizeGuard):
         return guard
     for candidate in guards.guards:
         if str(candidate) == guard:

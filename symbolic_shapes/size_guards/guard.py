@@ -16,7 +16,7 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import is_bound
 
 
 @dataclass(frozen=True, eq=False)
-class Guard:
+class SizeGuard:
     """One simplified guard. `kind` is "equality" (then `symbol` is the one that it replaces), "range", "divisibility"
     or "other"."""
 
@@ -25,11 +25,11 @@ class Guard:
     symbol: Symbol | None = None
 
     @staticmethod
-    def of(relation: Bool) -> Guard:
+    def of(relation: Bool) -> SizeGuard:
         """The guard of a relation, its kind found out."""
         if is_bound(relation):
-            return Guard(relation, "range", next(iter(symbols_of(relation))))
-        return Guard(relation, "divisibility" if is_divisibility(relation) else "other")
+            return SizeGuard(relation, "range", next(iter(symbols_of(relation))))
+        return SizeGuard(relation, "divisibility" if is_divisibility(relation) else "other")
 
     def __str__(self) -> str:
         return str(self.relation)
@@ -48,7 +48,7 @@ class Guards(Protocol):
     """A simplified set: guard_set.GuardSet."""
 
     @property
-    def guards(self) -> Sequence[Guard]: ...
+    def guards(self) -> Sequence[SizeGuard]: ...
     @property
     def symbols(self) -> Sequence[Symbol]: ...
     @property
@@ -58,7 +58,7 @@ class Guards(Protocol):
     @property
     def forward(self) -> DerivationTable: ...
 
-    def about(self, symbol: Symbol) -> Sequence[Guard]: ...
+    def about(self, symbol: Symbol) -> Sequence[SizeGuard]: ...
     def own_range(self, symbol: Symbol) -> Interval: ...
-    def origins(self, guard: Guard) -> Sequence[Fact]: ...
-    def spared(self, guard: Guard) -> Sequence[Fact]: ...
+    def origins(self, guard: SizeGuard) -> Sequence[Fact]: ...
+    def spared(self, guard: SizeGuard) -> Sequence[Fact]: ...

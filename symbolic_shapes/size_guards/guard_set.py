@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.proofs.congruences import NOTHING, Residue
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.derivations import DerivationTable, declared_ends, environment_of
 from dynamo_lite.symbolic_shapes.size_guards.explain import explain
-from dynamo_lite.symbolic_shapes.size_guards.guard import Guard as Guard
+from dynamo_lite.symbolic_shapes.size_guards.guard import SizeGuard as SizeGuard
 from dynamo_lite.symbolic_shapes.size_guards.guard import is_divisibility as is_divisibility
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
@@ -31,7 +31,7 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
-class GuardSet:
+class SizeGuardSet:
     """The result of `simplify.simplify`.
 
     Attributes:
@@ -44,7 +44,7 @@ class GuardSet:
 
     facts: tuple[Fact, ...]
     symbols: tuple[Symbol, ...]
-    guards: tuple[Guard, ...]
+    guards: tuple[SizeGuard, ...]
     images: Mapping[Atom, Int]
     forward: DerivationTable
     backward: DerivationTable
@@ -88,7 +88,7 @@ class GuardSet:
         found = (knowledge.residue_of(form) for form in (node, as_int(knowledge.simplify(node))) if form.terms)
         return max(found, default=NOTHING)
 
-    def resting_on(self, relation: Bool) -> list[Guard]:
+    def resting_on(self, relation: Bool) -> list[SizeGuard]:
         """The guards that a relation follows from; empty if it is not seen to follow."""
         answer = self.environment().decide(relation)
         used = {fact.relation for fact in answer.facts} if answer.verdict else set()
@@ -98,13 +98,13 @@ class GuardSet:
         """The declared range of a symbol, met with the guards of kind "range" about it: what is asked of it alone."""
         return ranges_from([g.relation for g in self.about(symbol) if g.kind == "range"])(symbol)
 
-    def about(self, symbol: Symbol) -> Sequence[Guard]:
+    def about(self, symbol: Symbol) -> Sequence[SizeGuard]:
         """The guards about this symbol alone."""
         return self._about.get(symbol, ())
 
     @cached_property
-    def _about(self) -> dict[Symbol, list[Guard]]:
-        found: dict[Symbol, list[Guard]] = {}
+    def _about(self) -> dict[Symbol, list[SizeGuard]]:
+        found: dict[Symbol, list[SizeGuard]] = {}
         for guard in self.guards:
             symbols = symbols_of(guard.relation)
             if len(symbols) == 1:
@@ -120,16 +120,16 @@ class GuardSet:
         """An environment in which the guards are facts: ask it what follows from them."""
         return self._environment
 
-    def failing(self, values: Mapping[Symbol, int]) -> Guard | None:
+    def failing(self, values: Mapping[Symbol, int]) -> SizeGuard | None:
         """The first guard that does not hold at the given values of all symbols; None if all do."""
         return next((g for g in self.guards if not truth_at(g.relation, values)), None)
 
-    def origins(self, guard: Guard) -> tuple[Fact, ...]:
+    def origins(self, guard: SizeGuard) -> tuple[Fact, ...]:
         """The collected facts that a guard was made from, in order."""
         found = [f for leaf in self.forward.leaves(guard.relation) for f in self._facts_of.get(leaf, ())]
         return tuple(sorted(dict.fromkeys(found), key=self._place.__getitem__))
 
-    def spared(self, guard: Guard) -> Sequence[Fact]:
+    def spared(self, guard: SizeGuard) -> Sequence[Fact]:
         """The collected facts that need no check because of a guard (and maybe others), in order."""
         return self._spared.get(guard.relation, ())
 
@@ -152,7 +152,7 @@ class GuardSet:
                 found.setdefault(leaf, []).append(fact)
         return found
 
-    def explain(self, guard: Guard | str) -> str:
+    def explain(self, guard: SizeGuard | str) -> str:
         """Where a guard came from, what it was simplified from, why it is needed. See `explain.explain`."""
         return explain(self, guard)
 
@@ -189,7 +189,7 @@ class GuardSet:
                 s = guard.symbol
                 fits = s is not None and s in self.images and guard.relation is eq(s.as_int(), self.images[s])
             else:
-                like = Guard.of(guard.relation)
+                like = SizeGuard.of(guard.relation)
                 fits = (guard.kind, guard.symbol) == (like.kind, like.symbol)
             if not fits:
                 raise BadCertificate(f"{guard} is not the {guard.kind} that it is called")

@@ -37,7 +37,7 @@ def schedule(facts: Sequence[Fact], order: Sequence[Symbol], *, given: Iterable[
 
     `order` has the unbacked symbols as the program binds them; ValueError if one that a fact is about is missing.
     `given` are relations that are checked on the inputs (a GuardSet's). Facts about backed symbols alone are the
-    guards' business and are taken for granted; axioms are never asserted.
+    checked by the guards and are taken for granted; axioms are never asserted.
     """
     place = {symbol: i for i, symbol in enumerate(order)}
     env = environment_of([*given, *(f.relation for f in facts if _at_once(f))])

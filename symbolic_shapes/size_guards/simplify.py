@@ -27,7 +27,7 @@ from dynamo_lite.symbolic_shapes.size_guards.derivations import (
     derive_in,
     is_weaker,
 )
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuard, SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import (
     as_residue,
     first_admitted,
@@ -44,7 +44,7 @@ Rank = Callable[[Symbol], int]
 """How much a symbol should be kept when an equality could replace it; the higher the later it goes."""
 
 
-def simplify(facts: Sequence[Fact], symbols: Iterable[Symbol] = (), *, rank: Rank = lambda symbol: 0) -> GuardSet:
+def simplify(facts: Sequence[Fact], symbols: Iterable[Symbol] = (), *, rank: Rank = lambda symbol: 0) -> SizeGuardSet:
     """The simplified set that is equivalent to the facts, within the declared ranges of the symbols.
 
     Facts of kind "axiom" hold by construction: they are used and never checked. Of two symbols that an equality
@@ -71,18 +71,18 @@ class Simplifier:
         self._users: dict[Symbol, dict[Symbol, None]] = {}  # a symbol -> those whose image it is in
         self._hopeless: set[Bool] = set()
 
-    def run(self) -> GuardSet:
+    def run(self) -> SizeGuardSet:
         while True:
             self._eliminate()
             steps = (self._reformulate, self._tighten_ends, self._merge_residues, self._join_halves, self._pin)
             if not sum(step() for step in steps):  # each of them runs
                 break
         kept = self._minimise()
-        guards = [Guard(relation, "equality", symbol) for symbol, relation in self.equalities.items()]
+        guards = [SizeGuard(relation, "equality", symbol) for symbol, relation in self.equalities.items()]
         guards.sort(key=lambda g: g.symbol.id if g.symbol else 0)
-        guards += [Guard.of(relation) for relation in kept]
+        guards += [SizeGuard.of(relation) for relation in kept]
         self.backward.base.update(dict.fromkeys(g.relation for g in guards))
-        return GuardSet(self.facts, tuple(self.symbols), tuple(guards), self.images, self.forward, self.backward)
+        return SizeGuardSet(self.facts, tuple(self.symbols), tuple(guards), self.images, self.forward, self.backward)
 
     # -- equalities become replacements ---------------------------------------------------------------------------
     def _eliminate(self) -> None:

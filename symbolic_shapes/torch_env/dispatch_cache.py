@@ -61,7 +61,7 @@ class Bypass(Exception):
         self.reason = reason
 
 
-class Output(NamedTuple):
+class CachedOutput(NamedTuple):
     """How to make one result: a meta tensor to copy, and where its memory comes from.
 
     `alias` is the position of the argument (among the tensor arguments) that it shares memory with, or None: memory of
@@ -75,8 +75,8 @@ class Output(NamedTuple):
     nbytes: Any
 
 
-class Entry(NamedTuple):
-    outputs: tuple[Output, ...]
+class CachedDispatch(NamedTuple):
+    outputs: tuple[CachedOutput, ...]
     container: type | None
 
 
@@ -119,7 +119,7 @@ class SymbolicCache:
         self._env: TorchShapeEnv = env
         self.enabled: bool = enabled
         self._torch: Any = FakeTensorMode._cached_dispatch_impl
-        self._entries: dict[Any, Entry] = {}
+        self._entries: dict[Any, CachedDispatch] = {}
         self._refusals: dict[int, tuple[Any, str | None]] = {}  # by the id of the operator, which is kept with it
         self.hits: int = 0
         self.misses: int = 0
@@ -255,9 +255,9 @@ class SymbolicCache:
         parts += [size if type(size) is int else size.node for size in sizes]
 
     # -- entries --------------------------------------------------------------------------------------------------
-    def make_entry(self, result: Any, tensors: list[FakeTensor]) -> Entry:
+    def make_entry(self, result: Any, tensors: list[FakeTensor]) -> CachedDispatch:
         container = type(result) if isinstance(result, (tuple, list)) else None
-        outputs: list[Output] = []
+        outputs: list[CachedOutput] = []
         seen: dict[int, int] = {}
         with in_kernel_invocation_manager(self._mode):
             memory = {t.untyped_storage()._cdata: i for i, t in enumerate(tensors)}
@@ -270,10 +270,13 @@ class SymbolicCache:
                 meta = output.data  # detach() would share the version counter, which autograd goes by
                 own = torch.empty(0, dtype=torch.uint8, device="meta")
                 share_storage_(meta, own)  # the copy must not keep the memory of the first run alive
-                outputs.append(Output(meta, output.fake_device, memory.get(storage._cdata), seen.get(storage._cdata),
-                                      storage.nbytes()))
+                outputs.append(
+                    CachedOutput(
+                        meta, output.fake_device, memory.get(storage._cdata), seen.get(storage._cdata), storage.nbytes()
+                    )
+                )
                 seen.setdefault(storage._cdata, position)
-        return Entry(tuple(outputs), container)
+        return CachedDispatch(tuple(outputs), container)
 
     def _check_output(self, output: Any, tensors: list[FakeTensor]) -> None:
         if type(output) is not FakeTensor:
@@ -285,7 +288,7 @@ class SymbolicCache:
         if output.layout is not torch.strided or output.is_conj() or output.is_neg():
             raise Bypass("a result that is not plainly strided")
 
-    def replay(self, entry: Entry, tensors: list[FakeTensor]) -> Any:
+    def replay(self, entry: CachedDispatch, tensors: list[FakeTensor]) -> Any:
         results: list[FakeTensor] = []
         with in_kernel_invocation_manager(self._mode):
             for output in entry.outputs:

@@ -1,6 +1,6 @@
 """TorchShapeEnv: torch's interface of a shape environment, over `dynamo_lite.symbolic_shapes.ShapeEnv`.
 
-FakeTensorMode, meta kernels, decompositions and higher-order operators talk to it as to torch's own ShapeEnv
+FakeTensorMode, meta kernels, decompositions and higher-order operators call it as torch's own ShapeEnv
 (torch/fx/experimental/symbolic_shapes.py); expressions cross as sympy with torch's heads. This file has torch's names;
 the work is done by its parts: `Expressions` (nodes, sympy), `InputSymbols`, `UnbackedSymbols`, `QueryContext` (who
 asks), `FactRecorder` and `Decisions` (what is answered, and when the answer becomes a fact).

@@ -9,7 +9,7 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import as_bool
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, ToSympy
 from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import PYTYPES, SymNode, wrap
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES

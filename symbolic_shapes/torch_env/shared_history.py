@@ -1,8 +1,8 @@
 """Shares answers between environments with equal histories.
 
 What an environment answers depends on its symbols (their names, ranges and values in the example) and on the facts that
-were recorded before. A `State` stands for such a past. Environments with the same past share it, and what is known in
-it: answers (answer_cache.py), and results of operators (dynamo_lite/capture/fakes/symbolic_cache.py).
+were recorded before. A `HistoryState` stands for such a past. Environments with the same past share it, and what is
+known in it: answers (answer_cache.py), and results of operators (dynamo_lite/capture/fakes/symbolic_cache.py).
 
 A state has symbols of its own, which expressions are translated to and from: two environments never share symbols.
 """
@@ -28,18 +28,18 @@ class Untranslatable(Exception):
     """An expression over something that is not a symbol of the environment's past."""
 
 
-class State:
+class HistoryState:
     """A past that environments have in common, and what is known in it. `symbol`: the one that was made last."""
 
     __slots__ = ("known", "next", "symbol")
 
     def __init__(self, symbol: Symbol | None = None) -> None:
-        self.next: dict[Any, State] = {}
+        self.next: dict[Any, HistoryState] = {}
         self.known: dict[Any, Any] = {}
         self.symbol = symbol
 
 
-_beginnings: dict[Any, State] = {}
+_beginnings: dict[Any, HistoryState] = {}
 _kept = 0
 
 
@@ -60,7 +60,7 @@ class Past:
 
     def __init__(self, env: Environment) -> None:
         self._env = env
-        self._state: State | None = _beginnings.setdefault((env.settings, env.core.use_z3), State())
+        self._state: HistoryState | None = _beginnings.setdefault((env.settings, env.core.use_z3), HistoryState())
         self._to_shared: dict[Atom, Int] = {}
         self._to_ours: dict[Atom, Int] = {}
         self._shared: dict[Node, Any] = {}
@@ -69,7 +69,7 @@ class Past:
         self._size_like: frozenset[Symbol] = frozenset()
         self._last: Fact | None = None
 
-    def state(self) -> State | None:
+    def state(self) -> HistoryState | None:
         """The state that the environment is in now; None if its past is not one that others can have.
 
         (It has symbolic floats, or facts were rolled back.)
@@ -112,11 +112,11 @@ class Past:
             self._step((fact.kind, self.shared(fact.relation)))
         self._facts, self._last = len(facts), facts[-1]
 
-    def _step(self, key: Any) -> State:
+    def _step(self, key: Any) -> HistoryState:
         assert self._state is not None
         following = self._state.next.get(key)
         if following is None:
-            following = self._state.next[key] = State()
+            following = self._state.next[key] = HistoryState()
             _count()
         self._state = following
         return following
@@ -160,7 +160,7 @@ class Past:
         return tuple((self.shared(fact.relation), fact.kind) for fact in self._env.core.facts[count:])
 
 
-def keep(state: State, key: Any, value: Any) -> None:
+def keep(state: HistoryState, key: Any, value: Any) -> None:
     """What was found out in a state."""
     state.known[key] = value
     _count()

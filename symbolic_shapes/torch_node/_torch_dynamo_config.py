@@ -1,8 +1,8 @@
 """FakeTensorMode without TorchDynamo: of it, torch's mode reads three settings, and importing the package takes 0.7 s.
 
 The settings are a file of their own, torch/_dynamo/config.py, which imports nothing of the package. It is loaded under
-its own name, so that the package finds it there when somebody imports it, and a setting is changed for all alike. While
-torch's mode is at work, an attribute of `torch` shows the settings where the mode looks for them (`settings_alone`).
+its own name, so that the package finds it there when it is imported, and a changed setting holds for everyone. While
+torch's mode is active, an attribute of `torch` shows the settings where the mode looks for them (`settings_alone`).
 The program of a trace never sees it: what else it does with `torch._dynamo` imports the package, and the run is made
 again with it (run/run.py). `dispatch_alone` keeps torch from importing the package at the first operator.
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.

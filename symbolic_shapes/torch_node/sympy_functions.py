@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import (
     round_float,
     round_int,
 )
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import PLAIN, to_piecewise
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.plain import PLAIN, to_piecewise
 from dynamo_lite.symbolic_shapes.torch_node._torch import _eval_is_non_overlapping_and_dense_flat, heads
 
 NON_OVERLAPPING = "IsNonOverlappingAndDenseIndicator"

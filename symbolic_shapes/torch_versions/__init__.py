@@ -4,6 +4,8 @@
     tables.py      rows with `since` and `until`: the symbols that a file uses, values that differ by version
 
 No file here imports torch.
+
+Used by every file `_torch*.py`, and checked when dynamo_lite is imported.
 """
 
 from dynamo_lite.symbolic_shapes.torch_versions.supported import NEWEST as NEWEST

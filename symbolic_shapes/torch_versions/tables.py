@@ -37,7 +37,7 @@ class Variant(NamedTuple):
     until: Version | None = None
 
 
-class Bounded(Protocol):
+class VersionBound(Protocol):
     """A row that holds in the versions `since` <= torch < `until`."""
 
     @property
@@ -47,7 +47,7 @@ class Bounded(Protocol):
     def until(self) -> Version | None: ...
 
 
-def applies(row: Bounded, version: Version | None = None) -> bool:
+def applies(row: VersionBound, version: Version | None = None) -> bool:
     """Whether a row is about this version (by default the installed one)."""
     version = version or installed()
     return (row.since is None or row.since <= version) and (row.until is None or version < row.until)

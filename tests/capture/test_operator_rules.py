@@ -14,7 +14,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 import dynamo_lite
 from dynamo_lite.capture import recorder as recorders
-from dynamo_lite.capture.fakes import results, static_cache
+from dynamo_lite.capture.fakes import known_results, results, static_cache
 from dynamo_lite.capture.operator_rules import table
 from dynamo_lite.errors import DynamoLiteError, InternalError
 from tests.capture.rule_programs import KINDS, Draw
@@ -64,7 +64,7 @@ class Shadow:
 @pytest.fixture
 def shadow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shadow]:
     found = Shadow()
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setattr(table, "check", found.check)
     logging.disable(logging.ERROR)  # FakeTensorMode logs what its kernels raise
     yield found
@@ -127,7 +127,7 @@ def test_a_rule_has_the_parameters_of_its_operator(func: Any) -> None:
 def test_a_wrong_rule_is_found_in_shadow(monkeypatch: pytest.MonkeyPatch) -> None:
     from dynamo_lite.capture.operator_rules.operands import new
 
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setitem(table.RULES, torch.ops.aten.relu.default, lambda self: new((7,), self.dtype))
     static_cache.forget()
     with pytest.raises(InternalError, match=r"the rule for aten\.relu\.default"):

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 
 from dynamo_lite.capture import recorder as recorders
-from dynamo_lite.capture.fakes import results, static_cache
+from dynamo_lite.capture.fakes import known_results, results, static_cache
 from dynamo_lite.capture.operator_rules import table
 
 Call = Callable[[], Any]
@@ -38,7 +38,7 @@ def answers(call: Call, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any,
         found.append((func, said, results.recipe_of(args, kwargs, out)))
         return out
 
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setattr(table, "check", lambda *args: None)
     monkeypatch.setattr(recorder, "_run", watched)
     static_cache.forget()

@@ -19,7 +19,7 @@ from torch.utils import _pytree as pytree
 
 import dynamo_lite
 from dynamo_lite.capture import recorder as recorders
-from dynamo_lite.capture.fakes import static_cache
+from dynamo_lite.capture.fakes import known_results, static_cache
 from dynamo_lite.capture.operator_rules import in_place, table
 from dynamo_lite.capture.operator_rules.operands import new
 from dynamo_lite.capture.operator_rules.sizes import Size
@@ -71,7 +71,7 @@ class Shadow:
 @pytest.fixture
 def shadow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shadow]:
     found = Shadow()
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setattr(table, "check", found.check)
     monkeypatch.setattr(table, "check_changed", found.check_changed)
     logging.disable(logging.ERROR)  # FakeTensorMode logs what its kernels raise
@@ -177,7 +177,7 @@ def test_rules_on_symbolic_sizes_agree_on_layouts(operator: str, shadow: Shadow)
 
 
 def test_a_wrong_rule_on_symbolic_sizes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setitem(table.RULES, torch.ops.aten.relu.default, lambda self: new((self.shape[0] * 2,), self.dtype))
     with pytest.raises(InternalError, match=r"the rule for aten\.relu\.default"):
         dynamo_lite.export(nn.ReLU(), (torch.ones(3),), dynamic_shapes=({0: AUTO},))
@@ -187,7 +187,7 @@ def test_a_rule_that_needs_no_fact_where_torch_does_is_found(monkeypatch: pytest
     def amax(self: Any, dim: Any = (), keepdim: bool = False) -> Any:
         return new(self.shape[1:], self.dtype)
 
-    monkeypatch.setattr(recorders, "SHADOW", True)
+    monkeypatch.setattr(known_results, "SHADOW", True)
     monkeypatch.setitem(table.RULES, torch.ops.aten.amax.default, amax)
     with pytest.raises(InternalError, match="torch demands"):
         dynamo_lite.export(Program(lambda t: t[0].amax(0)), ([torch.ones(3, 4)],),

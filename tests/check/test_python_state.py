@@ -12,7 +12,7 @@ from torch import nn
 import dynamo_lite
 from dynamo_lite.checking import Report
 from dynamo_lite.interpreter.code import decode
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.tracing.heap.journal import Journal
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -189,9 +189,9 @@ def test_an_argument_that_is_changed_and_returned_is_noted() -> None:
 def test_the_tracers_own_caches_are_no_state_of_the_program() -> None:
     """A guard that a global holds leads to the code objects that are decoded: one that dies is no effect."""
     program = dynamo_lite.export(nn.Linear(2, 2), (torch.ones(1, 2),))
-    reach = Reach(Journal(lambda: ()))
+    reach = Reachable(Journal(lambda: ()))
     reach.follows_globals = True
-    for held in (program.trace, program.trace.guards, decode.info_of(nn.Linear.forward.__code__), Reach):
+    for held in (program.trace, program.trace.guards, decode.info_of(nn.Linear.forward.__code__), Reachable):
         reach.take(held)
     assert not reach.holds(decode.infos)
     assert not reach.holds(vars(decode))

@@ -133,6 +133,30 @@ def test_containers_and_variadic_arguments() -> None:
     assert not admits(program, {"a": [torch.ones(7), torch.ones(3)]}, torch.ones(8), torch.ones(5), k=torch.ones(9))
 
 
+@pytest.mark.parametrize("place", ["at the top", "within **kwargs"])
+def test_keywords_at_the_top_or_within_kwargs(place: str) -> None:
+    """torch binds a keyword argument by its name first, then by **kwargs, whichever parameter takes it."""
+
+    class Module(nn.Module):
+        def forward(self, x: torch.Tensor, *, y: torch.Tensor, **named: Any) -> torch.Tensor:
+            return x + y + named["k"]
+
+    n = spec.ShapeVar("n")
+    keywords = {"y": spec.TensorSpec([n]), "k": spec.TensorSpec([n])}
+    said = keywords if place == "at the top" else {"**kwargs": keywords}
+    shapes = spec.ParamsSpec({"x": spec.TensorSpec([n]), **said})
+    example = (torch.ones(3),), {"y": torch.ones(3), "k": torch.ones(3)}
+    ours = dynamo_lite.export(Module(), *example, dynamic_shapes=shapes).module()
+    theirs = torch.export.export(Module(), *example, dynamic_shapes=shapes).module()
+    for y, k in [(5, 5), (5, 4), (4, 5)]:
+        given = {"y": torch.ones(y), "k": torch.ones(k)}
+        assert [admits(p, torch.ones(5), **given) for p in (ours, theirs)] == [y == k == 5] * 2
+    assert torch.equal(ours(torch.ones(5), y=torch.ones(5), k=torch.ones(5)), torch.full((5,), 3.0))
+    other = spec.ParamsSpec({"x": spec.TensorSpec([n]), "z": spec.TensorSpec([n])})
+    with pytest.raises(InvalidArguments, match="the spec has 'z', which the call does not give"):
+        dynamo_lite.export(Module(), *example, dynamic_shapes=other)
+
+
 def test_the_decorator_is_read() -> None:
     b = spec.ShapeVar("b")
 

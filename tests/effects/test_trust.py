@@ -19,7 +19,7 @@ import torch.utils.mkldnn  # script modules, whose methods are not in the namesp
 import dynamo_lite
 from dynamo_lite.errors import UnsupportedEffect
 from dynamo_lite.tracing.policy.native_modules import has_state, is_trusted, report, trust_of
-from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level
+from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, TrustLevel
 
 PACKAGES = {"torch": Path(torch.__file__).parent, "numpy": Path(np.__file__).parent}
 
@@ -74,7 +74,7 @@ def test_classes_with_state_are_interpreted(package: str) -> None:
     """In the modules that are trusted as stateless, no class with state runs natively."""
     wrong = []
     for name, file in modules(package):
-        if trust_of(name).level is not Level.STATELESS or name not in sys.modules:
+        if trust_of(name).level is not TrustLevel.STATELESS or name not in sys.modules:
             continue
         for cls_name in stateful_classes(file):
             cls = vars(sys.modules[name]).get(cls_name)
@@ -99,7 +99,7 @@ def test_report() -> None:
     """`python -m dynamo_lite.tracing.policy.native_modules` prints every row."""
     text = report()
     assert all(name in text for name in TABLE)
-    assert all(level.value in text for level in Level)
+    assert all(level.value in text for level in TrustLevel)
 
 
 CALLS: list[int] = []

@@ -180,7 +180,7 @@ def observe(
 
     torch's switches are as before afterwards; what the call left is in the observation.
     """
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed formats the stack for each absent accelerator
     random.seed(seed)
     raised, result = None, None
     before: list[torch.Tensor] = []

@@ -63,7 +63,7 @@ class Probe:
 
     def case(self) -> Case:
         """A fresh case, always the same: torch's and Python's generators are seeded first."""
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         random.seed(0)
         built = self.build()
         return built if isinstance(built, Case) else Case(*built)

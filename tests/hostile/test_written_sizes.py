@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import function, ite, max
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
 from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
 from dynamo_lite.symbolic_shapes.expressions.relations import and_, eq, le_zero, not_, or_
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, ToSympy
 from dynamo_lite.symbolic_shapes.size_guards.codegen import namespace
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 

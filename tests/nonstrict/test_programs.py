@@ -18,7 +18,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite import errors
-from dynamo_lite.nonstrict.reachability import Reach
+from dynamo_lite.nonstrict.reachability import Reachable
 from dynamo_lite.tracing.heap.journal import Journal
 from tests.models.registry import CORE, load
 from tests.nonstrict.programs import SAME, Wrap, x
@@ -413,7 +413,7 @@ def test_a_compiled_function_is_recorded_as_what_it_computes() -> None:
 
 def test_what_runs_the_program_is_out_of_reach() -> None:
     # A mark on a test, and the loader of a test's module, lead to every test of the session.
-    reach = Reach(Journal(lambda: None))
+    reach = Reachable(Journal(lambda: None))
     reach.take(test_both_modes_give_the_same_program)
     assert reach.complete
     assert not any(reach.holds(part) for part in (pytest.mark, __spec__, __loader__))

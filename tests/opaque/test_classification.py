@@ -38,9 +38,9 @@ import numpy as np
 import pytest
 import torch
 
-from dynamo_lite.interpreter.vm import callee_key
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.tracing.policy.classify import classify, name_of
-from dynamo_lite.tracing.policy.verdicts import Kind
+from dynamo_lite.tracing.policy.verdicts import CallKind
 
 MODULES: tuple[ModuleType, ...] = (
     builtins, math, cmath, operator, itertools, functools, collections, re, random, time, os, copy, json, struct, zlib,
@@ -60,20 +60,20 @@ def _callables(module: ModuleType) -> Iterator[Any]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_no_callable_is_unknown(module: ModuleType) -> None:
-    unknown = {name_of(fn) for fn in _callables(module) if classify(fn).kind is Kind.UNKNOWN}
+    unknown = {name_of(fn) for fn in _callables(module) if classify(fn).kind is CallKind.UNKNOWN}
     assert {name for name in unknown if name and not name.startswith("_frozen_importlib")} == set()
 
 
 def test_string_methods_are_pure() -> None:
     kinds = {classify(method).kind for method in vars(str).values() if callable(method)}
-    assert kinds == {Kind.PURE}
+    assert kinds == {CallKind.PURE}
 
 
 def test_an_extension_that_no_table_knows_is_unknown() -> None:
     """A C callable says where it is from; a module of which nothing is known stays unknown."""
     import _ctypes
 
-    assert classify(_ctypes.sizeof).kind is Kind.UNKNOWN
+    assert classify(_ctypes.sizeof).kind is CallKind.UNKNOWN
 
 
 # What each method of a container does to a copy of a sample is compared with what the table says.
@@ -120,7 +120,9 @@ def test_the_table_knows_the_methods_that_change_a_container(kind: type, name: s
     """A method that is seen to change its instance is in the table of mutators."""
     if _changes(kind, name):
         verdict = classify(vars(kind)[name])
-        assert verdict.kind is Kind.MUTATES, f"{kind.__name__}.{name} changes its instance; the table says {verdict}"
+        assert verdict.kind is CallKind.MUTATES, (
+            f"{kind.__name__}.{name} changes its instance; the table says {verdict}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from dynamo_lite.symbolic_shapes import (
 )
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, PlainSymbols, ToSympy
 from tests.symbolic_shapes.oracle import (
     AT_ZERO,
     COMPARE,

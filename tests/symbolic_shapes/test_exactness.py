@@ -30,7 +30,7 @@ from dynamo_lite.symbolic_shapes import (
 )
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared, declared_atom, truth_interval
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, PlainSymbols, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, PlainSymbols, ToSympy
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 from tests.symbolic_shapes.oracle import COMPARE, Term, our_node, python_table, python_value
 

@@ -49,7 +49,7 @@ from dynamo_lite.symbolic_shapes.expressions.floats import (
 )
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval, interval
 from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding
-from dynamo_lite.symbolic_shapes.expressions.relations import Opaque
+from dynamo_lite.symbolic_shapes.expressions.relations import FloatRelation
 from tests.symbolic_shapes.operator_cases import PAIRS, check, symbols
 
 INF = math.inf
@@ -163,15 +163,17 @@ def test_comparing_floats_is_pythons(op: str) -> None:
               list(product(points, repeat=2)))
         check(compare_floats(op, int_truediv(p, 3), 0.5), lambda v: compare(v / 3, 0.5), (p,), [(v,) for v in points])
         exact = lo >= -EXACT and hi <= EXACT
-        assert isinstance(compare_floats(op, p, q), Opaque) is not exact
-        assert not isinstance(compare_floats(op, p, 2.0**53 - 1), Opaque)
-        assert not isinstance(compare_floats(op, -(2.0**53) + 1, p), Opaque)
+        assert isinstance(compare_floats(op, p, q), FloatRelation) is not exact
+        assert not isinstance(compare_floats(op, p, 2.0**53 - 1), FloatRelation)
+        assert not isinstance(compare_floats(op, -(2.0**53) + 1, p), FloatRelation)
         for c in (2.0**53, -(2.0**53)):
-            assert isinstance(compare_floats(op, p, c), Opaque) and isinstance(compare_floats(op, c, p), Opaque)
+            assert isinstance(compare_floats(op, p, c), FloatRelation)
+            assert isinstance(compare_floats(op, c, p), FloatRelation)
         for none in (compare_floats(op, int_truediv(p, 3), math.nan), compare_floats(op, math.nan, int_truediv(p, 3))):
             assert none is FALSE
     wide, narrow = Symbol("wide").as_int(), Symbol("narrow", 0, 9).as_int()
-    assert isinstance(compare_floats(op, wide, narrow), Opaque) and isinstance(compare_floats(op, narrow, wide), Opaque)
+    assert isinstance(compare_floats(op, wide, narrow), FloatRelation)
+    assert isinstance(compare_floats(op, narrow, wide), FloatRelation)
 
 
 def some_floats(x: Int, y: Int) -> list[Float]:
@@ -232,7 +234,7 @@ def test_what_intervals_say_of_compared_floats_is_so() -> None:
     comparisons += [compare_floats(op, c, a) for op in COMPARED for a in nodes for c in (0.5, INF, -INF)]
     boxes = list(product(ENDS[1:8], ENDS[1:8:2]))
     for relation, (left, right) in product(dict.fromkeys(comparisons), boxes):
-        if not isinstance(relation, Opaque):
+        if not isinstance(relation, FloatRelation):
             continue
         ranges: dict[Any, Interval] = {x.as_atom(): left, y.as_atom(): right}
         for claim in (relation, not_(relation)):
@@ -248,7 +250,7 @@ def test_what_intervals_can_say_of_compared_floats() -> None:
     third = int_truediv(x, y)
 
     def truth(relation: Bool, left: Interval, right: Interval) -> bool | None:
-        assert isinstance(relation, Opaque)
+        assert isinstance(relation, FloatRelation)
         return opaque_truth(relation, lambda p: interval(p, {x.as_atom(): left, y.as_atom(): right}.__getitem__))
 
     table: list[tuple[str, float, bool | None]] = [

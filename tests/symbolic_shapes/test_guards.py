@@ -9,11 +9,11 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
 from dynamo_lite.symbolic_shapes.expressions.relations import TRUE
 from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
 from dynamo_lite.symbolic_shapes.size_guards.derivations import Derivation, DerivationTable
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuard, SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 
 
-def traced() -> GuardSet:
+def traced() -> SizeGuardSet:
     """The guards of a run that asked five questions."""
     env = ShapeEnv()
     a, b = env.backed(12, lo=0, source="L['x'].size()[0]"), env.backed(14, lo=0, source="L['y'].size()[0]")
@@ -58,15 +58,23 @@ def test_the_first_failing_guard_is_named() -> None:
 def test_verify_rejects_a_guard_that_does_not_follow() -> None:
     guards = traced()
     a = guards.kept_symbols[0].as_int()
-    forged = GuardSet(guards.facts, guards.symbols, (*guards.guards, Guard.of(a >= 40)), guards.images, guards.forward,
-                      guards.backward)
+    forged = SizeGuardSet(
+        guards.facts,
+        guards.symbols,
+        (*guards.guards, SizeGuard.of(a >= 40)),
+        guards.images,
+        guards.forward,
+        guards.backward,
+    )
     with pytest.raises(BadCertificate, match="nothing says why"):
         forged.verify()
 
 
 def test_verify_rejects_a_missing_guard() -> None:
     guards = traced()
-    forged = GuardSet(guards.facts, guards.symbols, guards.guards[:-1], guards.images, guards.forward, guards.backward)
+    forged = SizeGuardSet(
+        guards.facts, guards.symbols, guards.guards[:-1], guards.images, guards.forward, guards.backward
+    )
     with pytest.raises(BadCertificate, match="not a guard"):
         forged.verify()
 
@@ -78,7 +86,7 @@ def test_z3_finds_what_a_missing_guard_lets_through() -> None:
     base = DerivationTable([TRUE, *(g.relation for g in kept)])
     for fact in guards.facts:
         base.base[fact.relation] = None
-    forged = GuardSet(guards.facts, guards.symbols, kept, guards.images, guards.forward, base)
+    forged = SizeGuardSet(guards.facts, guards.symbols, kept, guards.images, guards.forward, base)
     with pytest.raises(BadCertificate, match="counterexample"):
         forged._equivalent_by_z3()
 

@@ -15,7 +15,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
 from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
 from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
 from dynamo_lite.symbolic_shapes.size_guards.derivations import RULES, Derivation, DerivationTable
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 from tests.symbolic_shapes.test_simplify import TABLE, simplified
 
@@ -26,7 +26,7 @@ SETS = {row[0]: row[1:3] for row in TABLE if max(row[1]) < 10}
 """Facts with small example values: their meaning is enumerated on sizes up to 9."""
 
 
-def noticed(guards: GuardSet) -> bool:
+def noticed(guards: SizeGuardSet) -> bool:
     try:
         guards.verify()
     except BadCertificate:
@@ -34,9 +34,9 @@ def noticed(guards: GuardSet) -> bool:
     return False
 
 
-def changed(guards: GuardSet, /, **parts: Any) -> GuardSet:
+def changed(guards: SizeGuardSet, /, **parts: Any) -> SizeGuardSet:
     names = ("facts", "symbols", "guards", "images", "forward", "backward")
-    return GuardSet(**{name: parts.get(name, getattr(guards, name)) for name in names})
+    return SizeGuardSet(**{name: parts.get(name, getattr(guards, name)) for name in names})
 
 
 def meaning(relations: tuple[Bool, ...], symbols: tuple[Symbol, ...]) -> list[bool]:
@@ -51,7 +51,7 @@ def copied(table: DerivationTable) -> DerivationTable:
     return new
 
 
-def other_steps(goal: Bool, step: Derivation, guards: GuardSet) -> Iterator[Derivation]:
+def other_steps(goal: Bool, step: Derivation, guards: SizeGuardSet) -> Iterator[Derivation]:
     """A step with its rule, one of its premises, or a part of its data changed."""
     yield from (replace(step, rule=rule) for rule in [*RULES, "magic"] if rule != step.rule)
     for i, j in itertools.product(range(len(step.premises)), range(len(guards.guards) + 3)):
@@ -63,7 +63,7 @@ def other_steps(goal: Bool, step: Derivation, guards: GuardSet) -> Iterator[Deri
             yield replace(step, data=(*step.data[:i], new, *step.data[i + 1:]))
 
 
-def other_data(part: Any, guards: GuardSet) -> list[Any]:
+def other_data(part: Any, guards: SizeGuardSet) -> list[Any]:
     if isinstance(part, int):
         return [part + 1, part - 1, 0, -part]
     if isinstance(part, str):
@@ -96,7 +96,7 @@ def test_a_changed_step_is_noticed_or_right(name: str) -> None:
     assert seen
 
 
-def other_guards(guards: GuardSet, i: int) -> Iterator[tuple[Guard, ...]]:
+def other_guards(guards: SizeGuardSet, i: int) -> Iterator[tuple[Guard, ...]]:
     """The guards without the i-th, and with another in its place: moved by one, turned round, or a fact."""
     relation = guards.guards[i].relation
     assert isinstance(relation, Rel)

@@ -65,3 +65,13 @@ def test_each_place_is_changed_alone() -> None:
         except ValueError:
             assert expected is ValueError
     assert {m.outermost for m in mutants} == {"", "f", "C.g"}
+
+
+def test_files_and_tests_of_the_tables_are_there() -> None:
+    load("mutations")
+    load("mutant_runs")
+    tool = load("mutants")
+    for name, tests in (tool.TARGETS | tool.NOT_YET).items():
+        assert tool.path_of(name).is_file()
+        assert len(tool.paths_of(tests)) == len(tests), name
+    assert {file for file, _, _ in tool.judged()} <= tool.TARGETS.keys()

@@ -12,14 +12,14 @@ from dynamo_lite.symbolic_shapes import ContradictoryFacts, Int, Origin, ShapeEn
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.derivations import DerivationTable
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import GuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.simplify import simplify
 from tests.symbolic_shapes.guard_cases import NAMES, Case, at, cases
 
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def simplified(*hints: int, facts: Callable[..., list[Bool]], lo: int = 0) -> GuardSet:
+def simplified(*hints: int, facts: Callable[..., list[Bool]], lo: int = 0) -> SizeGuardSet:
     """The guards of facts about symbols s0, s1, ... with these hints."""
     env = ShapeEnv()
     sizes = [env.backed(hint, lo=lo) for hint in hints]
@@ -27,7 +27,7 @@ def simplified(*hints: int, facts: Callable[..., list[Bool]], lo: int = 0) -> Gu
                     [s for size in sizes if (s := size.as_atom()) is not None])
 
 
-def texts(guards: GuardSet) -> list[str]:
+def texts(guards: SizeGuardSet) -> list[str]:
     return [f"{g.symbol} -> {guards.images[g.symbol]}" if g.kind == "equality" else str(g) for g in guards.guards]
 
 

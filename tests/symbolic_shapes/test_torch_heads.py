@@ -27,7 +27,7 @@ from dynamo_lite.symbolic_shapes import (
 from dynamo_lite.symbolic_shapes.expressions.expr import Int
 from dynamo_lite.symbolic_shapes.expressions.floats import apply_float
 from dynamo_lite.symbolic_shapes.expressions.piecewise import function, round_float
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import FromSympy, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, ToSympy
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH, TorchSymbols
 
 

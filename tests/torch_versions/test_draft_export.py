@@ -80,3 +80,47 @@ def test_a_draft_is_eagers_on_the_example(name: str) -> None:
     if not ids:  # right on other data too, which is not asked of theirs
         for other in (-X, X + 1):
             torch.testing.assert_close(ours.program.module()(other), Program(forward)(other))
+
+
+@torch.library.custom_op("dynamo_lite_tests::halved", mutates_args=())
+def halved(x: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return x[:rows].double() / 2, x.sum()
+
+
+@halved.register_fake
+def _(x: torch.Tensor, rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.new_empty(rows + 1, *x.shape[1:]), x.new_empty(())
+
+
+@torch.library.custom_op("dynamo_lite_tests::tripled", mutates_args=())
+def tripled(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+
+tripled.register_fake(torch.empty_like)
+
+
+def test_fake_kernels_that_are_wrong() -> None:
+    """torch's MISMATCHED_FAKE_KERNEL: what the real kernel gives on the example is held against the fake one."""
+
+    def forward(self: Any, x: torch.Tensor) -> torch.Tensor:
+        half, total = halved(tripled(self.norm(x)), 1)
+        return half.sum() + total
+
+    program = Program(forward)
+    program.norm = nn.BatchNorm1d(3)
+    draft = dynamo_lite.draft_export(program, (X,), dynamic_shapes={"x": {0: Dim("rows", min=2)}})
+    result = "result 0 of dynamo_lite_tests.halved.default: the fake kernel says"
+    assert draft.mismatched_fake_kernels == [
+        f"{result} dtype torch.float32, the real one gives torch.float64",
+        f"{result} dimension 0 2, the real one gives 1",
+    ]
+    assert not draft and "Fake kernels that are wrong:" in str(draft) and draft.report.ids == []
+    assert program.norm.num_batches_tracked == 0
+    right = dynamo_lite.draft_export(Program(lambda self, x: tripled(x)), (X,))
+    assert right and right.mismatched_fake_kernels == []
+
+
+def test_a_program_that_a_fake_kernel_led_astray() -> None:
+    draft = dynamo_lite.draft_export(Program(lambda self, x: halved(x, 1)[0].view(2, 3)), (X,))
+    assert "does not run on the example: RuntimeError: shape '[2, 3]' is invalid" in draft.mismatched_fake_kernels[-1]

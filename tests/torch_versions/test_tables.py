@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_lite.doctor.tables import PACKAGES, ROOT, Entry, entries, owners
+from dynamo_lite.doctor.tables import PACKAGES, ROOT, PrivateTable, entries, owners
 
 PYTHONS = frozenset(
     {
@@ -69,6 +69,7 @@ OF_OPERATORS = frozenset(
         "_assert_scalar",
         "_assert_tensor_metadata",
         "_c10d_functional",
+        "_efficientzerotensor",
         "_c10d_functional_autograd",
         "_conj",
         "_dtensor",
@@ -98,7 +99,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 @functools.cache
-def _table() -> list[Entry]:
+def _table() -> list[PrivateTable]:
     return entries()
 
 

@@ -22,21 +22,20 @@ import torch
 from torch import fx
 
 from dynamo_lite.capture.graph.unrecorded import unrecorded
-from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.torch_internals._torch_operators import merged_cond_output, merging_cond_outputs
 
 Merge = Callable[[Any, Any, Any], Any]
 
 
-def known_outputs(recorder: OperatorRecording, sides: Sequence[Sequence[Any]]) -> tuple[Any, ...] | None:
+def known_outputs(mode: Any, env: Any, sides: Sequence[Sequence[Any]]) -> tuple[Any, ...] | None:
     """New stand-ins for the results of sub-graphs that return these nodes and numbers; None where only torch's rule
-    knows them."""
+    knows them. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one."""
     rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
     with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
-        if not all(_is_known(recorder.env, row) for row in rows):
+        if not all(_is_known(env, row) for row in rows):
             return None
-        return tuple([_merged(recorder, row) for row in rows])
+        return tuple([_merged(mode, env, row) for row in rows])
 
 
 def _is_known(env: Any, values: Sequence[Any]) -> bool:
@@ -61,12 +60,12 @@ def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
     return fake.dtype, fake.device, *map(_term, numbers)
 
 
-def _merged(recorder: OperatorRecording, values: Sequence[Any]) -> Any:
-    first, mode = values[0], recorder.fake_mode
+def _merged(mode: Any, env: Any, values: Sequence[Any]) -> Any:
+    first, *_, last = values
     if type(first) is int:
-        return merged_cond_output(*values, mode)
-    if any(_layout(recorder.env, value) != _layout(recorder.env, first) for value in values):
-        return _merge(merged_cond_output, *values, mode)
+        return merged_cond_output(first, last, mode)
+    if any(_layout(env, value) != _layout(env, first) for value in values):
+        return _merge(merged_cond_output, first, last, mode)
     with mode:
         return torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device)
 

@@ -66,7 +66,7 @@ def _within_copied_memory(
     known = copies.get(key)
     if known is None:
         base = base_of(tensor)
-        is_known = base is not None and base in recorder.nodes and base.dtype == tensor.dtype
+        is_known = base is not None and base in recorder.level.nodes and base.dtype == tensor.dtype
         known = copies[key] = _copied(recorder, base if is_known else tensor)  # type: ignore[arg-type]
         if known.original is tensor:
             return known.copied

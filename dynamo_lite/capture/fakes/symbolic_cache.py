@@ -20,16 +20,16 @@ from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.fakes.results import Result, tensors_among, with_history
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool
-from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, Entry, Output, SymbolicCache
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, CachedDispatch, CachedOutput, SymbolicCache
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.symbolic_shapes.torch_env.shared_history import State, Untranslatable, keep
+from dynamo_lite.symbolic_shapes.torch_env.shared_history import HistoryState, Untranslatable, keep
 from dynamo_lite.symbolic_shapes.torch_node._torch import resize_storage_bytes_, share_storage_
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_fake import make_fake
 
 
-class Layout(NamedTuple):
+class ResultLayout(NamedTuple):
     """A tensor that an operator returned: numbers, or expressions over a state's symbols. `alias`, `shares_with` and
     `nbytes` as in dispatch_cache.Output."""
 
@@ -46,18 +46,18 @@ class Layout(NamedTuple):
 class Remembered(NamedTuple):
     """What an operator returned (`requires_grad`: of each result), and the facts that it asked for."""
 
-    outputs: tuple[Layout, ...]
+    outputs: tuple[ResultLayout, ...]
     container: type | None
     requires_grad_of: tuple[bool, ...]
     facts: tuple[tuple[Bool, str], ...]
 
 
-class Call(NamedTuple):
+class OperatorCall(NamedTuple):
     """A call of an operator: what its result depends on within the recording, and beyond it (`state` and `shared`; None
     where only this recording can know)."""
 
     key: Any
-    state: State | None
+    state: HistoryState | None
     shared: Any
     facts: int
     unbacked: int
@@ -71,11 +71,11 @@ class SymbolicMemory:
     def __init__(self, mode: FakeTensorMode, env: TorchShapeEnv) -> None:
         self._mode, self._env = mode, env
         self._cache = SymbolicCache(mode)
-        self._known: dict[Any, tuple[Entry, tuple[bool, ...]]] = {}
+        self._known: dict[Any, tuple[CachedDispatch, tuple[bool, ...]]] = {}
         self._past = env.past
         self._metas: dict[Any, torch.Tensor] = {}
 
-    def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
+    def key_of(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> OperatorCall | None:
         """What the result depends on; None if no size is a symbol or the call is not one to remember."""
         if not (static_cache.is_suitable(func) or static_cache.makes_tensors(func)):
             return None
@@ -88,7 +88,7 @@ class SymbolicMemory:
         if key not in self._known:
             state = self._past.state()
             shared = None if state is None else self._shared_key(key)
-        return Call(key, state, shared, len(env.core.facts), env.unbacked_created, env.values_taken)
+        return OperatorCall(key, state, shared, len(env.core.facts), env.unbacked_created, env.values_taken)
 
     def _key(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         tensors: list[FakeTensor] = []
@@ -110,8 +110,10 @@ class SymbolicMemory:
     def _shared_node(self, node: SymNode) -> Any:
         return self._past.shared(node.core) if node.constant is None else node.constant
 
-    def recall(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any], memory: static_cache.Memory) -> Any:
-        """Fresh FakeTensors like those that this operator returned before; `memo.MISS` if it is new."""
+    def recall(
+        self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], memory: static_cache.Memory
+    ) -> Any:
+        """Fresh FakeTensors like those that this operator returned before; `static_cache.MISS` if it is new."""
         found = self._known.get(call.key)
         remembered = None
         if found is None and call.state is not None and call.shared is not None:
@@ -138,7 +140,9 @@ class SymbolicMemory:
             return made[0]
         return getattr(entry.container, "_make", entry.container)(made)
 
-    def remember(self, call: Call, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> None:
+    def remember(
+        self, call: OperatorCall, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], out: Any
+    ) -> None:
         """Keep what the operator has just returned, if its memory is its own or an argument's."""
         if call.unbacked != self._env.unbacked_created:
             return
@@ -161,7 +165,7 @@ class SymbolicMemory:
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
             self._keep(call, entry, requires_grad_of)
 
-    def _replay(self, entry: Entry, tensors: Sequence[FakeTensor]) -> list[Any]:
+    def _replay(self, entry: CachedDispatch, tensors: Sequence[FakeTensor]) -> list[Any]:
         """As SymbolicCache.replay, without torch's constructor of FakeTensors."""
         results: list[FakeTensor] = []
         with in_kernel_invocation_manager(self._mode):
@@ -178,7 +182,7 @@ class SymbolicMemory:
                 results.append(make_fake(self._mode, meta, output.device))
         return results
 
-    def say(self, call: Call, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
+    def say(self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
         """Keep what a rule says of the call (`Like`s with `Size`s): the next `recall` gives it."""
         given, env = tensors_among([*args, *kwargs.values()]), self._env
         position = {id(tensor): number for number, tensor in enumerate(_tensors([*args, *kwargs.values()]))}
@@ -188,14 +192,15 @@ class SymbolicMemory:
             meta = self._laid_out((shape, stride, offset, like.dtype), env.wrap)
             alias = None if like.source is None else position[id(given[like.source])]
             nbytes = env.wrap(prod(shape, start=as_int(like.dtype.itemsize))) if alias is None else 0
-            outputs.append(Output(meta, like.device, alias, None, nbytes))
-        entry, requires_grad_of = Entry(tuple(outputs), said.kind), tuple(like.requires_grad for like in said.tensors)
+            outputs.append(CachedOutput(meta, like.device, alias, None, nbytes))
+        entry = CachedDispatch(tuple(outputs), said.kind)
+        requires_grad_of = tuple(like.requires_grad for like in said.tensors)
         self._known[call.key] = (entry, requires_grad_of)
         if call.state is not None and call.shared is not None:
             self._keep(call, entry, requires_grad_of)
 
     # -- across recordings ----------------------------------------------------------------------------------------
-    def _keep(self, call: Call, entry: Entry, requires_grad_of: tuple[bool, ...]) -> None:
+    def _keep(self, call: OperatorCall, entry: CachedDispatch, requires_grad_of: tuple[bool, ...]) -> None:
         """For recordings to come, over symbols of the state's own."""
         assert call.state is not None
         try:
@@ -205,21 +210,21 @@ class SymbolicMemory:
             return
         keep(call.state, call.shared, Remembered(outputs, entry.container, requires_grad_of, facts))
 
-    def _layout(self, output: Output) -> Layout:
+    def _layout(self, output: CachedOutput) -> ResultLayout:
         number, meta = self._past.shared_number, output.meta
-        return Layout(tuple(map(number, meta.shape)), tuple(map(number, meta.stride())),
+        return ResultLayout(tuple(map(number, meta.shape)), tuple(map(number, meta.stride())),
                              number(meta.storage_offset()), meta.dtype, output.device, output.alias, output.shares_with,
                              number(output.nbytes))  # fmt: skip
 
-    def _entry(self, remembered: Remembered) -> Entry:
+    def _entry(self, remembered: Remembered) -> CachedDispatch:
         """What a call gave in an environment with the same past, with this one's sizes."""
         number = self._past.our_number
         outputs = [
-            Output(self._meta(o), o.device, o.alias, o.shares_with, number(o.nbytes)) for o in remembered.outputs
+            CachedOutput(self._meta(o), o.device, o.alias, o.shares_with, number(o.nbytes)) for o in remembered.outputs
         ]
-        return Entry(tuple(outputs), remembered.container)
+        return CachedDispatch(tuple(outputs), remembered.container)
 
-    def _meta(self, layout: Layout) -> torch.Tensor:
+    def _meta(self, layout: ResultLayout) -> torch.Tensor:
         """A meta tensor with this layout, and without memory that anyone uses."""
         return self._laid_out((layout.shape, layout.stride, layout.offset, layout.dtype), self._past.our_number)
 

@@ -78,7 +78,7 @@ def among(args: Any, kwargs: dict[str, Any]) -> bool:
     return any(map(is_wrapper, pytree.tree_leaves((args, kwargs))))
 
 
-class _Place(NamedTuple):
+class _InnerPlace(NamedTuple):
     inner: weakref.ref[torch.Tensor]
     wrapper: fx.Node | torch.Tensor
     name: str
@@ -89,7 +89,7 @@ class InnerTensors:
     """Where a tensor inside of a wrapper is found: by identity, weak in the tensors."""
 
     def __init__(self) -> None:
-        self._places: dict[int, _Place] = {}
+        self._places: dict[int, _InnerPlace] = {}
         self.any = False
         """Whether a wrapper has been seen."""
 
@@ -103,7 +103,7 @@ class InnerTensors:
 
     def _add(self, tensors: dict[str, torch.Tensor], holder: fx.Node | torch.Tensor, fakes: dict[str, Any]) -> None:
         for name, tensor in tensors.items():
-            self._places[id(tensor)] = _Place(weakref.ref(tensor), holder, name, fakes[name])
+            self._places[id(tensor)] = _InnerPlace(weakref.ref(tensor), holder, name, fakes[name])
             if is_wrapper(tensor):
                 self.add(fakes[name], fakes[name], tensor)
 

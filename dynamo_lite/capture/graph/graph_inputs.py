@@ -30,9 +30,10 @@ from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
+from dynamo_lite.capture.module_tree import unregistered_buffers
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
-from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor
+from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -41,7 +42,7 @@ def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape
 
 
-class Outside(GraphWriter):
+class InputLifter(GraphWriter):
     """A writer that knows which tensors come from outside, and lifts into the graph those that it meets.
 
     Args:
@@ -71,6 +72,7 @@ class Outside(GraphWriter):
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None
+        self._unregistered_buffers: dict[int, tuple[torch.Tensor, bool]] | None = None
         self._outside: dict[int, int | None] = {}  # id of a stand-in for what comes from outside: its number as input
         self._originals: dict[int, torch.Tensor] = {}  # id of a lifted tensor's stand-in: the tensor itself
         self._carried: dict[int, torch.Tensor] = {}  # id of a tensor that `earlier` left behind: its stand-in here
@@ -93,7 +95,7 @@ class Outside(GraphWriter):
         if self.earlier is None or entry.fqn in self.earlier.updates:
             return False
         earlier = self.earlier.recorder
-        return entry.tensor in earlier.nodes and not earlier.is_input(entry.tensor)
+        return entry.tensor in earlier.level.nodes and not earlier.is_input(entry.tensor)
 
     def bind_inputs(self, values: Sequence[Any], policies: Sequence[Any] | None = None) -> list[Any]:
         """Adds a placeholder per flat input. Returns what the program gets: a fresh FakeTensor for a tensor.
@@ -118,24 +120,24 @@ class Outside(GraphWriter):
             elif policy is not None:
                 value = node.meta["val"] = self._symbolic_number(value, policy, name)
                 if isinstance(value, SYMBOLIC_TYPES):
-                    self.sizes.add_value(node, value)  # type: ignore[union-attr]
+                    self.level.sizes.add_value(node, value)  # type: ignore[union-attr]
             else:
                 node.meta["val"] = value
             results.append(value)
-        self.last_first = self.input_nodes[-1] if self.input_nodes else None
+        self.level.last_first = self.input_nodes[-1] if self.input_nodes else None
         for node, value in zip(self.input_nodes, results):
             if isinstance(value, torch.Tensor) and value._has_symbolic_sizes_strides:
-                self.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
+                self.level.sizes.add_tensor(node, value, first=True)  # type: ignore[union-attr]
         return results
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
         """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
-        if type(tensor) is not FakeTensor or tensor not in self.nodes or not _alike(old, tensor):
+        if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not _alike(old, tensor):
             return False
         with unrecorded():
             tensor.data = old.detach()  # the same memory, in the same layout
         vars(tensor).pop("_dynamo_lite_base", None)
-        self.nodes[tensor] = self.input_nodes[number]
+        self.level.nodes[tensor] = self.input_nodes[number]
         self._outside[id(tensor)] = number
         self.keep.append(tensor)
         return True
@@ -150,7 +152,7 @@ class Outside(GraphWriter):
         self._check_class(tensor, kind, fqn)
         fake = self._stand_in_of_lifted(tensor, kind, fqn)
         with self.levels.outermost():
-            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.graph._root)
+            node = self.placeholder(name, after=self.lifted[-1].node if self.lifted else self.level.graph._root)
             lifted = Lifted(kind, fqn, tensor, fake, node, persistent)
             self.lifted.append(lifted)
             self._lifted_by_id[id(tensor)] = lifted
@@ -193,6 +195,11 @@ class Outside(GraphWriter):
             fqn = self._fresh_fqn("lifted_parameter")
             (name,) = lifted_names([("p_", fqn)], self._used_names)
             return self._lift(tensor, LiftedKind.PARAMETER, fqn, name)
+        persistent = self._buffer_of_unregistered(tensor)
+        if persistent is not None:
+            fqn = self._fresh_fqn("lifted_buffer")
+            (name,) = lifted_names([("b_", fqn)], self._used_names)
+            return self._lift(tensor, LiftedKind.BUFFER, fqn, name, persistent)
         if fqn is None:
             fqn = self._fresh_fqn("lifted_tensor")
         (name,) = lifted_names([("c_", fqn)], self._used_names)
@@ -211,6 +218,13 @@ class Outside(GraphWriter):
             self._constant_fqns = constant_attributes(self._root)
         return self._constant_fqns.get(id(tensor))
 
+    def _buffer_of_unregistered(self, tensor: torch.Tensor) -> bool | None:
+        """Whether `tensor` is persistent, as a buffer of a module that none registers; None: it is none."""
+        if self._unregistered_buffers is None:
+            self._unregistered_buffers = unregistered_buffers(self._root)
+        found = self._unregistered_buffers.get(id(tensor))
+        return found[1] if found is not None and found[0] is tensor and not tensor.requires_grad else None
+
     def _lift_view(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """The stand-in for a tensor on a registered one's memory; None for any other tensor."""
         if is_functorch_wrapped_tensor(tensor):
@@ -227,7 +241,7 @@ class Outside(GraphWriter):
 
         The program keeps a copy: what the trace wrote into that memory is taken back at its end.
         """
-        node = self.nodes.get(self.lift(tensor))
+        node = self.level.nodes.get(self.lift(tensor))
         while node is not None and node.all_input_nodes:
             node = node.all_input_nodes[0]
         fake = self.levels.captured_by(node)
@@ -263,22 +277,26 @@ class Outside(GraphWriter):
 
         Raises UnknownTensor for a FakeTensor that nothing recorded has made.
         """
-        if tensor in self.nodes:
+        if tensor in self.level.nodes:
             return tensor
         if type(tensor) is not FakeTensor and wrapper_subclasses.is_wrapper(tensor) and self._is_made(tensor):
             return self._assembled(tensor)
         if self.levels:
             return self.levels.capture(tensor)
         if isinstance(tensor, FakeTensor) and tensor.fake_mode is self.fake_mode and not tensor.is_leaf:
-            copied = self.nodes.node_of_copy(tensor)
+            copied = self.level.nodes.node_of_copy(tensor)
             if copied is not None:  # autograd's own copy of a result that it saved for the backward
-                self.nodes[tensor] = copied
+                self.level.nodes[tensor] = copied
                 return tensor
         carried = self._carried.get(id(tensor))
-        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.nodes:
+        if carried is None and self.earlier is not None and tensor in self.earlier.recorder.level.nodes:
             carried = self._carry(tensor, self.earlier)
         if carried is not None:
             return carried
+        if is_functorch_wrapped_tensor(tensor):
+            alive = unwrap_if_dead(tensor)
+            if alive is not tensor:  # a result of a transform that has ended
+                return self.lift(alive)
         lifted = self._lifted_by_id.get(id(tensor))
         if lifted is None:
             inner = self.inner_tensors.find(tensor)
@@ -320,7 +338,7 @@ class Outside(GraphWriter):
 
     def _access(self, wrapper: fx.Node | torch.Tensor, name: str, fake: torch.Tensor) -> torch.Tensor:
         """A tensor inside of a wrapper."""
-        if fake in self.nodes:
+        if fake in self.level.nodes:
             return fake
         node = wrapper if isinstance(wrapper, fx.Node) else self.node_of(wrapper)
         return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
@@ -328,13 +346,13 @@ class Outside(GraphWriter):
     def _carry(self, tensor: torch.Tensor, earlier: EarlierRecording) -> torch.Tensor | None:
         """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
         (replayed_constants.py)."""
-        former, origin = earlier.recorder.nodes.get(tensor), earlier.origin(tensor)
+        former, origin = earlier.recorder.level.nodes.get(tensor), earlier.origin(tensor)
         if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
             return None
         if tensor.is_conj() or tensor.is_neg():
             return None
         with self.levels.outermost():
-            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.graph._root)
+            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.level.graph._root)
             fake = self.stand_ins.like(tensor)
             fake.requires_grad_(tensor.requires_grad)
             self.bind(fake, node)
@@ -346,7 +364,7 @@ class Outside(GraphWriter):
 
     def node_of(self, tensor: torch.Tensor) -> fx.Node:
         """The node that holds `tensor`'s value now (after an in-place operator: that operator's node)."""
-        node = self.nodes.get(self.lift(tensor))
+        node = self.level.nodes.get(self.lift(tensor))
         assert node is not None  # lift has just seen to it
         return node
 

@@ -1,4 +1,4 @@
-"""One sub-graph under construction (subgraphs.py)."""
+"""A graph under construction: the program's, or that of a sub-graph (subgraphs.py)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ from typing import Any
 
 from torch import fx
 
+from dynamo_lite.capture.graph.size_nodes import SizeNodes
+from dynamo_lite.capture.graph.tensor_map import TensorMap
 
-@dataclass
+
+@dataclass(eq=False)
 class Level:
-    """One sub-graph. `captured` are the operands: what it takes from around, as (placeholder inside, value outside).
+    """One graph, with what the recorder knows of it while it is written.
 
+    nodes: the tensors that it has, and their nodes; sizes: the nodes of symbolic sizes, None without an environment
+    modules: its own sub-graphs, by the attribute names that the graph reads
+    last_first: the last node of the graph's head (placeholders, sizes of inputs)
+    marked_grad: the grad mode that the last node is under
+    autocast_nodes: the markers of the autocast regions that are open
+
+    Of a sub-graph: `captured` are the operands, what it takes from around, as (placeholder inside, value outside).
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
 
-    A functional level may change in place what it takes from around: the storages are noted in `changed`, and whoever
-    made the level makes results of them (functional.py). It can be left and written to again (`Levels.resumed`).
+    A functional level may change in place what it takes from around: the storages are noted in `changed`, and the code
+    that made the level makes results of them (control_flow/emission.py). It can be left and written to again
+    (`Levels.resumed`).
     """
 
     graph: fx.Graph
@@ -29,7 +40,13 @@ class Level:
     functional: bool = False
     changed: set[int] = field(default_factory=set)  # the storages from around that it changes in place
     memos: list[tuple[Any, dict[str, Any]]] = field(default_factory=list)  # a tensor it was given, memos to put back
-    fields: dict[str, Any] = field(default_factory=dict)  # what the recorder held when the level was left
+    nodes: TensorMap = field(default_factory=TensorMap)
+    sizes: SizeNodes | None = None
+    last_first: fx.Node | None = None
+    autocast_nodes: list[fx.Node] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.marked_grad = self.grad_enabled
 
     @property
     def placeholders(self) -> list[fx.Node]:

@@ -49,7 +49,7 @@ def data_arguments(node: fx.Node) -> Iterator[fx.Node]:
 
 
 @dataclass
-class Origin:
+class TensorOrigin:
     """What a tensor was computed from: parameters, buffers and constants, or why it is not the same in each call."""
 
     sources: list[Lifted] = field(default_factory=list)
@@ -62,14 +62,14 @@ class Origin:
 
 def origin_of(
     node: fx.Node, recorder: InputRecording, analysis: AliasAnalysis, assigned: Collection[str] = ()
-) -> Origin:
+) -> TensorOrigin:
     """What the value that `node` has at the end of the run comes from. assigned: buffers that get another value."""
-    walk = _Walk(recorder, analysis, set(assigned))
+    walk = _ConstantWalk(recorder, analysis, set(assigned))
     reason = walk.run(node)
-    return Origin([entry for entry in recorder.lifted if entry.node in walk.needed], reason)
+    return TensorOrigin([entry for entry in recorder.lifted if entry.node in walk.needed], reason)
 
 
-class _Walk:
+class _ConstantWalk:
     def __init__(self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str]) -> None:
         self.analysis = analysis
         self.lifted = {entry.node: entry for entry in recorder.lifted}

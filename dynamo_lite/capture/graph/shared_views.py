@@ -16,7 +16,7 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind, modes_off, shows_foreign_memory
 from dynamo_lite.capture.graph.memory_overlap import Extent, MemoryMap, extent
-from dynamo_lite.capture.graph.view_steps import Step, view_steps
+from dynamo_lite.capture.graph.view_steps import ViewStep, view_steps
 from dynamo_lite.capture.interfaces import InputRecording
 
 
@@ -62,7 +62,7 @@ class SharedViews:
                 raise refusal(fqn or "a tensor from outside", lifted)
         return None
 
-    def _view(self, tensor: torch.Tensor, base: Lifted, steps: list[Step]) -> torch.Tensor:
+    def _view(self, tensor: torch.Tensor, base: Lifted, steps: list[ViewStep]) -> torch.Tensor:
         outside = self._outside
         fake, node = base.fake, base.node
         with outside.levels.outermost():

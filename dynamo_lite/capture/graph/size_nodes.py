@@ -22,7 +22,7 @@ from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding, ma
 from dynamo_lite.symbolic_shapes.expressions.piecewise import function as apply
 from dynamo_lite.symbolic_shapes.expressions.printer import comparison
 from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_quotients
-from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, Junction, Opaque, Rel, eq, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, Bool, FloatRelation, Junction, Rel, eq, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 
 Maker = Callable[[Any, tuple[Any, ...], Any], fx.Node]
@@ -325,7 +325,7 @@ class SizeNodes:
             for arg in core.args[1:-1]:
                 node = self._make(function, (node, self._lower(arg)), self._env.wrap(core))
             return self._call(function, (node, self._lower(core.args[-1])), core)
-        assert isinstance(core, Opaque)
+        assert isinstance(core, FloatRelation)
         if not core.positive:
             return self._call(torch.sym_not, (self._lower(not_(core)),), core)
         return self._call(COMPARES[core.op], tuple(map(self._lower, core.args)), core)

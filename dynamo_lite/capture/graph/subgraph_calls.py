@@ -44,13 +44,13 @@ def finish(
     levels: aligned (`levels.align`); outputs: for each what it returns, in fx's terms (nodes, numbers, tuples of them);
     names: the attribute names up to the number, which they share ("true_graph_", "false_graph_"). Returns the modules.
     """
-    number = next(n for n in count() if not any(f"{name}{n}" in recorder.modules for name in names))
+    number = next(n for n in count() if not any(f"{name}{n}" in recorder.level.modules for name in names))
     modules = []
     for level, output, name in zip(levels, outputs, names):
         level.graph.output(output)
         module = _module(level, f"{name}{number}")
         module.meta[_GRAD_MODE] = level.grad_enabled
-        recorder.modules[f"{name}{number}"] = module
+        recorder.level.modules[f"{name}{number}"] = module
         modules.append(module)
     return modules
 
@@ -65,9 +65,9 @@ def _module(level: Level, name: str) -> fx.GraphModule:
 
 def add_module(recorder: OperatorRecording, module: fx.GraphModule, name: str) -> fx.GraphModule:
     """A sub-graph that torch has made itself, under a free name of this level that starts with `name`."""
-    number = next(n for n in count() if f"{name}{n}" not in recorder.modules)
+    number = next(n for n in count() if f"{name}{n}" not in recorder.level.modules)
     module.meta[_GRAD_MODE] = False
-    recorder.modules[f"{name}{number}"] = module
+    recorder.level.modules[f"{name}{number}"] = module
     return module
 
 
@@ -143,7 +143,7 @@ def _unpacked(leaf: Any) -> Any:
 
 def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> Any:
     if isinstance(leaf, fx.GraphModule):
-        name = next((name for name, module in recorder.modules.items() if module is leaf), None)
+        name = next((name for name, module in recorder.level.modules.items() if module is leaf), None)
         if name is not None:
             return _attribute(recorder, name)
     if isinstance(leaf, OpOverload):
@@ -160,7 +160,7 @@ def _lower(recorder: OperatorRecording, op: HigherOrderOperator, leaf: Any) -> A
 
 def _attribute(recorder: OperatorRecording, name: str) -> fx.Node:
     recorder.mark_grad_mode()  # the attribute belongs to the region that its call is in
-    node = recorder.graph.create_node("get_attr", name, (), {}, name=name)
+    node = recorder.level.graph.create_node("get_attr", name, (), {}, name=name)
     context = recorder.context
     trace = context.stack_trace()
     if trace is not None:

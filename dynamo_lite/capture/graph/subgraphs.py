@@ -19,15 +19,11 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
-from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.interfaces import Recording
 from dynamo_lite.symbolic_shapes.expressions.expr import Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
-
-_FIELDS = ("graph", "nodes", "sizes", "last_first", "modules", "marked_grad", "autocast_nodes")
-"""What of the recorder belongs to one level."""
 
 _MEMOS = tuple(
     f"_{name}_memo{kind}"
@@ -65,7 +61,7 @@ class Levels:
     def __init__(self, recorder: Recording) -> None:
         self._recorder = recorder
         self._inner: list[Level] = []
-        self._saved: list[dict[str, Any]] = []
+        self._program = recorder.level
 
     def __bool__(self) -> bool:
         return bool(self._inner)
@@ -77,35 +73,27 @@ class Levels:
         recorder = self._recorder
         enabled = recorder.grad_mode()
         level = Level(fx.Graph(), enabled, may_mutate, functional=functional)
-        self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
-        self._inner.append(level)
-        recorder.graph, recorder.nodes, recorder.modules = level.graph, TensorMap(), level.modules
-        recorder.sizes = None if recorder.env is None else SubgraphSizes(recorder, self)
-        recorder.last_first, recorder.marked_grad, recorder.autocast_nodes = None, enabled, []
-        try:
+        if recorder.env is not None:
+            level.sizes = SubgraphSizes(recorder, self)
+        with self.resumed(level):
             yield level
-            if recorder.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
-                recorder.marked_grad = enabled
+            if level.marked_grad is not enabled:  # the sub-graph is run before its regions are outlined
+                level.marked_grad = enabled
                 recorder.marker(_set_grad_enabled, (enabled,))
-        finally:
-            self._leave(level)
 
     @contextmanager
     def resumed(self, level: Level) -> Iterator[Level]:
-        """Write to a sub-graph again that has been left."""
-        recorder = self._recorder
-        self._saved.append({name: getattr(recorder, name) for name in _FIELDS})
+        """Write to a sub-graph, which may have been left before."""
         self._inner.append(level)
-        self._restore(level.fields)
+        self._recorder.level = level
         try:
             yield level
         finally:
-            self._leave(level)
+            self._inner.pop()
+            self._recorder.level = self._innermost()
 
-    def _leave(self, level: Level) -> None:
-        level.fields = {name: getattr(self._recorder, name) for name in _FIELDS}
-        self._inner.pop()
-        self._restore(self._saved.pop())
+    def _innermost(self) -> Level:
+        return self._inner[-1] if self._inner else self._program
 
     @property
     def is_functional(self) -> bool:
@@ -114,7 +102,7 @@ class Levels:
 
     def sees(self, tensor: torch.Tensor) -> bool:
         """Whether the innermost level has `tensor`, or can take it from one around."""
-        return tensor in self._recorder.nodes or any(tensor in saved["nodes"] for saved in self._saved)
+        return any(tensor in level.nodes for level in (self._program, *self._inner))
 
     def absorbs_change(self, tensor: torch.Tensor) -> bool:
         """Whether the innermost sub-graph makes a result of the change of `tensor`; notes it if it is from around."""
@@ -127,25 +115,21 @@ class Levels:
 
     def is_from_around(self, tensor: torch.Tensor) -> bool:
         """Whether a sub-graph is written to that has not made `tensor`."""
-        node = self._recorder.nodes.get(tensor) if self._inner else None
+        node = self._recorder.level.nodes.get(tensor) if self._inner else None
         return bool(self._inner) and (node is None or node.op == "placeholder")
 
     @contextmanager
     def _around(self, depth: int = 1) -> Iterator[None]:
         """For a while, the level `depth` further out is the one that is written to."""
-        recorder = self._recorder
         cut = len(self._inner) - depth
-        inner, saved = self._inner[cut:], self._saved[cut:]
-        now = {name: getattr(recorder, name) for name in _FIELDS}
-        del self._inner[cut:], self._saved[cut:]
-        self._restore(saved[0])
+        inner = self._inner[cut:]
+        del self._inner[cut:]
+        self._recorder.level = self._innermost()
         try:
             yield
         finally:
-            saved[0] = {name: getattr(recorder, name) for name in _FIELDS}
             self._inner += inner
-            self._saved += saved
-            self._restore(now)
+            self._recorder.level = inner[-1]
 
     @contextmanager
     def outermost(self) -> Iterator[None]:
@@ -156,17 +140,13 @@ class Levels:
         with self._around(len(self._inner)):
             yield
 
-    def _restore(self, fields: dict[str, Any]) -> None:
-        for name, value in fields.items():
-            setattr(self._recorder, name, value)
-
     def capture(self, tensor: torch.Tensor) -> torch.Tensor:
         """The stand-in for a tensor of the level around, now an operand of this one."""
         recorder = self._recorder
         with self._around():
             fake = recorder.lift(tensor)
             name = recorder.node_of(fake).name
-        if fake not in recorder.nodes:
+        if fake not in recorder.level.nodes:
             self._inner[-1].memos.append((fake, _memos(fake)))
             node = self._placeholder(name)
             self._inner[-1].captured.append((node, fake))
@@ -177,7 +157,7 @@ class Levels:
         return fake
 
     def captured_by(self, placeholder: fx.Node | None) -> Any:
-        """What a placeholder of a sub-graph at work stands for around it; None for any other node."""
+        """What a placeholder of a sub-graph that is being written stands for around it; None for any other node."""
         rows = (row for level in self._inner for row in level.captured)
         return next((value for node, value in rows if node is placeholder), None)
 
@@ -195,7 +175,7 @@ class Levels:
         recorder, full = self._recorder, torch.ops.aten.full.default
         with self._around():
             fake = full([], value, dtype=torch.float64, device="cpu")
-            if fake not in recorder.nodes:  # an operator is being recorded, and what runs in it is not
+            if fake not in recorder.level.nodes:  # an operator is being recorded, and what runs in it is not
                 options = {"dtype": torch.float64, "device": torch.device("cpu")}
                 recorder.record(full, ([], recorder.lower_symbolic(value)), options, fake)
         self.capture(fake)
@@ -217,15 +197,15 @@ class Levels:
             self._add_sizes(node, value)
         else:
             node.meta["val"] = value
-            if recorder.sizes is not None and not isinstance(value, (int, float)):
-                recorder.sizes.add_value(node, value)
+            if recorder.level.sizes is not None and not isinstance(value, (int, float)):
+                recorder.level.sizes.add_value(node, value)
         return value
 
     def _add_sizes(self, node: fx.Node, tensor: torch.Tensor) -> None:
         recorder = self._recorder
-        recorder.last_first = self._inner[-1].placeholders[-1]
-        if recorder.sizes is not None and tensor._has_symbolic_sizes_strides:
-            recorder.sizes.add_tensor(node, tensor, first=True)
+        recorder.level.last_first = self._inner[-1].placeholders[-1]
+        if recorder.level.sizes is not None and tensor._has_symbolic_sizes_strides:
+            recorder.level.sizes.add_tensor(node, tensor, first=True)
 
     def _placeholder(self, name: str) -> fx.Node:
         placeholders = self._inner[-1].placeholders

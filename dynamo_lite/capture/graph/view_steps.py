@@ -16,14 +16,14 @@ from dynamo_lite.capture._torch import OpOverload
 _aten = torch.ops.aten
 
 
-class Step(NamedTuple):
+class ViewStep(NamedTuple):
     """One call `func(tensor, *args)`."""
 
     func: OpOverload
     args: tuple[Any, ...]
 
 
-class Layout(NamedTuple):
+class ElementLayout(NamedTuple):
     """Where elements lie: sizes, strides and the first element, in elements."""
 
     sizes: tuple[int, ...]
@@ -35,17 +35,17 @@ class Layout(NamedTuple):
         return 1 + sum((n - 1) * s for n, s in zip(self.sizes, self.strides))
 
 
-def view_steps(base: torch.Tensor, view: torch.Tensor, distance: int) -> list[Step] | None:
+def view_steps(base: torch.Tensor, view: torch.Tensor, distance: int) -> list[ViewStep] | None:
     """The operators that make `view` of `base`, `distance` bytes behind its first; None if none of ours do.
 
     Both have elements. Gradients go through the operators exactly if `view` has requires_grad.
     """
     if base.is_conj() or base.is_neg() or distance % view.element_size() or view.requires_grad > base.requires_grad:
         return None
-    ends = [Step(_aten.detach.default, ())] if base.requires_grad and not view.requires_grad else []
-    ends += [Step(_aten._conj.default, ())] if view.is_conj() else []
-    ends += [Step(_aten._neg_view.default, ())] if view.is_neg() else []
-    wanted = Layout(tuple(view.shape), view.stride(), distance // view.element_size())
+    ends = [ViewStep(_aten.detach.default, ())] if base.requires_grad and not view.requires_grad else []
+    ends += [ViewStep(_aten._conj.default, ())] if view.is_conj() else []
+    ends += [ViewStep(_aten._neg_view.default, ())] if view.is_neg() else []
+    wanted = ElementLayout(tuple(view.shape), view.stride(), distance // view.element_size())
     start = _same_dtype(base, view)
     if start is None:
         steps = _bytes_of_another_dtype(base, view, distance)
@@ -55,47 +55,47 @@ def view_steps(base: torch.Tensor, view: torch.Tensor, distance: int) -> list[St
     for steps in _candidates(like, wanted):
         if _leads_to(like, steps, wanted):
             found = [*start, *steps, *ends]
-            return found or [Step(_aten.view.default, (list(wanted.sizes),))]  # another tensor than the base itself
+            return found or [ViewStep(_aten.view.default, (list(wanted.sizes),))]  # another tensor than the base itself
     return None
 
 
-def _same_dtype(base: torch.Tensor, view: torch.Tensor) -> list[Step] | None:
+def _same_dtype(base: torch.Tensor, view: torch.Tensor) -> list[ViewStep] | None:
     """Operators after which `base` has the dtype of `view`, its elements where they were."""
     if base.dtype is view.dtype:
         return []
     if base.dtype.is_complex and base.dtype.to_real() is view.dtype:
-        return [Step(_aten.view_as_real.default, ())]
+        return [ViewStep(_aten.view_as_real.default, ())]
     if base.element_size() == view.element_size() and not view.requires_grad:
-        return [Step(_aten.view.dtype, (view.dtype,))]
+        return [ViewStep(_aten.view.dtype, (view.dtype,))]
     return None
 
 
-def _bytes_of_another_dtype(base: torch.Tensor, view: torch.Tensor, distance: int) -> list[Step] | None:
+def _bytes_of_another_dtype(base: torch.Tensor, view: torch.Tensor, distance: int) -> list[ViewStep] | None:
     """`view` shows the bytes of a contiguous `base` as elements of another size."""
     size = base.element_size()
-    used = Layout(tuple(view.shape), view.stride(), 0).span() * view.element_size()
+    used = ElementLayout(tuple(view.shape), view.stride(), 0).span() * view.element_size()
     if not base.is_contiguous() or not view.is_contiguous() or distance % size or used % size or view.requires_grad:
         return None
     first = distance // size
-    flat = [Step(_aten.view.default, ([-1],)), Step(_aten.slice.Tensor, (0, first, first + used // size))]
-    return [*flat, Step(_aten.view.dtype, (view.dtype,)), Step(_aten.view.default, (list(view.shape),))]
+    flat = [ViewStep(_aten.view.default, ([-1],)), ViewStep(_aten.slice.Tensor, (0, first, first + used // size))]
+    return [*flat, ViewStep(_aten.view.dtype, (view.dtype,)), ViewStep(_aten.view.default, (list(view.shape),))]
 
 
-def _candidates(base: torch.Tensor, wanted: Layout) -> Iterator[list[Step]]:
+def _candidates(base: torch.Tensor, wanted: ElementLayout) -> Iterator[list[ViewStep]]:
     yield []
     by_dims = _by_dimensions(base, wanted)
     if by_dims is not None:
         yield by_dims
     if base.is_contiguous() and wanted.offset + wanted.span() <= base.numel():
-        flat = [] if base.dim() == 1 else [Step(_aten.view.default, ([-1],))]
+        flat = [] if base.dim() == 1 else [ViewStep(_aten.view.default, ([-1],))]
         if wanted.span() != base.numel():
-            flat.append(Step(_aten.slice.Tensor, (0, wanted.offset, wanted.offset + wanted.span())))
-        yield [*flat, Step(_aten.view.default, (list(wanted.sizes),))]
+            flat.append(ViewStep(_aten.slice.Tensor, (0, wanted.offset, wanted.offset + wanted.span())))
+        yield [*flat, ViewStep(_aten.view.default, (list(wanted.sizes),))]
     if base.is_contiguous() and base.storage_offset() == 0:
-        yield [Step(_aten.as_strided.default, (list(wanted.sizes), list(wanted.strides), wanted.offset))]
+        yield [ViewStep(_aten.as_strided.default, (list(wanted.sizes), list(wanted.strides), wanted.offset))]
 
 
-def _by_dimensions(base: torch.Tensor, wanted: Layout) -> list[Step] | None:
+def _by_dimensions(base: torch.Tensor, wanted: ElementLayout) -> list[ViewStep] | None:
     """Slices and selections of the base's dimensions, then another order of those that are left."""
     first = _indices(tuple(base.shape), base.stride(), wanted.offset)
     if first is None:
@@ -137,34 +137,34 @@ def _dimension_of(
 
 def _selections(
     base: torch.Tensor, first: list[int], sizes: Sequence[int], taken: dict[int, tuple[int, int]]
-) -> Iterator[Step]:
+) -> Iterator[ViewStep]:
     for dim in reversed(range(base.dim())):
         if dim not in taken:
-            yield Step(_aten.select.int, (dim, first[dim]))
+            yield ViewStep(_aten.select.int, (dim, first[dim]))
             continue
         place, step = taken[dim]
         stop = first[dim] + (sizes[place] - 1) * step + 1
         if (first[dim], step, stop) != (0, 1, base.shape[dim]):
-            yield Step(_aten.slice.Tensor, (dim, first[dim], stop, *((step,) if step > 1 else ())))
+            yield ViewStep(_aten.slice.Tensor, (dim, first[dim], stop, *((step,) if step > 1 else ())))
 
 
-def _arranged(wanted: Layout, places: list[int]) -> Iterator[Step]:
+def _arranged(wanted: ElementLayout, places: list[int]) -> Iterator[ViewStep]:
     """From dimensions that go to `places` of the view to all of its dimensions."""
     order = sorted(range(len(places)), key=places.__getitem__)
     if order != [*range(len(places))]:
-        yield Step(_aten.permute.default, (order,))
+        yield ViewStep(_aten.permute.default, (order,))
     for place in range(len(wanted.sizes)):
         if place not in places:
-            yield Step(_aten.unsqueeze.default, (place,))
+            yield ViewStep(_aten.unsqueeze.default, (place,))
     if any(place not in places and size > 1 for place, size in enumerate(wanted.sizes)):
-        yield Step(_aten.expand.default, (list(wanted.sizes),))
+        yield ViewStep(_aten.expand.default, (list(wanted.sizes),))
 
 
 def _like(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
-def _applied(tensor: torch.Tensor, steps: Sequence[Step]) -> torch.Tensor | None:
+def _applied(tensor: torch.Tensor, steps: Sequence[ViewStep]) -> torch.Tensor | None:
     try:
         for step in steps:
             tensor = step.func(tensor, *step.args)
@@ -173,7 +173,9 @@ def _applied(tensor: torch.Tensor, steps: Sequence[Step]) -> torch.Tensor | None
     return tensor
 
 
-def _leads_to(like: torch.Tensor, steps: Sequence[Step], wanted: Layout, dtype: torch.dtype | None = None) -> bool:
+def _leads_to(
+    like: torch.Tensor, steps: Sequence[ViewStep], wanted: ElementLayout, dtype: torch.dtype | None = None
+) -> bool:
     made = _applied(like, steps)
     if made is None or (dtype is not None and made.dtype is not dtype):
         return False

@@ -15,9 +15,9 @@ from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes import static_cache, wrapper_subclasses
 from dynamo_lite.capture.fakes.fake_tensors import StandIns
 from dynamo_lite.capture.fakes.wrapper_subclasses import InnerTensors
+from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.names import rename_placeholder
 from dynamo_lite.capture.graph.size_nodes import SizeNodes
-from dynamo_lite.capture.graph.tensor_map import TensorMap
 from dynamo_lite.capture.graph.unbacked_bindings import unbacked_bindings
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
@@ -29,9 +29,7 @@ from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 class GraphWriter:
     """Writes nodes into `graph`, with the metadata that torch.export gives them.
 
-    What belongs to one level (subgraphs.py swaps it for a sub-graph): `graph`, `nodes`, `sizes`, `last_first`,
-    `modules`,
-    `marked_grad`, `autocast_nodes`.
+    `level` is the graph that is written to: the program's, or that of a sub-graph (subgraphs.py).
     """
 
     def __init__(self, fake_mode: FakeTensorMode, context: NodeContext) -> None:
@@ -39,15 +37,9 @@ class GraphWriter:
         env = fake_mode.shape_env
         self.env: TorchShapeEnv | None = env if isinstance(env, TorchShapeEnv) else None  # None: the user's own mode
         self.context = context
-        self.graph = fx.Graph()
-        self.nodes = TensorMap()
-        self.sizes: SizeNodes | None = (
-            None if self.env is None else SizeNodes(self.env, self.size_node, self.first_size_node)
-        )
-        self.last_first: fx.Node | None = None  # the last node of the graph's head: placeholders, sizes of inputs
-        self.modules: dict[str, fx.GraphModule] = {}  # the sub-graphs, by the attribute names that the graph reads
-        self.autocast_nodes: list[fx.Node] = []
-        self.marked_grad = torch.is_grad_enabled()  # the grad mode that the last node is under
+        self.level = Level(fx.Graph(), torch.is_grad_enabled(), may_mutate=True)
+        if self.env is not None:
+            self.level.sizes = SizeNodes(self.env, self.size_node, self.first_size_node)
         # The grad mode around an autograd.Function while its forward runs; autograd itself runs it without gradients.
         self.around_function: bool | None = None
         self.memory = (
@@ -59,12 +51,22 @@ class GraphWriter:
         self.keep: list[Any] = []  # what identity is taken of must stay alive
         self._function_counts: dict[Any, int] = {}
 
+    @property
+    def graph(self) -> fx.Graph:
+        """The graph that is written to."""
+        return self.level.graph
+
+    @property
+    def modules(self) -> dict[str, fx.GraphModule]:
+        """The sub-graphs of that graph, by the attribute names that it reads."""
+        return self.level.modules
+
     def placeholder(self, name: str, after: fx.Node | None = None) -> fx.Node:
         if after is None:
-            node = self.graph.create_node("placeholder", name, (), {}, name=name)
+            node = self.level.graph.create_node("placeholder", name, (), {}, name=name)
         else:
-            with self.graph.inserting_after(after):
-                node = self.graph.create_node("placeholder", name, (), {}, name=name)
+            with self.level.graph.inserting_after(after):
+                node = self.level.graph.create_node("placeholder", name, (), {}, name=name)
         rename_placeholder(node, name)  # fx renames what shadows a builtin ("input"); torch.export does not
         return node
 
@@ -74,15 +76,15 @@ class GraphWriter:
 
     def head_node(self, func: Any, args: tuple[Any, ...], name: str) -> fx.Node:
         """A call behind the placeholders (and the earlier ones of its kind): outside of all regions and submodules."""
-        after = self.last_first or next(n for n in reversed(self.graph.nodes) if n.op == "placeholder")
-        with self.graph.inserting_after(after):
-            self.last_first = node = self._call_node(func, args, {}, name)
+        after = self.level.last_first or next(n for n in reversed(self.level.graph.nodes) if n.op == "placeholder")
+        with self.level.graph.inserting_after(after):
+            self.level.last_first = node = self._call_node(func, args, {}, name)
         # It stands before every call of a submodule: torch.export.unflatten would make a call of its own for it.
         in_root(node)
         return node
 
     def _call_node(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> fx.Node:
-        node = call_function(self.graph, func, args, kwargs, name)
+        node = call_function(self.level.graph, func, args, kwargs, name)
         meta = node.meta
         context = self.context
         trace = context.stack_trace()
@@ -108,8 +110,8 @@ class GraphWriter:
     def mark_grad_mode(self) -> None:
         """A border of a region, if gradients have been switched since the last node: by the program, or in C++."""
         enabled = self.grad_mode()
-        if enabled is not self.marked_grad:
-            self.marked_grad = enabled
+        if enabled is not self.level.marked_grad:
+            self.level.marked_grad = enabled
             self.marker(_set_grad_enabled, (enabled,))
 
     def marker(self, func: Callable[..., Any], args: tuple[Any, ...]) -> fx.Node:
@@ -130,8 +132,8 @@ class GraphWriter:
             self.bind_each(out, node)
         else:
             node.meta["val"] = out
-            if isinstance(out, SYMBOLIC_TYPES) and self.sizes is not None:
-                self.sizes.add_value(node, out)
+            if isinstance(out, SYMBOLIC_TYPES) and self.level.sizes is not None:
+                self.level.sizes.add_value(node, out)
         if self.env is not None and self.env.pending_fresh_unbacked_symbols:
             self.bind_unbacked(node, out)
 
@@ -147,11 +149,11 @@ class GraphWriter:
     def _bind(self, tensor: torch.Tensor, node: fx.Node) -> None:
         snapshot = self.stand_ins.input_snapshot if node.op == "placeholder" else self.stand_ins.snapshot
         node.meta["val"], node.meta["tensor_meta"] = snapshot(tensor)
-        self.nodes[tensor] = node
+        self.level.nodes[tensor] = node
         if self.memory is static_cache.Memory.AUTOGRAD and not tensor.is_leaf:
             self.keep.append(tensor)  # autograd may ask for it (torch.autograd.grad)
-        if self.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
-            self.sizes.add_tensor(node, tensor)
+        if self.level.sizes is not None and self.env is not None and self.env.pending_fresh_unbacked_symbols:
+            self.level.sizes.add_tensor(node, tensor)
 
     def bind_each(self, out: Sequence[Any], node: fx.Node) -> None:
         values = []
@@ -164,10 +166,10 @@ class GraphWriter:
                 element = self.call_node(operator.getitem, (node, index), {}, "getitem")
                 self.bind_each(item, element)
                 values.append(element.meta["val"])
-            elif isinstance(item, SYMBOLIC_TYPES) and self.sizes is not None:
+            elif isinstance(item, SYMBOLIC_TYPES) and self.level.sizes is not None:
                 element = self.call_node(operator.getitem, (node, index), {}, "getitem")
                 element.meta["val"] = item
-                self.sizes.add_value(element, item)
+                self.level.sizes.add_value(element, item)
                 values.append(item)
             else:
                 values.append(item)
@@ -175,7 +177,7 @@ class GraphWriter:
 
     def bind_unbacked(self, node: fx.Node, out: Any) -> None:
         """Notes where the symbols that this operator made are in its result (`unbacked_bindings`, as torch does)."""
-        assert self.env is not None and self.sizes is not None
+        assert self.env is not None and self.level.sizes is not None
         pending = self.env.pending_fresh_unbacked_symbols
         bindings = unbacked_bindings(self.env, {*pending}, out)
         pending.clear()
@@ -185,7 +187,7 @@ class GraphWriter:
     def lower(self, arg: Any) -> Any:
         """An argument as fx takes it: tensors as nodes, sizes as nodes (or numbers, where they are constant)."""
         if isinstance(arg, torch.Tensor):
-            entry = self.nodes.entries.get(id(arg))
+            entry = self.level.nodes.entries.get(id(arg))
             return None if entry is None else entry[1]
         if type(arg) is list or type(arg) is tuple:
             return type(arg)(self.lower(a) for a in arg)
@@ -196,8 +198,8 @@ class GraphWriter:
 
     def lower_symbolic(self, value: Any) -> Any:
         """A SymInt, SymFloat or SymBool as an argument: the node that computes it, or its value if it is constant."""
-        if self.sizes is not None and isinstance(value.node, SymNode):
-            return self.sizes.of(value)
+        if self.level.sizes is not None and isinstance(value.node, SymNode):
+            return self.level.sizes.of(value)
         constant = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
         if constant is None:
             raise CaptureError(

@@ -104,7 +104,7 @@ def batches() -> Batches | None:
     return Batches([(one.level(), one.batch_size()) for one in running])
 
 
-def outside() -> AbstractContextManager[Any]:
+def suspended() -> AbstractContextManager[Any]:
     """Outside of all transforms; they are there again afterwards."""
     return temporarily_clear_interpreter_stack()
 

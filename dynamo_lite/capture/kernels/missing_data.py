@@ -1,4 +1,4 @@
-"""What may go wrong while an operator runs on tensors without data, and whose business that is.
+"""What may go wrong while an operator runs on tensors without data: a refusal, the program's error, or ours.
 
 A shape error is the program's: eager would raise it too, and the program may catch it. That there is no data is ours:
 the program must not see it, or it would take a branch that it does not take in eager.

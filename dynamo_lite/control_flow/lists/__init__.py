@@ -8,4 +8,6 @@
 | sides of a branch that add unlike numbers of items | unlike.py |
 | putting such a list everywhere where the program holds it | holders.py |
 | room for what rounds add, where data may end the loop | buffers.py |
+
+Called by the merge of a branch and by loops. Imports control_flow and `tracing/heap`.
 """

@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
 
 class Earlier:
-    """What the list has held before the round at work.
+    """What the list has held before the current round.
 
     certain_length: how many items; None if that is not known. last: the last of them; MISSING if the loop does not
     carry it. first: those from before the loop.
@@ -62,7 +62,7 @@ class Added:
     tensors: for each `append` of a round a tensor, its first dimension the rounds (of a side: 1). flags: for each of
     them None, or a bool tensor that says which items are there; then both have the items of one round as their second
     dimension. numbers: int or float if the items are such numbers, else None. if_goes: whether it is
-    one item, which is there if the round at work is not the one that leaves its loop.
+    one item, which is there if the current round is not the one that leaves its loop.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class GrownList(list[Any]):
         return MISSING
 
     def early(self, key: int) -> Any:
-        """The item `key`, not negative, if it is an item by itself from before the loops at work. Else MISSING."""
+        """The item `key`, not negative, if it is an item by itself from before the current loops. Else MISSING."""
         parts = self.parts()
         while parts and type(parts[0]) is Earlier:
             parts = parts[0].first

@@ -11,7 +11,7 @@ from typing import Any
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.reachable import holders_of
-from dynamo_lite.control_flow.states import State
+from dynamo_lite.control_flow.states import FrameState
 from dynamo_lite.interpreter.frames.frame import Frame
 from dynamo_lite.tracing.heap import snapshots
 
@@ -33,7 +33,7 @@ def replace_everywhere(tracer: Forking, owner: list[Any], by: GrownList) -> bool
         return False
     for put in puts:
         put()
-    for state in State.living:
+    for state in FrameState.living:
         _put_in_values(state.locals, owner, by)
         _put_in_values(state.stack, owner, by)
     return True

@@ -11,7 +11,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.counted import MANY, Counter, RangeRounds, Rounds, RowRounds, TableRounds
-from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, LeftFromWithin, State
+from dynamo_lite.control_flow.states import CannotMerge, FirstRoundDiffers, FrameState, LeftFromWithin
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.datamodel.protocols import iter_
@@ -25,7 +25,7 @@ _TRIES = 3
 
 
 class NotByData(CannotMerge):
-    """The round at work is not left by data."""
+    """The current round is not left by data."""
 
 
 class Bounded(Counter):
@@ -77,7 +77,7 @@ class Rest:
 
 
 def bounded(tracer: Forking, frame: Any, value: Any) -> Bounded | None:
-    """The iterator of a loop over `value`, the instruction at work being its GET_ITER, if data may end the loop."""
+    """The iterator of a loop over `value`, the current instruction being its GET_ITER, if data may end the loop."""
     if not _is_long(value) or not _may_be_left(frame):
         return None
     rounds = _rounds(tracer, value)
@@ -130,7 +130,7 @@ class Before:
     """What a failed try is undone to. (Rounds are undone in any case; nothing behind the loop has run.)"""
 
     def __init__(self, tracer: Forking, frame: Any) -> None:
-        self.tracer, self.frame, self.state = tracer, frame, State.of(frame)
+        self.tracer, self.frame, self.state = tracer, frame, FrameState.of(frame)
         recorder, env = tracer.recorder, tracer.recorder.env
         self.reads, self.unlike = FirstReads.of(tracer.reads), tracer.unlike_layouts
         self.notes, self.modules = tracer.noted(), set(recorder.modules)

@@ -19,7 +19,7 @@ from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
 from dynamo_lite.control_flow.sides import facts_of
-from dynamo_lite.control_flow.states import BeginsAgain, Goes, OpenLoop, Side, State, cannot_merge
+from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
 from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.flow.loops import Loop
 from dynamo_lite.symbolic_shapes import Origin
@@ -47,7 +47,7 @@ class Carried:
     lists whose last item rounds use. loose: places of tensors whose length is less regular than the first round tells.
     """
 
-    def __init__(self, tracer: Forking, frame: Any, base: State, side: Side, loop: Loop, counter: Counter | None,
+    def __init__(self, tracer: Forking, frame: Any, base: FrameState, side: Side, loop: Loop, counter: Counter | None,
                  live: int, before: Carried | None, growths: list[Growth], is_scan: bool,
                  growing: dict[Any, Growing] | None = None, number: Counter | None = None,
                  is_counting: bool = False, wanted: Sequence[Any] = (),
@@ -96,8 +96,8 @@ class Carried:
             merge.pair("predicate", start[3][index] if start is not None else False, way)
         self.ways = range(len(merge.pairs) - len(left_by), len(merge.pairs))
         assert side.state is not None
-        before = State(variables, stack, unmerged=self.base.unmerged)
-        after = State(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
+        before = FrameState(variables, stack, unmerged=self.base.unmerged)
+        after = FrameState(list(side.state.locals), list(side.state.stack), unmerged=side.state.unmerged)
         plan = plan_frame(self.frame, merge, before, after, self.loop.leave, self.live)
         self.put_frame, self.unmergeable = plan.put, plan.unmergeable
         self.rows = []

@@ -33,10 +33,10 @@ from dynamo_lite.control_flow.sides import facts_of, keep_facts, opened, run_sid
 from dynamo_lite.control_flow.states import (
     CannotMerge,
     FirstRoundDiffers,
+    FrameState,
     LeftFromWithin,
     OpenLoop,
     Side,
-    State,
     ToBeCounted,
     reported,
 )
@@ -79,7 +79,7 @@ class DataLoop:
         self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
         self.at = self.frame.pc - 1
-        self.base = State.of(self.frame)
+        self.base = FrameState.of(self.frame)
         truths = {test: self.loop.goes_if(self.flow, test) for test in self.loop.tests} if self.counter is None else {}
         around = self.tracer.loop_of(self.frame)
         avoiding = open_fors(self.flow, self.at) | (around.stops if around is not None else set())

@@ -16,33 +16,29 @@ from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.loops.counted import EnumeratedRounds, RangeRounds, Rounds, RowRounds, ZippedRounds
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _THROUGH = (enumerate, zip, reversed)
-_PUSH = {"LOAD_FAST": 1, "LOAD_FAST_CHECK": 1, "LOAD_CONST": 1, "LOAD_GLOBAL": 1, "LOAD_DEREF": 1,
-         "LOAD_GLOBAL_CALLEE": 2}  # fmt: skip
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
 def goes_into_for(frame: Any) -> bool:
-    """Whether what the call at work returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
+    """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
 
     What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
     """
     above, below = 0, len(frame.stack)
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES[handler]
-        if name in _PUSH:
-            above += _PUSH[name]
+        takes, leaves = STACK_EFFECTS.get(name, (0, 0))
+        if leaves and above >= takes:
+            above += leaves - takes
         elif name == "GET_ITER":
             return above == 0
-        elif name in ("LOAD_ATTR", "LOAD_METHOD") and above:
-            above += name == "LOAD_METHOD"
-        elif name == "BINARY_SUBSCR" and above >= 2:
-            above -= 1
         elif name == "CALL" and above >= arg + 2:
             above -= arg + 1
         elif name in ("CALL", "CALL_KW") and above - (name == "CALL_KW") < arg:

@@ -188,7 +188,7 @@ def is_held_elsewhere(value: Any, own: Collection[int], owners: Iterable[Any]) -
             continue
         if type(holder) is not tuple:
             return True
-        for outer in gc.get_referrers(holder):  # nothing holds the arguments of a call at work
+        for outer in gc.get_referrers(holder):  # nothing holds the arguments of a running call
             if outer is not holders and type(outer) not in _OURS:
                 return True
     for owner in owners:  # no generator expression, which would hold the value

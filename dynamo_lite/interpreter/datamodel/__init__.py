@@ -2,6 +2,8 @@
 
 One law holds for all of them: what is built in runs natively at C speed, what is a Python function is interpreted.
 trampolines.py says how C code's own dispatch enters the interpreter.
+
+Called by the opcodes and lookasides. Imports `interpreter/code` and the observer's protocol.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def inplace(vm: Any, symbol: str, a: Any, b: Any) -> Any:
 
 
 def unary(vm: Any, symbol: str, a: Any) -> Any:
-    """`-a`, `+a`, `~a`; `not a` is truth's business."""
+    """`-a`, `+a`, `~a`; `not a` is in `truth`."""
     return UNARY[symbol](vm, a)
 
 

@@ -15,7 +15,7 @@ _GENERATOR_FLAGS = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 )
 active: dict[int, list[Any]] = {}
-"""The Trampolines at work in each thread, innermost last."""
+"""The active Trampolines in each thread, innermost last."""
 _copying: list[CodeType] = []  # innermost last; code that runs natively is being given a function of its own
 
 

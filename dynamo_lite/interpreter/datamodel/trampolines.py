@@ -19,12 +19,10 @@ from __future__ import annotations
 
 import gc
 import sys
-import weakref
 from collections.abc import Callable, Iterable
-from functools import partial
 from threading import get_ident
-from types import CodeType, FunctionType, MethodType
-from typing import Any, NamedTuple
+from types import FunctionType, MethodType
+from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import flags_of, mro_of, namespace_of
@@ -38,6 +36,7 @@ from dynamo_lite.interpreter.datamodel.c_types import (
     holds_functions,
     is_array_type,
 )
+from dynamo_lite.interpreter.datamodel.trampoline_choices import CHOICES, choice
 from dynamo_lite.interpreter.datamodel.trampoline_code import (
     SWAPS_QUIETLY,
     Entry,
@@ -45,24 +44,7 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import (
     is_trampoline,
     original_code,
     set_code,
-    trampoline_code,
 )
-
-
-class Judged(NamedTuple):
-    """Whether a function gets a trampoline: decided once for its code, its module and the observer's policy."""
-
-    ref: weakref.ref[FunctionType]
-    code: CodeType
-    module: Any
-    policy: Any
-    trampoline: CodeType | None
-    """None for a function that is trusted."""
-
-
-_new_judged: Callable[[Any], Judged] = partial(tuple.__new__, Judged)  # its own constructor is a Python function
-_judged: dict[int, Judged] = {}
-"""By the id of the function, which `Judged.ref` shows to be the function's own."""
 
 
 class Trampolines:
@@ -210,7 +192,7 @@ class Trampolines:
         consts = code.co_consts
         if consts and type(consts[-1]) is Entry:
             return
-        trampoline = self._judge(fn, code).trampoline
+        trampoline = choice(fn, code, self._policy, self.vm.runs_natively).trampoline
         if trampoline is not None:
             if self._thread is None:
                 self._begin()
@@ -221,27 +203,6 @@ class Trampolines:
         """The first trampoline of the run."""
         self._thread = get_ident()
         active.setdefault(self._thread, []).append(self)
-
-    def _judge(self, fn: FunctionType, code: CodeType) -> Judged:
-        """Whether `fn`, which has its own code, gets a trampoline. Kept for runs of the same policy."""
-        key, module, policy = id(fn), fn.__globals__.get("__name__"), self._policy
-        known = _judged.get(key)
-        if known is not None and (known.ref() is not fn or known.code is not code):
-            known = None
-        if known is not None and policy is not None and known.policy is policy and known.module is module:
-            return known
-        runs_natively = self.vm.runs_natively
-        if str(module).startswith("dynamo_lite.") or (runs_natively is not None and runs_natively(fn)):
-            trampoline = None
-        else:
-            trampoline = (known.trampoline if known is not None else None) or trampoline_code(fn)
-
-        def forget(reference: Any, judged: dict[int, Judged] = _judged) -> None:
-            if key in judged and judged[key].ref is reference:
-                del judged[key]
-
-        found = _judged[key] = _new_judged((weakref.ref(fn, forget), code, module, policy, trampoline))
-        return found
 
     def disarm(self, fn: FunctionType) -> None:
         """Gives `fn` its own code back (`release` finds that it has no trampoline any more)."""
@@ -307,10 +268,10 @@ class Trampolines:
 
     def _arm_namespace(self, cls: type) -> None:
         """Arms the attributes of one class. A function that is known is armed here: there are many."""
-        policy, judged, armed = self._policy, _judged, self._armed
+        policy, choices, armed = self._policy, CHOICES, self._armed
         for value in list(namespace_of(cls).values()):
             if type(value) is FunctionType:
-                known = judged.get(id(value))
+                known = choices.get(id(value))
                 if (
                     known is None
                     or policy is None

@@ -1,6 +1,8 @@
 """The control flow of a code object: its graph, where branches join, which variables are read later, its loops.
 
-Nothing here knows of tensors. dynamo_lite/control_flow asks it where the two sides of a branch meet again.
+All answers are about the normal form (`interpreter/code`), and kept with the code. `tails.py` knows ends of functions
+that compilers write more than once.
+Used by `control_flow` and by assertions (`tracing/sizes/asserted_branches.py`). Imports `interpreter/code` alone.
 """
 
 from dynamo_lite.interpreter.flow.graph import END, FlowGraph, flow_of

@@ -87,7 +87,7 @@ def _prepare(vm: VM, metaclass: Any, name: str, bases: tuple[Any, ...], keywords
 def _run_body(vm: VM, function: FunctionType, namespace: Any) -> Any:
     info = info_of(function.__code__)
     slots = [*info.padding, *(function.__closure__ or ())]
-    builtins = function.__builtins__
+    builtins = function.__builtins__  # type: ignore[attr-defined]
     frame = Frame(vm, info.code, info, function.__globals__, builtins, slots)
     frame.namespace = namespace
     return vm.run(frame)

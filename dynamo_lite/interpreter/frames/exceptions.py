@@ -99,7 +99,7 @@ def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
 
 
 def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
-    """`exc` arrived in `frame`: mend its context and traceback, go to its handler. False when the frame has none."""
+    """`exc` arrived in `frame`: set its context and traceback, go to its handler. False when the frame has none."""
     index = frame.pc - 1
     traceback, from_inner = without_own_frames(vm, get_traceback(exc))
     if frame.reraised is exc:

@@ -65,7 +65,7 @@ class Frame:
 
     @property
     def positions(self) -> Positions:
-        """The source range of the instruction at work (PEP 657)."""
+        """The source range of the current instruction (PEP 657)."""
         return self.info.positions_at(self.code, max(self.pc - 1, 0))
 
     @property
@@ -74,7 +74,7 @@ class Frame:
 
     @property
     def lasti(self) -> int:
-        """The byte offset of the instruction at work, as f_lasti."""
+        """The byte offset of the current instruction, as f_lasti."""
         return self.info.offsets[max(self.pc - 1, 0)]
 
     def f_locals(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ _LARGEST: Final = (1 << 31) - 1
 
 
 class HostLimit:
-    """CPython's limit while programs run: raised by the first interpreter at work, put back by the last."""
+    """CPython's limit while programs run: raised by the first running interpreter, put back by the last."""
 
     def __init__(self) -> None:
         self._lock = Lock()

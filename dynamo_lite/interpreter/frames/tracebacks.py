@@ -102,7 +102,7 @@ def genuine_frame(frame: Frame, offset: int) -> FrameType:
     """A CPython frame with the code's names, file and lines, and the globals of `frame`, standing at `offset`.
 
     A generator's frame, because it has no f_back: a function's would lead to the interpreter's frames and keep them
-    alive. It stands at or shortly behind its RETURN_GENERATOR, all at the place of the instruction at work.
+    alive. It stands at or shortly behind its RETURN_GENERATOR, all at the place of the current instruction.
     """
     stubs = frame.info.frame_stubs
     stub = stubs.get(offset)
@@ -127,7 +127,7 @@ def _generator_frame(stub: CodeType, globals_: dict[str, Any], frame: Frame) -> 
 
 
 def with_frame(frame: Frame, rest: TracebackType | None) -> TracebackType:
-    """A traceback that begins at the instruction at work in `frame` and goes on with `rest`."""
+    """A traceback that begins at the current instruction in `frame` and goes on with `rest`."""
     index = max(frame.pc - 1, 0)
     offset = frame.info.offsets[index]
     lineno = frame.info.positions_at(frame.code, index).lineno

@@ -5,6 +5,8 @@ reasons:
 the observer must see what the function reads or writes (attributes), the function only passes a call on (calling),
 or it reaches objects that are not among its arguments (elements of lazy iterables, sys.stdout, another thread).
 Those about frames are in frame_queries.py (sys._getframe, warnings) and evaluation.py (locals, exec).
+
+Called by `vm.call`. Imports the data model and `interpreter/frames`.
 """
 
 from __future__ import annotations

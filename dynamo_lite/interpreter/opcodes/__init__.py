@@ -1,4 +1,9 @@
-"""The handlers of the normal form, by topic. A handler is named after its instruction."""
+"""The handlers of the normal form, by topic. A handler is named after its instruction.
+
+A handler is `(frame, stack, argument)`, and returns None to go on. `fused.py` has handlers for frequent pairs.
+Registered in `interpreter/code/handler_table.py` when the package is imported, which `vm.py` does. Imports the data
+model and `interpreter/frames`.
+"""
 
 from __future__ import annotations
 

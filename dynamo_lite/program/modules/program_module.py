@@ -23,8 +23,8 @@ Guards = Callable[[ExportedProgram], nn.Module | None]
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph somebody
+class ModuleOrigin:
+    """Where a module came from, for what is asked of it later. `code` is its code then: a module whose graph the user
     has changed since is not the program's.
 
     guards: makes the `_guards_fn` of a module of a program. dtypes: what has been converted, and into what.
@@ -66,16 +66,16 @@ class Origin:
             return "the program does not say for which mode it was exported"
         return f"the program was exported in the other one, and asks for it:\n  {self.asked.modes[0]}"
 
-    def __deepcopy__(self, memo: Any) -> Origin:
+    def __deepcopy__(self, memo: Any) -> ModuleOrigin:
         return self
 
 
 class ProgramModule(StatefulGraphModule):
     """What `program.module()` returns. A copy whose graph was changed behaves as torch's modules do."""
 
-    def origin_of(self) -> Origin | None:
+    def origin_of(self) -> ModuleOrigin | None:
         """Where this module came from, unless its graph has been changed since."""
-        origin: Origin | None = self.__dict__.get("_origin")
+        origin: ModuleOrigin | None = self.__dict__.get("_origin")
         return origin if origin is not None and origin.code == self.code else None
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> ProgramModule:
@@ -103,7 +103,7 @@ class ProgramModule(StatefulGraphModule):
         return self
 
     def _exported_again(
-        self, fn: Callable[..., Any], origin: Origin, dtypes: Mapping[Any, Any], devices: Mapping[Any, Any]
+        self, fn: Callable[..., Any], origin: ModuleOrigin, dtypes: Mapping[Any, Any], devices: Mapping[Any, Any]
     ) -> ProgramModule | None:
         """The module of the converted model's program, where this graph may not be it. Raises UnsupportedConversion."""
         recipe = origin.recipe if origin.check.dtypes is not None else None
@@ -139,7 +139,7 @@ class ProgramModule(StatefulGraphModule):
 
     def follow(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> None:
         """From now on inputs of the dtypes that have been converted may have the new ones."""
-        origin: Origin = self.__dict__["_origin"]
+        origin: ModuleOrigin = self.__dict__["_origin"]
         plain = without_dtypes(origin.program, dtypes)
         check = replace(InputCheck.of(plain, guards=True), dtypes=dtypes)
         for key, hook in self._forward_pre_hooks.items():
@@ -165,7 +165,7 @@ class ProgramModule(StatefulGraphModule):
             part.training = mode
         return self
 
-    def _switch(self, mode: bool, origin: Origin) -> None:
+    def _switch(self, mode: bool, origin: ModuleOrigin) -> None:
         """The program of the other mode. Raises UnsupportedMode."""
         recipe = origin.recipe
         program = origin.modes.get(mode)
@@ -273,4 +273,4 @@ def made_one(
     for name in ("train", "eval"):
         module.__dict__.pop(name, None)  # torch's own, which raise NotImplementedError
     type(module).__bases__ = (ProgramModule,)
-    module.__dict__["_origin"] = Origin(program, check, module.code, options, guards)
+    module.__dict__["_origin"] = ModuleOrigin(program, check, module.code, options, guards)

@@ -30,7 +30,7 @@ Rows = list[tuple[Any, ...]]
 class Recipe:
     """The model, the example call, and how to export.
 
-    graphs: the program's graphs then: one that somebody has changed since is not what an export would give.
+    graphs: the program's graphs then: one that was changed since is not what an export would give.
     holds(mod, args, kwargs): false once a guard of the program fails; with any_mode=True, those on `training` are not
     asked. export: what made the program, called with (mod, args, kwargs, dynamic_shapes=...), in the grad mode and the
     other switches of that time. mode: that of all parts of the model then; None if they had several.

@@ -58,7 +58,7 @@ class InvalidDynamicShapes(InvalidArguments):
 
 # -- before the run --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Call:
+class SpecifiedCall:
     """The arguments of `export`, with the specification in its plain form.
 
     `args` and `kwargs` are the example call; `specs` a dict, tuple or None; `examples` are the further calls of an
@@ -84,7 +84,7 @@ class Call:
 
 
 def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
-              dynamic_shapes: Any = None, constraints: Any = None) -> Call:
+              dynamic_shapes: Any = None, constraints: Any = None) -> SpecifiedCall:
     """Brings `ShapesCollection`, `AdditionalInputs` and the constraints of torch 2.1 into the plain form, and takes
     ints out of torch's `_IntWrapper`. InvalidDynamicShapes if that cannot be done."""
     options = dict(kwargs or {})
@@ -108,7 +108,7 @@ def read_call(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mappi
     unwrapped = [*map(_unwrapped, leaves)]
     if any(one is not other for one, other in zip(leaves, unwrapped)):  # else the caller's own, some twice perhaps
         args, options = unflatten(unwrapped, spec)
-    return Call(signature, args, options, dynamic_shapes, examples)
+    return SpecifiedCall(signature, args, options, dynamic_shapes, examples)
 
 
 def _declare_numbers(signature: inspect.Signature, args: Sequence[Any], kwargs: dict[str, Any], specs: Any) -> None:
@@ -360,4 +360,12 @@ def _pinned(solution: Solution) -> list[str]:
     return notes
 
 
-__all__ = ["Call", "DeclaredInputs", "InvalidDynamicShapes", "Settled", "declare_inputs", "read_call", "settle"]
+__all__ = [
+    "SpecifiedCall",
+    "DeclaredInputs",
+    "InvalidDynamicShapes",
+    "Settled",
+    "declare_inputs",
+    "read_call",
+    "settle",
+]

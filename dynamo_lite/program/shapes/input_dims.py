@@ -11,7 +11,7 @@ import torch
 from dynamo_lite.program._torch import Source
 from dynamo_lite.program.shapes.mark_dynamic import Unbacked, marks_of
 from dynamo_lite.program.shapes.shapes_spec import SpecSize
-from dynamo_lite.program.shapes.spec_tree import Place, ShapeTree
+from dynamo_lite.program.shapes.spec_tree import ShapeTree, SpecPlace
 from dynamo_lite.program.trees.containers import path_string
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.symbolic_shapes.dims.symbols import InputDim
@@ -35,7 +35,7 @@ class Spot:
 
     leaf: int
     dim: int | None
-    place: Place
+    place: SpecPlace
 
 
 @dataclass
@@ -91,7 +91,9 @@ def _add(found: InputDims, spot: Spot, hint: int, spec: Any) -> None:
     found.spots.append(spot)
 
 
-def _of_tensor(tensor: torch.Tensor, given: Any, place: Place, found: InputDims) -> dict[int, tuple[Any, Place]]:
+def _of_tensor(
+    tensor: torch.Tensor, given: Any, place: SpecPlace, found: InputDims
+) -> dict[int, tuple[Any, SpecPlace]]:
     """dimension -> (what is said of it, where), without those that are said to be static."""
     if given is None:
         return {}
@@ -108,9 +110,9 @@ def _of_tensor(tensor: torch.Tensor, given: Any, place: Place, found: InputDims)
     return {}
 
 
-def _by_dimension(tensor: torch.Tensor, given: Mapping[Any, Any], place: Place,
-                  found: InputDims) -> dict[int, tuple[Any, Place]]:
-    said: dict[int, tuple[Any, Place]] = {}
+def _by_dimension(tensor: torch.Tensor, given: Mapping[Any, Any], place: SpecPlace,
+                  found: InputDims) -> dict[int, tuple[Any, SpecPlace]]:
+    said: dict[int, tuple[Any, SpecPlace]] = {}
     for key, spec in given.items():
         where, rank = place.step(given, f"[{key!r}]"), tensor.dim()
         if type(key) is not int or not -rank <= key < rank:
@@ -122,13 +124,13 @@ def _by_dimension(tensor: torch.Tensor, given: Mapping[Any, Any], place: Place,
     return {dim: pair for dim, pair in said.items() if pair[0] is not None}
 
 
-def _marked(tensor: torch.Tensor, leaf: int, found: InputDims) -> dict[int, tuple[Any, Place]]:
-    sizes: dict[int, tuple[Any, Place]] = {}
+def _marked(tensor: torch.Tensor, leaf: int, found: InputDims) -> dict[int, tuple[Any, SpecPlace]]:
+    sizes: dict[int, tuple[Any, SpecPlace]] = {}
     for dim, spec in marks_of(tensor).items():
         if isinstance(spec, Unbacked):
             found.unbacked[leaf, dim] = spec
         else:
-            sizes[dim] = (spec, Place(f"dynamic_shapes[{leaf}][{dim}]", assignable=False, made="marks"))
+            sizes[dim] = (spec, SpecPlace(f"dynamic_shapes[{leaf}][{dim}]", assignable=False, made="marks"))
     return sizes
 
 

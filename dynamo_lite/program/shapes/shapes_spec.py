@@ -24,7 +24,7 @@ from dynamo_lite.program.shapes.spec_tree import Made, arguments
 from dynamo_lite.symbolic_shapes import Int, Origin
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import INF
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import from_sympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import from_sympy
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
@@ -93,6 +93,7 @@ def plain(spec: Any, signature: inspect.Signature, args: Sequence[Any], kwargs: 
 class _Reading:
     def __init__(self, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         self.slots = list(zip(arguments(signature, args, kwargs), [*args, *kwargs.values()]))
+        self.keywords = [*kwargs]
         self.problems: list[str] = []
 
     def read(self, said: Mapping[str, Any], assumptions: Sequence[Any]) -> SpecShapes:
@@ -105,25 +106,30 @@ class _Reading:
                 at = int(slot.key or 0)
                 entry = self._entry(rest[at] if at < len(rest) else None, value, f"*args[{at}]")
                 shapes.setdefault(name, []).append(entry)
-                used.add("*args")
             elif slot.kind is inspect.Parameter.VAR_KEYWORD:
                 key = str(slot.key)
-                entry = self._entry(said.get("**kwargs", {}).get(key), value, f"**kwargs[{key!r}]")
-                shapes.setdefault(name, {})[key] = entry
-                used.add("**kwargs")
+                where = key if key in said else f"**kwargs[{key!r}]"
+                shapes.setdefault(name, {})[key] = self._entry(self._of_keyword(said, key), value, where)
+                used.add(key)
             else:
-                shapes[name] = self._entry(said.get(name), value, name)
+                spec = self._of_keyword(said, name) if name in self.keywords else said.get(name)
+                shapes[name] = self._entry(spec, value, name)
                 used.add(name)
-        self.problems += [f"the spec has {name!r}, which the call does not give" for name in said if name not in used]
+        unknown = [name for name in said if name not in (*used, "*args", "**kwargs")]
+        self.problems += [f"the spec has {name!r}, which the call does not give" for name in unknown]
         self._check_variadic(said)
         return SpecShapes(shapes, assumptions, self.problems)
+
+    @staticmethod
+    def _of_keyword(said: Mapping[str, Any], name: str) -> Any:
+        """What is said of a keyword argument: by its name, else within `**kwargs`, whichever parameter takes it."""
+        return said[name] if name in said else said.get("**kwargs", {}).get(name)
 
     def _check_variadic(self, said: Mapping[str, Any]) -> None:
         count = sum(slot.kind is inspect.Parameter.VAR_POSITIONAL for slot, _ in self.slots)
         if len(said.get("*args", ())) > count:
             self.problems.append(f"the spec has {len(said['*args'])} entries for *args, which takes {count} arguments")
-        names = {slot.key for slot, _ in self.slots if slot.kind is inspect.Parameter.VAR_KEYWORD}
-        unknown = [name for name in said.get("**kwargs", ()) if name not in names]
+        unknown = [name for name in said.get("**kwargs", ()) if name in said or name not in self.keywords]
         self.problems += [f"the spec has **kwargs[{name!r}], which the call does not give" for name in unknown]
 
     def _entry(self, spec: Any, value: Any, where: str) -> Any:
@@ -205,8 +211,10 @@ class SpecSymbols:
         if known is not None:
             self.lines.append(f"{source} == {self._sources[size.expr]}")
             if self._values[size.expr] != value:
-                self.problems.append(f"{source} is {value} in the example, and {self._sources[size.expr]}, which is "
-                                     f"{size.variable.name!r} too, is {self._values[size.expr]}")
+                self.problems.append(
+                    f"{source} is {value} in the example, and {self._sources[size.expr]}, which is "
+                    f"{size.variable.name!r} too, is {self._values[size.expr]}"
+                )
             return known
         low, high = size.variable.min, size.variable.max
         lo, hi = -INF if low is None else low, INF if high is None else high

@@ -24,7 +24,7 @@ from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SizePlace:
     """Where a size stands: dimension `dim` of the tensor input `leaf`, or the integer input itself (dim None)."""
 
     leaf: int
@@ -51,7 +51,7 @@ class _Place:
 class _Size:
     """A size that is an expression: `place` must be `expr`, `code` computes it from the values of the symbols."""
 
-    place: _Place
+    place: _SizePlace
     expr: Any
     text: str
     code: CodeType
@@ -87,7 +87,7 @@ class SizeCheck:
         guards: Sequence[str],
     ) -> None:
         self._ranges = {symbol.name: _ends(vr) for symbol, vr in ranges.items() if isinstance(symbol, sympy.Symbol)}
-        self._plain: list[tuple[_Place, str]] = []
+        self._plain: list[tuple[_SizePlace, str]] = []
         self._derived: list[_Size] = []
         for place, expr in _sizes(expected, paths):
             if isinstance(expr, sympy.Symbol):
@@ -102,13 +102,13 @@ class SizeCheck:
         if any(map(_is_symbolic, leaves)):
             return  # another trace looks at the program: its sizes answer by guards of that trace
         values: dict[str, int] = {}
-        found: dict[str, _Place] = {}
+        found: dict[str, _SizePlace] = {}
         self._bind(leaves, values, found)
         self._compare_derived(leaves, values, found)
         for guard in self._guards:
             self._hold(guard, leaves)
 
-    def _bind(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _Place]) -> None:
+    def _bind(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _SizePlace]) -> None:
         for place, name in self._plain:
             given = place.of(leaves)
             if name in values and values[name] != given:
@@ -117,13 +117,13 @@ class SizeCheck:
                 values[name], found[name] = given, place
                 self._within(place, name, given)
 
-    def _within(self, place: _Place, name: str, given: int) -> None:
+    def _within(self, place: _SizePlace, name: str, given: int) -> None:
         lo, hi = self._ranges.get(name, (-math.inf, math.inf))
         if not lo <= given <= hi:
             bounds = f"at least {lo}" if hi == math.inf else f"at most {hi}" if lo <= 0 else f"between {lo} and {hi}"
             raise place.expected(bounds, given)
 
-    def _compare_derived(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _Place]) -> None:
+    def _compare_derived(self, leaves: Sequence[Any], values: dict[str, int], found: dict[str, _SizePlace]) -> None:
         for size in self._derived:
             given = size.place.of(leaves)
             unknown = {s for s in size.symbols if s.name not in values}
@@ -138,7 +138,7 @@ class SizeCheck:
                     raise size.place.expected(f"{wanted}{reason}", given, wanted)
 
     def _solve(
-        self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _Place]
+        self, size: _Size, symbol: sympy.Symbol, given: int, values: dict[str, int], found: dict[str, _SizePlace]
     ) -> None:
         """2*d + 1 is the first size with d in it: what is d?"""
         slope, rest = size.expr.coeff(symbol, 1), size.expr.coeff(symbol, 0)
@@ -181,16 +181,16 @@ def path_in_words(path: pytree.KeyPath) -> str:
     return words.replace(" .", ".").replace(" [", "[").rstrip()
 
 
-def _sizes(expected: Sequence[Any], paths: Sequence[pytree.KeyPath]) -> Iterator[tuple[_Place, Any]]:
+def _sizes(expected: Sequence[Any], paths: Sequence[pytree.KeyPath]) -> Iterator[tuple[_SizePlace, Any]]:
     """The symbolic sizes among the inputs."""
     for index, (value, path) in enumerate(zip(expected, paths)):
         words = path_in_words(path)
         if isinstance(value, torch.SymInt):
-            yield _Place(index, words, None), value.node.expr
+            yield _SizePlace(index, words, None), value.node.expr
         elif isinstance(value, torch.Tensor):
             for dim, size in enumerate(value.shape):
                 if isinstance(size, torch.SymInt):
-                    yield _Place(index, words, dim), size.node.expr
+                    yield _SizePlace(index, words, dim), size.node.expr
 
 
 def _ends(vr: ValueRanges) -> tuple[int | float, int | float]:

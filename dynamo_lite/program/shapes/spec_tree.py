@@ -20,7 +20,7 @@ _SEQUENCES = (list, tuple, deque)
 
 
 @dataclass(frozen=True)
-class Place:
+class SpecPlace:
     """Where in the user's specification something stands: `dynamic_shapes['x'][0]`.
 
     `assignable`: whether an assignment to it can be executed (no tuple holds it, and the user has written it so).
@@ -31,9 +31,9 @@ class Place:
     assignable: bool = True
     made: str = ""
 
-    def step(self, container: Any, accessor: str) -> Place:
+    def step(self, container: Any, accessor: str) -> SpecPlace:
         """A part of the `container` that stands here."""
-        return Place(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
+        return SpecPlace(self.text + accessor, not (self.made or isinstance(container, tuple)), self.made)
 
     def __str__(self) -> str:
         return self.text
@@ -69,14 +69,14 @@ class ShapeTree:
     """
 
     given: list[Any] = field(default_factory=list)
-    places: list[Place] = field(default_factory=list)
+    places: list[SpecPlace] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     written: bool = False
 
 
 def lay_along(inputs: FlatInputs, specs: Any) -> ShapeTree:
     """The specification along `inputs.leaves`. Nothing is raised: what does not fit is in `problems`."""
-    return _Walk(inputs).walk(specs)
+    return _SpecWalk(inputs).walk(specs)
 
 
 def arguments(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Argument]:
@@ -109,7 +109,7 @@ def _of_kind(signature: inspect.Signature, kind: inspect._ParameterKind) -> str 
     return next((p.name for p in signature.parameters.values() if p.kind is kind), None)
 
 
-class _Walk:
+class _SpecWalk:
     """One pass over the tree of inputs, in the order of its leaves, with the specification beside it."""
 
     def __init__(self, inputs: FlatInputs) -> None:
@@ -119,7 +119,7 @@ class _Walk:
         self.tree = ShapeTree()
         self.paths: list[Any] = []
         self.leaf = 0
-        self.at_top: dict[int | str | None, Place] = {}
+        self.at_top: dict[int | str | None, SpecPlace] = {}
         """Keywords that **kwargs takes and the specification names at its top."""
 
     def walk(self, specs: Any) -> ShapeTree:
@@ -128,17 +128,17 @@ class _Walk:
         positional, keywords = self.inputs.spec.children()
         self.paths = self.inputs.paths
         for slot, tree in zip(self.slots, [*positional.children(), *keywords.children()]):
-            given, place = top.get(slot.parameter, (None, Place()))
+            given, place = top.get(slot.parameter, (None, SpecPlace()))
             if slot.key is not None:
                 given, place = self._variadic(slot, by_name.get(slot.parameter, []), given, place)
             self._node(tree, given, place, 2)
         return self.tree
 
     # -- the arguments ---------------------------------------------------------------------------------------------
-    def _top(self, specs: Any) -> dict[str, tuple[Any, Place]]:
+    def _top(self, specs: Any) -> dict[str, tuple[Any, SpecPlace]]:
         """What is said of each parameter that the call gives."""
         names = parameter_order(self.signature, self.slots)
-        here = Place(made=specs.of if isinstance(specs, Made) else "")
+        here = SpecPlace(made=specs.of if isinstance(specs, Made) else "")
         if specs is None or (isinstance(specs, (dict, list, tuple)) and not specs):
             return {}
         self.tree.written = True
@@ -154,7 +154,7 @@ class _Walk:
         self._problem(here, f"is a {_kind(specs)}: give a dict by argument name, or a tuple or list by position")
         return {}
 
-    def _folded(self, specs: Mapping[Any, Any], names: Sequence[str], here: Place) -> Mapping[Any, Any]:
+    def _folded(self, specs: Mapping[Any, Any], names: Sequence[str], here: SpecPlace) -> Mapping[Any, Any]:
         """Keywords that **kwargs takes, named at the top as torch 2.15 allows, under the parameter's own name."""
         keywords = [s for s in self.slots if s.kind is inspect.Parameter.VAR_KEYWORD]
         self.at_top = {s.key: here.step(specs, f"[{s.key!r}]") for s in keywords
@@ -182,23 +182,31 @@ class _Walk:
         unknown = [k for k in specs if k not in names]
         missing = [n for n in names if n not in specs]
         if unknown and missing and len(names) == 1 and isinstance(self._values().get(names[0]), dict):
-            self._problem(Place(), f"describes the inside of the argument {names[0]!r}: enclose it in a tuple, or in "
-                                   f"{{{names[0]!r}: ...}}")
+            self._problem(
+                SpecPlace(),
+                f"describes the inside of the argument {names[0]!r}: enclose it in a tuple, or in "
+                f"{{{names[0]!r}: ...}}",
+            )
             return
         for key in unknown:
             if key in self.signature.parameters:
-                self._problem(Place(), f"has {key!r}, which the call does not give")
+                self._problem(SpecPlace(), f"has {key!r}, which the call does not give")
             else:
-                self._problem(Place(), f"has {key!r}: there is no such argument (the arguments: {', '.join(names)})")
+                known = f"the arguments: {', '.join(names)}"
+                self._problem(SpecPlace(), f"has {key!r}: there is no such argument ({known})")
         if missing:
-            self._problem(Place(), f"says nothing of {', '.join(map(repr, missing))}: name every argument (None: all "
-                                   "its sizes are static)")
+            unnamed = ", ".join(map(repr, missing))
+            self._problem(
+                SpecPlace(), f"says nothing of {unnamed}: name every argument (None: all its sizes are static)"
+            )
 
     def _values(self) -> dict[str, Any]:
         values = (*self.inputs.args, *self.inputs.kwargs.values())
         return {slot.parameter: value for slot, value in zip(self.slots, values)}
 
-    def _variadic(self, slot: Argument, all_of_it: Sequence[Argument], given: Any, place: Place) -> tuple[Any, Place]:
+    def _variadic(
+        self, slot: Argument, all_of_it: Sequence[Argument], given: Any, place: SpecPlace
+    ) -> tuple[Any, SpecPlace]:
         """The part that is about one element of *args or **kwargs. The whole is checked with the first of them."""
         keys = [s.key for s in all_of_it]
         is_first = bool(keys) and slot.key == keys[0]
@@ -217,14 +225,14 @@ class _Walk:
         return None, place
 
     # -- inside an argument ------------------------------------------------------------------------------------------
-    def _node(self, tree: pytree.TreeSpec, given: Any, place: Place, depth: int) -> None:
+    def _node(self, tree: pytree.TreeSpec, given: Any, place: SpecPlace, depth: int) -> None:
         if tree.is_leaf():
             self.tree.given.append(given)
             self.tree.places.append(place)
             self.leaf += 1
             return
         children = tree.children()
-        parts: list[tuple[Any, Place]] = [(None, place)] * len(children)
+        parts: list[tuple[Any, SpecPlace]] = [(None, place)] * len(children)
         if given is not None:
             try:
                 parts = list(self._parts(tree, given, place, depth))
@@ -233,7 +241,9 @@ class _Walk:
         for child, (part, where) in zip(children, parts):
             self._node(child, part, where, depth + 1)
 
-    def _parts(self, tree: pytree.TreeSpec, given: Any, place: Place, depth: int) -> Iterator[tuple[Any, Place]]:
+    def _parts(
+        self, tree: pytree.TreeSpec, given: Any, place: SpecPlace, depth: int
+    ) -> Iterator[tuple[Any, SpecPlace]]:
         """What is said of each child of a container. _Misfit if the description has another structure."""
         cls, count = tree.type, len(tree.children())
         if cls in (dict, OrderedDict, defaultdict):
@@ -243,8 +253,8 @@ class _Walk:
             return _by_index(given, count, place, f"{cls.__name__} of {count}")
         return self._object_parts(tree, given, place, depth)
 
-    def _object_parts(self, tree: pytree.TreeSpec, given: Any, place: Place,
-                      depth: int) -> Iterator[tuple[Any, Place]]:
+    def _object_parts(self, tree: pytree.TreeSpec, given: Any, place: SpecPlace,
+                      depth: int) -> Iterator[tuple[Any, SpecPlace]]:
         fields = getattr(tree.context, "_fields", None)  # a named tuple: torch keeps its class in the context
         cls = tree.type if fields is None else tree.context
         keys = self._child_keys(tree, depth) if fields is None else [pytree.GetAttrKey(name) for name in fields]
@@ -280,7 +290,7 @@ class _Walk:
             leaf += child.num_leaves
         return keys
 
-    def _problem(self, place: Place, what: str) -> None:
+    def _problem(self, place: SpecPlace, what: str) -> None:
         self.tree.problems.append(f"{place} {what}")
 
 
@@ -288,7 +298,7 @@ class _Misfit(Exception):
     """A description has another structure than what it describes."""
 
 
-def _by_key(given: Any, keys: Sequence[Any], place: Place, what: str) -> Iterator[tuple[Any, Place]]:
+def _by_key(given: Any, keys: Sequence[Any], place: SpecPlace, what: str) -> Iterator[tuple[Any, SpecPlace]]:
     if not isinstance(given, dict):
         raise _Misfit(f"is {_described(given)}, and the input there is a {what}")
     missing, unknown = [k for k in keys if k not in given], [k for k in given if k not in keys]
@@ -299,7 +309,7 @@ def _by_key(given: Any, keys: Sequence[Any], place: Place, what: str) -> Iterato
     return iter([(given[k], place.step(given, f"[{k!r}]")) for k in keys])
 
 
-def _by_index(given: Any, count: int, place: Place, what: str) -> Iterator[tuple[Any, Place]]:
+def _by_index(given: Any, count: int, place: SpecPlace, what: str) -> Iterator[tuple[Any, SpecPlace]]:
     if not isinstance(given, _SEQUENCES):
         raise _Misfit(f"is {_described(given)}, and the input there is a {what}")
     if len(given) != count:
@@ -307,7 +317,7 @@ def _by_index(given: Any, count: int, place: Place, what: str) -> Iterator[tuple
     return iter([(part, place.step(given, f"[{i}]")) for i, part in enumerate(given)])
 
 
-def _by_part(given: Any, keys: Sequence[Any], place: Place) -> Iterator[tuple[Any, Place]]:
+def _by_part(given: Any, keys: Sequence[Any], place: SpecPlace) -> Iterator[tuple[Any, SpecPlace]]:
     """The parts of an object of the same class as the input."""
     parts = []
     for key in keys:
@@ -337,4 +347,4 @@ def _described(value: Any) -> str:
     return f"the {_kind(value)} {text if len(text) < 60 else text[:57] + '...'}"
 
 
-__all__ = ["Argument", "Made", "Place", "ShapeTree", "arguments", "lay_along", "parameter_order"]
+__all__ = ["Argument", "Made", "SpecPlace", "ShapeTree", "arguments", "lay_along", "parameter_order"]

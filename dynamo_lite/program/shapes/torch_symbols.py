@@ -41,7 +41,8 @@ from dynamo_lite.symbolic_shapes.expressions.floats import Float
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
 from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import settings_alone
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges

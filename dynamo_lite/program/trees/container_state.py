@@ -20,7 +20,8 @@ from dynamo_lite.program.shapes.size_check import NAMESPACE
 from dynamo_lite.program.trees.container_context import Key, decode, decode_key, encode, encode_key
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.sympy_bridge import NotConvertible, ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import ToSympy
+from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 
 CONSTANTS = (type(None), bool, int, float, str, torch.dtype, torch.device)

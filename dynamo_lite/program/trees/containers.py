@@ -71,15 +71,7 @@ def register_container(
             raise TypeError("numbers are for classes without functions of their own")
         _NUMBERS.setdefault(cls, set()).update([numbers] if isinstance(numbers, str) else numbers)
     if flatten is not None and unflatten is not None:
-
-        def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
-            children, context = flatten(value)
-            return [(pytree.SequenceKey(index), child) for index, child in enumerate(children)], context
-
-        pytree.register_pytree_node(
-            cls, flatten, unflatten, serialized_type_name=_name(cls), flatten_with_keys_fn=flatten_with_keys
-        )
-        register_pytree_flatten_spec(cls, lambda value, spec: flatten(value)[0])
+        _register_with(cls, flatten, unflatten)
         return
     if cls in pytree.SUPPORTED_NODES:
         return
@@ -98,6 +90,21 @@ def register_container(
     made = _registered_inside.get()
     if made is not None:
         made.append(cls)
+
+
+def _register_with(
+    cls: type, flatten: Callable[[Any], tuple[list[Any], Any]], unflatten: Callable[[Iterable[Any], Any], Any]
+) -> None:
+    """Registers `cls` with the user's own functions."""
+
+    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        children, context = flatten(value)
+        return [(pytree.SequenceKey(index), child) for index, child in enumerate(children)], context
+
+    pytree.register_pytree_node(
+        cls, flatten, unflatten, serialized_type_name=_name(cls), flatten_with_keys_fn=flatten_with_keys
+    )
+    register_pytree_flatten_spec(cls, lambda value, spec: flatten(value)[0])
 
 
 @contextmanager

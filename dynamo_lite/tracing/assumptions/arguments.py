@@ -19,8 +19,8 @@ from dynamo_lite.program import FlatInputs
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.assumptions.containers import item_step
 from dynamo_lite.tracing.assumptions.walk import Walk
-from dynamo_lite.tracing.heap.access_log import items_of
 from dynamo_lite.tracing.vocabulary import mro as classes
+from dynamo_lite.tracing.vocabulary.contents import keys_and_items
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -110,7 +110,7 @@ class _Guarding:
         if isinstance(value, dict) and step is not None:
             rows += [(source, step, key, dict.__getitem__(value, key)) for key in dict.keys(value)]
         elif isinstance(value, (list, tuple, collections.deque)) and step is not None:
-            rows += [(source, step, index, part) for index, part in enumerate(items_of(value))]
+            rows += [(source, step, index, part) for index, part in enumerate(keys_and_items(value))]
         for parent, kind, key, part in rows:
             number = numbers.get(id(part))
             if number is not None and is_tensor(part):
@@ -143,7 +143,7 @@ class _Guarding:
             for key in dict.keys(value):
                 self.value(dict.__getitem__(value, key), place[key], walk.child(source, step, key))
         elif isinstance(value, (list, tuple, collections.deque)) and step is not None:
-            items = items_of(value)
+            items = keys_and_items(value)
             walk.add("length", source, len(items), None)
             for index, (item, at) in enumerate(zip(items, place)):
                 self.value(item, at, walk.child(source, step, index))

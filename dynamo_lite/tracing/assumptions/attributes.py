@@ -9,9 +9,9 @@ from typing import Any
 from dynamo_lite.guards import Source
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.assumptions.containers import ContainerPlaces
-from dynamo_lite.tracing.heap.access_log import Site
+from dynamo_lite.tracing.heap.accesses import Site
 from dynamo_lite.tracing.vocabulary import mro as classes
-from dynamo_lite.tracing.vocabulary.mro import Entry
+from dynamo_lite.tracing.vocabulary.mro import ClassEntry
 
 _PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 
@@ -55,7 +55,7 @@ class AttributePlaces(ContainerPlaces):
         if fallback is not None and not classes.functions_in(fallback.value):
             self._c_fallback(value, source, name, fallback, site)
 
-    def _shadowed(self, found: Entry, name: str, site: Site | None) -> None:
+    def _shadowed(self, found: ClassEntry, name: str, site: Site | None) -> None:
         """A class attribute that the instance's own hides, as long as it is no data descriptor."""
         if is_changeable(found.cls):
             path = self.child(self.constant(found.cls), "class_entry", name)
@@ -73,11 +73,11 @@ class AttributePlaces(ContainerPlaces):
     def own(self, cls: Any, source: Source, name: str, site: Site | None) -> None:
         """What the namespace of the class itself has under `name`, or that it has nothing."""
         if name in classes.namespace(cls):
-            self.class_entry(cls, name, Entry(cls, classes.namespace(cls)[name]), site)
+            self.class_entry(cls, name, ClassEntry(cls, classes.namespace(cls)[name]), site)
         elif is_changeable(cls):
             self.absent(self.child(self.constant(cls), "attribute", "__dict__"), name, site)
 
-    def _c_fallback(self, value: Any, source: Source, name: str, fallback: Entry, site: Site | None) -> None:
+    def _c_fallback(self, value: Any, source: Source, name: str, fallback: ClassEntry, site: Site | None) -> None:
         """`__getattr__ = dict.__getitem__`: C code looked the attribute up, and the interpreter did not see where."""
         self.class_entry(type(value), "__getattr__", fallback, site)
         if fallback.value is dict.__getitem__ or fallback.value is dict.get:
@@ -85,7 +85,7 @@ class AttributePlaces(ContainerPlaces):
         else:
             self.parts(value, source, None, site, state=True)
 
-    def _descriptor(self, value: Any, source: Source, name: str, found: Entry, site: Site | None) -> None:
+    def _descriptor(self, value: Any, source: Source, name: str, found: ClassEntry, site: Site | None) -> None:
         self.class_entry(type(value), name, found, site)
         if classes.runs_python(found.value):  # its functions are calls of their own
             if not classes.functions_in(found.value) and type(found.value) is property:
@@ -102,7 +102,7 @@ class AttributePlaces(ContainerPlaces):
             return
         self.place(held, self.child(source, "slot", name), site)
 
-    def class_entry(self, cls: type, name: str, found: Entry, site: Site | None) -> None:
+    def class_entry(self, cls: type, name: str, found: ClassEntry, site: Site | None) -> None:
         """`cls.name` is what the namespace of `found.cls` holds."""
         if (id(cls), name) in self._class_entries or not is_changeable(found.cls):
             return  # C types do not change

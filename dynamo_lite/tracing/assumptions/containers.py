@@ -13,9 +13,10 @@ from dynamo_lite.guards import Source
 from dynamo_lite.guards.classes import behind
 from dynamo_lite.guards.values import is_atom, ordered_keys, same_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
-from dynamo_lite.tracing.assumptions.guard_builder import Places
-from dynamo_lite.tracing.heap.access_log import VIEWS, Site, items_of
+from dynamo_lite.tracing.assumptions.guard_builder import GuardBuilder
+from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
+from dynamo_lite.tracing.vocabulary.contents import keys_and_items
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _ITEM_STEPS: tuple[tuple[type, str], ...] = (
@@ -26,7 +27,7 @@ _ITEM_STEPS: tuple[tuple[type, str], ...] = (
 )
 
 
-class ContainerPlaces(Places):
+class ContainerPlaces(GuardBuilder):
     """Places below containers."""
 
     def item(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
@@ -60,11 +61,11 @@ class ContainerPlaces(Places):
                 self.place(*self._entry(value, source, index, name), site)
         elif isinstance(value, (set, frozenset)):
             known = _hashable(value)
-            self.add("set", source, frozenset(items_of(value)) if known else list(items_of(value)), site)
-            for item in () if known else items_of(value):
+            self.add("set", source, frozenset(keys_and_items(value)) if known else list(keys_and_items(value)), site)
+            for item in () if known else keys_and_items(value):
                 self.visit(item, self.constant(item), site)
         elif isinstance(value, (list, tuple, collections.deque)):
-            items = items_of(value)
+            items = keys_and_items(value)
             if len(items) > 8 and all(map(is_atom, items)):
                 self.add("items", source, items, site)
                 return
@@ -87,7 +88,7 @@ class ContainerPlaces(Places):
         """The program went through a container."""
         self.all_items(value, source, key, site)
         if isinstance(value, (set, frozenset)) and _hashable(value):
-            self.add("items", source, items_of(value), site)  # equal sets may have another order
+            self.add("items", source, keys_and_items(value), site)  # equal sets may have another order
 
     def keys(self, value: Any, source: Source, key: Any, site: Site | None) -> None:
         """The program went through the keys of a dict, or through another container."""
@@ -119,7 +120,7 @@ class ContainerPlaces(Places):
             if isinstance(value, dict) and step is not None:
                 todo += [self._entry(value, source, i, k) for i, k in enumerate(self._keys(value, source, site))]
             elif step is not None:
-                todo += [(item, self.child(source, step, i)) for i, item in enumerate(items_of(value))]
+                todo += [(item, self.child(source, step, i)) for i, item in enumerate(keys_and_items(value))]
             has_attributes = is_changeable(type(value)) or isinstance(value, types.SimpleNamespace)
             if state and has_attributes and not isinstance(value, (type, nn.Module)):
                 namespace = classes.instance_dict(value)
@@ -226,8 +227,8 @@ def _objects_in(array: Any) -> list[Any]:
 
 
 def _length(value: Any) -> int:
-    return len(items_of(value)) if not isinstance(value, dict) else dict.__len__(value)
+    return len(keys_and_items(value)) if not isinstance(value, dict) else dict.__len__(value)
 
 
 def _hashable(value: Any) -> bool:
-    return all(is_atom(item) for item in items_of(value))
+    return all(is_atom(item) for item in keys_and_items(value))

@@ -17,7 +17,8 @@ from dynamo_lite.guards import Guard, Source, facts_of, root
 from dynamo_lite.guards.values import ATOMS, is_atom
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper
-from dynamo_lite.tracing.heap.access_log import VIEWS, Reads, Site
+from dynamo_lite.tracing.heap.access_log import Reads
+from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.heap.c_objects import ATOM_BASES, CTYPES, same_contents
 from dynamo_lite.tracing.vocabulary import mro as classes
 
@@ -66,7 +67,7 @@ _HIDE_DATA = (*ATOM_BASES, CTYPES)
 """C types that hold data beside the attributes of an instance of a subclass."""
 
 
-class Places:
+class GuardBuilder:
     """`guards` is what was found; `reached` says which object has which source."""
 
     def __init__(self, reads: Reads, held_by_program: set[int]) -> None:
@@ -227,4 +228,4 @@ class Places:
         return self.child(source, "dict") if known is None else known
 
 
-_OBJECT_GETATTRIBUTE = classes.Entry(object, object.__dict__["__getattribute__"])
+_OBJECT_GETATTRIBUTE = classes.ClassEntry(object, object.__dict__["__getattribute__"])

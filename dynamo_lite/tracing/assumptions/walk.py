@@ -25,9 +25,9 @@ from dynamo_lite.interpreter.code.type_flags import HEAP_OR_IMMUTABLE, HEAP_TYPE
 from dynamo_lite.interpreter.code.type_members import flags_of
 from dynamo_lite.tracing.assumptions.attributes import AttributePlaces
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, still_holds
-from dynamo_lite.tracing.heap.access_log import VIEWS, Site
+from dynamo_lite.tracing.heap.accesses import VIEWS, Site
 from dynamo_lite.tracing.vocabulary import mro as classes
-from dynamo_lite.tracing.vocabulary.mro import Entry
+from dynamo_lite.tracing.vocabulary.mro import ClassEntry
 
 _MISSING = object()
 _OF_SIGNATURES = ("__wrapped__", "__signature__")
@@ -138,7 +138,7 @@ class Walk(AttributePlaces):
             for name, value, function in ran:
                 entry = classes.entry(cls, name)
                 owner = cls if entry is not None and entry.cls is base else base
-                self.class_entry(owner, name, Entry(base, value), called[id(function)])
+                self.class_entry(owner, name, ClassEntry(base, value), called[id(function)])
 
     def _form(self, cls: type) -> None:
         """Bases, special methods and data descriptors of a class; the dict of its attributes, if that was looked at."""

@@ -10,7 +10,7 @@ import torch
 from dynamo_lite.opaque import SAID, Said, Treatment
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls import substitutes
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -29,33 +29,33 @@ def is_marked_constant(fn: FunctionType) -> bool:
     return getattr(fn, MARK, False) is True
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a marked function."""
     return call_constant if MARK in fn.__dict__ and is_marked_constant(fn) else None
 
 
-def call_constant(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_constant(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `fn` outside of the recording; what it returns is a constant. It gets the example's data of an input."""
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
     args, kwargs = pytree.tree_map_only(torch.Tensor, lambda leaf: _real(tracer, leaf), (args, kwargs))
     if any(is_fake(leaf) or type(leaf) in SYMBOLIC for leaf in pytree.tree_leaves((args, kwargs))):
         tracer.refuse("data-dependent-value", what=f"{name}(), whose result is assumed to be constant,")
     tracer.note(f"the result of {name}() was assumed to be constant")
-    with tracer.outside(), torch.no_grad():
+    with tracer.suspended(), torch.no_grad():
         return fn(*args, **kwargs)
 
 
-def _real(tracer: Trace, tensor: torch.Tensor) -> torch.Tensor:
+def _real(tracer: TracerView, tensor: torch.Tensor) -> torch.Tensor:
     """A copy of the example's tensor for the stand-in of an input, if the program has changed no tensor so far."""
     number = tracer.recorder.input_number(tensor) if is_fake(tensor) else None
     if number is None or tracer.recorder.has_changed_something():
         return tensor
-    with tracer.outside(), torch.no_grad():
+    with tracer.suspended(), torch.no_grad():
         return tracer.inputs.leaves[number].clone()
 
 
 def _allowed(said: Said) -> Any:
-    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trampolines = tracer.vm.trampolines
         if type(fn) is not FunctionType:
             return trampolines.call(fn, args, kwargs)
@@ -73,7 +73,7 @@ def _constant(said: Said) -> Any:
 
 
 def _substituted(said: Said) -> Any:
-    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(said.fn, "__qualname__", None) or type(said.fn).__qualname__
         tracer.note(f"{getattr(said.instead, '__qualname__', 'a substitute')}() was traced in the place of {name}()")
         return tracer.vm.call(said.instead, args, kwargs)

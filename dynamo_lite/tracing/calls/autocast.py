@@ -7,22 +7,22 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 _SWITCHES = ("set_autocast_enabled", "set_autocast_cpu_enabled", "set_autocast_xla_enabled", "set_autocast_ipu_enabled")
 _DTYPES = ("set_autocast_dtype", "set_autocast_cpu_dtype", "set_autocast_gpu_dtype", "set_autocast_xla_dtype")
 
 
-def call_switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.set_autocast_enabled: refused, unless torch.amp calls it, which tells the recorder."""
     if tracer.in_library():
         return NOT_HANDLED
     tracer.refuse("process-state", function=f"torch.{fn.__name__}")
 
 
-def call_dtype(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_dtype(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.set_autocast_dtype: outside of regions it says what a later one casts to, which the region carries."""
-    if tracer.in_library() or tracer.recorder.autocast_cache is None:
+    if tracer.in_library() or tracer.recorder.autocast.cache is None:
         return NOT_HANDLED
     tracer.refuse("process-state", function=f"torch.{fn.__name__} inside of an autocast region")
 

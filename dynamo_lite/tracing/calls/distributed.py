@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
 def _constant(name: str) -> Callable[..., Any]:
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         value = fn(*args, **kwargs)
         tracer.note(f"torch.distributed.{name}() is {value} in the program: it is that of this rank, for as many ranks")
         return value
@@ -21,7 +21,7 @@ def _constant(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _wrapper(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _wrapper(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     tracer.refuse("tensor-subclass", name="DTensor")
 
 

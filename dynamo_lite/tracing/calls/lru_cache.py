@@ -15,19 +15,19 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import holds_size
 
 LruCacheWrapper = type(functools.lru_cache(lambda: None))
 MISS = object()
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a cached function."""
     return call_cached if type(fn) is LruCacheWrapper else None
 
 
-def call_cached(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_cached(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function cached by functools.lru_cache; one that the program itself has cached fills its own cache."""
     if id(fn) in tracer.own(LruCaches).made:
         tracer.on_hidden_change(fn)
@@ -35,10 +35,10 @@ def call_cached(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.own(LruCaches).call(fn, args, kwargs, tracer.vm.call)
 
 
-class LruCaches(State):
+class LruCaches(FeatureState):
     """The results of cached functions in one trace."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.made: set[int] = set()  # ids of the wrappers that the program itself made
         self._results: dict[tuple[int, Any], Any] = {}
         self._by_size: list[tuple[Any, Any, Any]] = []  # wrapper, key with sizes in it, result
@@ -112,3 +112,10 @@ def _held(wrapper: Any, parts: list[Any], cache: dict[Any, Any], key: Any) -> An
         if links[i] == key:
             return links[i + 1]
     return MISS
+
+
+def call_cache_statistics(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cache_info() and cache_clear() of a cache from outside, which a trace does not fill."""
+    if id(args[0]) in tracer.own(LruCaches).made:
+        return NOT_HANDLED
+    tracer.refuse("outside-object", what=f"{fn.__name__}() of the cache of {args[0].__name__}")

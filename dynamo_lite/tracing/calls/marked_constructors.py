@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 WRAPPERS = "torch._export.wrappers"
 _MODULES = ("torch._compile", "torch._dynamo.eval_frame", WRAPPERS)
@@ -39,13 +39,13 @@ def own(fn: FunctionType) -> Any:
     return None
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a function that a marked one may be wrapped in."""
     module = fn.__globals__.get("__name__")
     return call_own if module in _MODULES and id(fn.__globals__) in wrapping_globals() else None
 
 
-def call_own(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_own(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls the class's own function in the place of a marked one."""
     constructor = own(fn)
     return NOT_HANDLED if constructor is None else tracer.vm.call(constructor, args, kwargs)

@@ -10,15 +10,15 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, known_iterators
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify, name_of, verdict_of
-from dynamo_lite.tracing.policy.verdicts import PYTHON, Kind, Verdict, Where
+from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, Where
 from dynamo_lite.tracing.tensors import numpy_arrays
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _MISSING = object()
-Action = Callable[["Trace", Any, tuple[Any, ...], dict[str, Any], Verdict], Any]
+Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdict], Any]
 
 
 def plan(fn: Any) -> tuple[Step | None, Step | None, Step | None]:
@@ -30,28 +30,28 @@ def plan(fn: Any) -> tuple[Step | None, Step | None, Step | None]:
     action = _ACTIONS.get(verdict.kind)
     act = None if action is None else _acting(action, verdict)
     consumes = None
-    if verdict.kind is not Kind.OPERATOR and id(fn) not in _ONLY_LOOK and getattr(fn, "__name__", "") != "close":
+    if verdict.kind is not CallKind.OPERATOR and id(fn) not in _ONLY_LOOK and getattr(fn, "__name__", "") != "close":
         consumes = _check_iterators
     native = act if consumes is None else consumes if act is None else _in_turn(act, consumes)
     return native, act if verdict.kind in _CHANGING else None, _check_out
 
 
-def _acting(action: Action, verdict: Verdict) -> Step:
-    def step(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _acting(action: Action, verdict: CallVerdict) -> Step:
+    def step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return action(tracer, fn, args, kwargs, verdict)
 
     return step
 
 
 def _in_turn(first: Step, second: Step) -> Step:
-    def step(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def step(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         answer = first(tracer, fn, args, kwargs)
         return second(tracer, fn, args, kwargs) if answer is NOT_HANDLED else answer
 
     return step
 
 
-def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _check_iterators(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse a call that moves on an iterator from outside."""
     for position, arg in enumerate(args):
         is_iterator = known_iterators.get(type(arg))
@@ -65,7 +65,7 @@ def _check_iterators(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict
     return NOT_HANDLED
 
 
-def _check_out(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _check_out(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """numpy's `out=` is written into (`...`: an array, also of no dims). Tensors are told by the operator."""
     out = kwargs.get("out")
     for part in out if isinstance(out, tuple) else (out,):
@@ -76,7 +76,7 @@ def _check_out(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return NOT_HANDLED
 
 
-def before_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def before_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """All steps of `plan`, for a rule that knows of no plan. NOT_HANDLED to go on, else what stands for the result."""
     native, _, keywords = plan(fn)
     answer = NOT_HANDLED if native is None else native(tracer, fn, args, kwargs)
@@ -107,7 +107,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where
     return found
 
 
-def _mutates(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _mutates(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
         if is_tensor(owner):
             continue
@@ -122,14 +122,14 @@ def _mutates(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return NOT_HANDLED
 
 
-def _arrays(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _arrays(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     """Outputs may be passed by position; a ufunc says where they begin, and a method does not write into its own."""
     first = getattr(fn, "nin", 1 if type(fn) is MethodDescriptorType else 0)
     shared_buffers.touch_arrays(tracer, (*args[first:], *kwargs.values()))
     return NOT_HANDLED
 
 
-def _opaque(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _opaque(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
         if tracer.writes.is_old(owner):
             name = getattr(fn, "__name__", None) or name_of(fn)
@@ -138,7 +138,9 @@ def _opaque(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return NOT_HANDLED
 
 
-def _unrecordable(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _unrecordable(
+    tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict
+) -> Any:
     if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
         return NOT_HANDLED
     name = str(name_of(fn)).replace(":", ".")
@@ -146,41 +148,41 @@ def _unrecordable(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _refusal(id: str) -> Action:
-    def refuse(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+    def refuse(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
         name = str(name_of(fn)).replace(":", ".").removeprefix("builtins.")
         tracer.refuse(id, function=name)
 
     return refuse
 
 
-def _effect(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _effect(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     tracer.note(f"{str(name_of(fn)).replace(':', '.')} was skipped")
     return None
 
 
-def _lock(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: Verdict) -> Any:
+def _lock(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     tracer.writes.locks.before_call(fn.__name__, args, kwargs)
     return NOT_HANDLED
 
 
-_ACTIONS: dict[Kind, Action] = {
-    Kind.MUTATES: _mutates,
-    Kind.ARRAYS: _arrays,
-    Kind.OPAQUE: _opaque,
-    Kind.LOCK: _lock,
-    Kind.EFFECT: _effect,
-    Kind.UNRECORDABLE: _unrecordable,
-    Kind.RNG: _refusal("global-rng"),
-    Kind.PROCESS: _refusal("process-state"),
-    Kind.WORLD: _refusal("outside-world"),
-    Kind.UNKNOWN: _refusal("opaque-call"),
+_ACTIONS: dict[CallKind, Action] = {
+    CallKind.MUTATES: _mutates,
+    CallKind.ARRAYS: _arrays,
+    CallKind.OPAQUE: _opaque,
+    CallKind.LOCK: _lock,
+    CallKind.EFFECT: _effect,
+    CallKind.UNRECORDABLE: _unrecordable,
+    CallKind.RNG: _refusal("global-rng"),
+    CallKind.PROCESS: _refusal("process-state"),
+    CallKind.WORLD: _refusal("outside-world"),
+    CallKind.UNKNOWN: _refusal("opaque-call"),
 }
 
 
-_CHANGING = frozenset({Kind.MUTATES, Kind.OPAQUE, Kind.LOCK})
+_CHANGING = frozenset({CallKind.MUTATES, CallKind.OPAQUE, CallKind.LOCK})
 
 
-def made(tracer: Trace, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
+def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     """Whether the call has made its result, rather than looked it up: asked where the collector cannot tell."""
     if issubclass(type(fn), type):
         return True
@@ -191,7 +193,7 @@ def made(tracer: Trace, fn: Any, args: tuple[Any, ...], result: Any) -> bool:
     name = name_of(fn)
     if name is None:
         return str(getattr(fn, "__module__", "")).startswith("numpy")
-    if classify(fn).kind is Kind.OPERATOR:
+    if classify(fn).kind is CallKind.OPERATOR:
         return False
     module, _, path = name.partition(":")
     return path.endswith(("__new__", "__iter__", "__reversed__")) or module not in _LOOK_THINGS_UP

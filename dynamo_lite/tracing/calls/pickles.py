@@ -7,7 +7,7 @@ import pickletools
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 
 def table() -> dict[int, Step]:
@@ -15,7 +15,7 @@ def table() -> dict[int, Step]:
     return dict.fromkeys(map(id, (pickle.loads, pickle._loads)), call_loads)  # type: ignore[attr-defined]
 
 
-def call_loads(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_loads(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Refuses bytes with a tensor of torch in them; the rest is constant, as the bytes are."""
     if args and type(args[0]) in (bytes, bytearray, memoryview) and _names_torch(bytes(args[0])):
         tracer.refuse("unknown-tensor")

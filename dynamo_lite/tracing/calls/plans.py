@@ -26,17 +26,18 @@ from typing import Any, NamedTuple
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
+from dynamo_lite.tracing import torch_wrappers
 from dynamo_lite.tracing.calls import annotations as annotated_calls
-from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, registry, torchscript
+from dynamo_lite.tracing.calls import lru_cache, marked_constructors, native_calls, torchscript
 from dynamo_lite.tracing.heap import call_reads, lifetimes
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.policy.classify import is_immortal
 from dynamo_lite.tracing.sizes import native_arguments
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.tensors import autograd_nodes, hashing, numpy_rules, ties_in_sets
 
-Planner = Callable[[Trace, Any], Step | None]
+Planner = Callable[[TracerView, Any], Step | None]
 
 
 class Plan(NamedTuple):
@@ -77,10 +78,10 @@ _WATCHERS: dict[str, Planner] = {
     "arrays": numpy_rules.plan_library,
 }
 """Feature → the row that looks at every call while the feature is awake."""
-_WRITE_LISTENERS: dict[str, Callable[[Trace, Any, Any], None]] = {"texts": deferred_str.before_write}
+_WRITE_LISTENERS: dict[str, Callable[[TracerView, Any, Any], None]] = {"texts": deferred_str.before_write}
 """Feature → what it does before every write `(tracer, owner, value)` while it is awake."""
 _AFTER_FUNCTION: tuple[Planner, ...] = (
-    *(annotated_calls.plan, marked_constructors.plan, registry.plan_dynamo_wrapper, hashing.plan_own_hash),
+    *(annotated_calls.plan, marked_constructors.plan, torch_wrappers.plan_dynamo_wrapper, hashing.plan_own_hash),
 )
 """What looks at Python functions for which there is no rule."""
 _BEFORE_C: tuple[Planner, ...] = (lru_cache.plan, lifetimes.plan, numpy_rules.plan, torchscript.plan)
@@ -102,10 +103,10 @@ for _table in (addresses.READERS, hashing.SHOW_ORDER, ties_in_sets.PICK):
 class CallPlans:
     """The plans of one run."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._watchers: list[Planner] = []
-        self.write_listeners: list[Callable[[Trace, Any, Any], None]] = []
+        self.write_listeners: list[Callable[[TracerView, Any, Any], None]] = []
         self.known: dict[int, Plan] = {}
         self.awake: set[str] = set()
         self.skipped: set[int] = set()

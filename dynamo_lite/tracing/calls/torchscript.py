@@ -24,7 +24,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     uncompiled_function,
 )
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
 _EFFECTS = {
@@ -56,23 +56,23 @@ _MAKES = frozenset(
 """Kinds of nodes that return a list or a dict of their own. (An item of a list, or a part of a tuple, may be older.)"""
 
 
-class CompiledCalls(State):
+class CompiledCalls(FeatureState):
     """any: whether compiled code has run: which attributes it reads (`training`, dtypes) is not seen.
 
-    scripting: how many scripted functions are at work as the Python functions that they were made from.
+    scripting: how many scripted functions are running as the Python functions that they were made from.
     """
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.any = False
         self.scripting = 0
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a method or a function of TorchScript."""
     return _STEPS.get(type(fn))
 
 
-def call_method(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_method(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a compiled method. Refuses ("script-module") one with effects.
 
     It runs as if for the first time: after some calls TorchScript puts the operators of a method together, and gives
@@ -88,7 +88,7 @@ def call_method(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
         return method(*args, **kwargs)
 
 
-def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a compiled function, which has no state. Refuses ("script-module") one that prints or calls Python."""
     leaves = pytree.tree_leaves((args, kwargs))
     _check_effects(tracer, fn, f"{fn.name}()", leaves)
@@ -103,12 +103,12 @@ def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
         return function(*given)
 
 
-def call_is_scripting(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_is_scripting(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.jit.is_scripting()."""
     return True if tracer.own(CompiledCalls).scripting else NOT_HANDLED
 
 
-def _call_original(tracer: Trace, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_original(tracer: TracerView, original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     state = tracer.own(CompiledCalls)
     state.scripting += 1
     try:
@@ -142,7 +142,7 @@ def _by_position(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return [given[name] for name in names] if given.keys() == set(names) else None
 
 
-def _check_effects(tracer: Trace, fn: Any, called: str, leaves: list[Any]) -> None:
+def _check_effects(tracer: TracerView, fn: Any, called: str, leaves: list[Any]) -> None:
     """leaves: the arguments, without lists and dicts. (A list of TorchScript's own is not copied.)"""
     copied = all(isinstance(leaf, torch.Tensor) or type(leaf) in _PLAIN for leaf in leaves)
     what = next(_effects(fn.inlined_graph, copied), None)

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 
 from dynamo_lite.tracing.heap.journal import Change
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-def check_assigned(tracer: Trace, assigned: dict[str, Change]) -> None:
+def check_assigned(tracer: TracerView, assigned: dict[str, Change]) -> None:
     """Refuse an assignment (by buffer name) that a copy does not carry. Raises a GraphBreak at the assignment's line.
 
     The new value may share memory with an input: only the caller's own later writes would tell, which a note says.
@@ -52,7 +52,7 @@ def _registered(root: Any) -> Iterator[tuple[str, torch.Tensor]]:
                         yield f"{path}.{name}" if path else name, tensor
 
 
-def _memory(tracer: Trace, tensors: dict[str, torch.Tensor]) -> dict[str, int]:
+def _memory(tracer: TracerView, tensors: dict[str, torch.Tensor]) -> dict[str, int]:
     return {name: _storage(tracer.recorder.lift(tensor)) for name, tensor in tensors.items()}
 
 

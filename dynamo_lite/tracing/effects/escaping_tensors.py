@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
-def first_holder(tracer: Trace, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
+def first_holder(tracer: TracerView, constants: Iterable[tuple[str, Any]]) -> tuple[str, Any] | None:
     """The first of (path, constant) from which a tensor or a size of this run can be reached, or that is an iterator
     of the run, which the first caller would use up.
 
@@ -28,11 +28,11 @@ def first_holder(tracer: Trace, constants: Iterable[tuple[str, Any]]) -> tuple[s
     """
     asked = [(path, constant) for path, constant in constants if type(constant) not in _PLAIN]
     if asked:
-        tracer.heap.mark()
+        tracer.heap.refresh()
     return next(((path, constant) for path, constant in asked if _holds(tracer, constant)), None)
 
 
-def _holds(tracer: Trace, constant: Any) -> bool:
+def _holds(tracer: TracerView, constant: Any) -> bool:
     heap = tracer.heap
     if hasattr(type(constant), "__next__") and heap.is_young(constant):
         return True

@@ -20,9 +20,9 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.tracing.effects.read_before_write import was_looked_at
+from dynamo_lite.tracing.effects.scratch_places import was_looked_at
 from dynamo_lite.tracing.heap.journal import Change
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -75,7 +75,7 @@ class FreeSizes:
     To be made once the trace is over; `place` then puts symbols of the next trace there, as often as it is begun.
     """
 
-    def __init__(self, tracer: Trace, changes: Sequence[Change]) -> None:
+    def __init__(self, tracer: TracerView, changes: Sequence[Change]) -> None:
         self._env = tracer.recorder.env
         self.sizes: list[torch.SymInt] = []  # each place's, in order
         self.fits = True
@@ -130,7 +130,7 @@ class FreeSizes:
         for change in self._unread:
             change.owner.__dict__[change.key] = _LEFT
 
-    def were_read(self, second: Trace) -> bool:
+    def were_read(self, second: TracerView) -> bool:
         """Whether the second trace may have known what the first one left in such a place, or leaves it there."""
         read = second.reads.read_first
         for owner, key in ((change.owner, change.key) for change in self._unread):

@@ -1,7 +1,8 @@
 """Sizes that the program leaves in its Python state: where a later call would see them, they are the example's.
 
 `self.window = min(self.window, x.shape[2])` keeps a size. What the next call finds is a number, so the program is right
-for the sizes that give this number. A trace that ends so is made again with that known from the start (`Kept`).
+for the sizes that give this number. A trace that ends so is made again with that known from the start
+(`PersistedFacts`).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
 from dynamo_lite.tracing.effects.free_sizes import symbolic
 from dynamo_lite.tracing.heap.journal import Change
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
 if TYPE_CHECKING:
     from dynamo_lite.program.shapes.dynamic_shapes import DeclaredInputs
 
 
-class Kept(Exception):
+class PersistedFacts(Exception):
     """The facts without which a later call would see other numbers. A trace with them may need no others."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
@@ -35,7 +36,7 @@ class Kept(Exception):
         self.facts = tuple(facts)
 
 
-def fix(tracer: Trace, changes: Sequence[Change]) -> list[Change]:
+def fix(tracer: TracerView, changes: Sequence[Change]) -> list[Change]:
     """The changes, with the example's numbers, on the heap as well, for the sizes that they leave there.
 
     Those that leave what was there before are no changes.
@@ -48,7 +49,7 @@ def sizes_in(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
     return [(change, size) for change in changes for value in symbolic([change]) for size in _sizes(value)]
 
 
-def facts_of(tracer: Trace, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
+def facts_of(tracer: TracerView, found: Sequence[tuple[Change, Any]]) -> list[Fact] | None:
     """What is known of sizes once these are the example's. None if there are none, or some have no example."""
     env = tracer.recorder.env
     if env is None or not found or any(size.node.hint is None for _, size in found):
@@ -87,7 +88,7 @@ def assume(env: TorchShapeEnv, facts: Sequence[Fact]) -> None:
         env.core.assume(substitute(fact.relation, mapping), fact.origin, fact.kind)
 
 
-def _fixed(tracer: Trace, change: Change) -> Change | None:
+def _fixed(tracer: TracerView, change: Change) -> Change | None:
     place, kind = _place(change), PYTHON_TYPE.get(type(change.new))
     env = tracer.recorder.env
     if place is None or kind is None or env is None or change.new.node.hint is None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite.tracing.effects import classify as effects_of
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ def kept(change: Change) -> Iterator[Any]:
         if is_fake(value):
             yield value
         else:
-            yield from effects_of.tensors(value)
+            yield from contents.tensors(value)
 
 
-def first_refused(tracer: Trace, changes: Sequence[Change], prints: Fingerprint) -> tuple[Change, str] | None:
+def first_refused(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> tuple[Change, str] | None:
     """The first change that leaves a tensor which is not the same in every call, and why it is not."""
     for change in changes:
         for tensor in kept(change):
@@ -56,10 +57,10 @@ def check_shared(changes: Sequence[Change], prints: Fingerprint) -> None:
                 raise ValueError("a buffer's new value is kept elsewhere as well")
 
 
-def note(tracer: Trace, changes: Sequence[Change], prints: Fingerprint) -> None:
+def note(tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
     """Say what is set on the first call only, and what must not change after it."""
     for change in changes:
-        target = effects_of.describe_target(tracer, change)
+        target = descriptions.describe_target(tracer, change)
         if is_made_alike(change, tracer):
             tracer.note(f"{target} becomes an equal container in each call")
             continue

@@ -30,9 +30,9 @@ from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.paths import flatten, has_foreign, is_foreign
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
-from dynamo_lite.tracing.effects import classify
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary import contents
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout)
 _OPAQUE = (nn.Module, type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
@@ -43,7 +43,7 @@ _WHOLE = ("items", "keys", "parts", "state", "entry", "length", "truth")
 
 
 @dataclass(frozen=True)
-class Lost:
+class MissingPart:
     """A part of the user's object that is not in the container that the run gets: `key` of what `path` leads to."""
 
     path: tuple[Key, ...]
@@ -78,7 +78,7 @@ class RoundTrip:
 
     kept: set[int] = field(default_factory=set)
     made: set[int] = field(default_factory=set)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[MissingPart] = field(default_factory=list)
 
     def lost_places(self, inputs: FlatInputs) -> frozenset[tuple[int, Any]]:
         """(id of the user's object, name) of what is lost."""
@@ -123,7 +123,7 @@ def _same_leaf(old: Any, new: Any) -> bool:
     return bool(old.is_meta or ((old == new) | ((old != old) & (new != new))).all())
 
 
-def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[Lost]:
+def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int, int]]) -> Iterator[MissingPart]:
     """Where two objects of one structure hold what is not the same."""
     if old is new or (id(old), id(new)) in seen:
         return
@@ -136,7 +136,7 @@ def _differences(old: Any, new: Any, path: tuple[Key, ...], seen: set[tuple[int,
         if type(one) is type(other) and has_parts(one):
             yield from _differences(one, other, (*path, key), seen)
         elif not _same_constant(one, other):
-            yield Lost(path, key, one, other)
+            yield MissingPart(path, key, one, other)
 
 
 def has_parts(value: Any) -> bool:
@@ -183,7 +183,7 @@ def rebuild(
             continue
         if given is not same:
             now[index] = REMADE
-        elif not (isinstance(given, torch.Tensor) and given in recorder.nodes):
+        elif not (isinstance(given, torch.Tensor) and given in recorder.level.nodes):
             what = f"gives, for {inputs.names[index]}, what was not made of the tensor that unflatten was given"
             tracer.refuse("container-function", name="the flatten function of a container", what=what)
         else:
@@ -217,7 +217,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class HeldConstant:
     """A constant or a size that an object of the run's holds, as it was made: `key` of `owner`, at `path`."""
 
     owner: Any
@@ -226,9 +226,9 @@ class Kept:
     value: Any
 
 
-def state_kept(call: Any) -> list[Kept]:
+def state_kept(call: Any) -> list[HeldConstant]:
     """What the containers of registered functions in `call` hold beside tensors, before the program runs."""
-    found: list[Kept] = []
+    found: list[HeldConstant] = []
     todo: list[tuple[Any, tuple[Key, ...], bool]] = [(call, (), False)]
     seen: set[int] = set()
     while todo:
@@ -239,14 +239,14 @@ def state_kept(call: Any) -> list[Kept]:
         is_inside = is_inside or is_foreign(type(owner))
         for key, value in state_of(owner):
             if is_inside and isinstance(value, (*CONSTANTS, torch.SymInt)):
-                found.append(Kept(owner, path, key, value))
+                found.append(HeldConstant(owner, path, key, value))
             elif has_parts(value):
                 todo.append((value, (*path, key), is_inside))
     return found
 
 
 def state_reads(
-    tracer: Tracer, inputs: FlatInputs, kept: list[Kept], leaves: list[Any], lost: Sequence[Lost] = ()
+    tracer: Tracer, inputs: FlatInputs, kept: list[HeldConstant], leaves: list[Any], lost: Sequence[MissingPart] = ()
 ) -> tuple[StateRead, ...]:
     """Checks for later calls: what the program has read of it. leaves: the flat inputs of the run; lost: what the
     user's object has otherwise, and the program is the same with."""
@@ -272,7 +272,7 @@ def words_of(inputs: FlatInputs, path: tuple[Key, ...]) -> str:
     return name + "".join(f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]" for key in rest)
 
 
-def lost_reads(tracer: Tracer, call: Any, lost: Sequence[Lost]) -> list[tuple[Lost, GraphBreak]]:
+def lost_reads(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> list[tuple[MissingPart, GraphBreak]]:
     """The parts that the program has read though the run's container does not have the user's, with the refusals."""
     places, found = tracer.reads.places, []
     for part in lost:
@@ -286,8 +286,8 @@ def lost_reads(tracer: Tracer, call: Any, lost: Sequence[Lost]) -> list[tuple[Lo
     return found
 
 
-def put_back(call: Any, lost: Sequence[Lost]) -> None:
-    """Gives the run's containers what the user's have (`Lost.can_be_put_back`)."""
+def put_back(call: Any, lost: Sequence[MissingPart]) -> None:
+    """Gives the run's containers what the user's have (`MissingPart.can_be_put_back`)."""
     for part in lost:
         owner = _owner(call, part)
         if part.key.kind == "attr":
@@ -296,7 +296,7 @@ def put_back(call: Any, lost: Sequence[Lost]) -> None:
             owner[part.key.name] = part.value
 
 
-def _owner(call: Any, part: Lost) -> Any:
+def _owner(call: Any, part: MissingPart) -> Any:
     owner = call
     for key in part.path:
         owner = dict(state_of(owner)).get(key, MISSING)
@@ -333,13 +333,13 @@ def changed_arguments(
 def _is_written(tracer: Tracer, value: Any, lost: Sequence[tuple[Any, Key]]) -> bool:
     """Whether the program has changed what a container of registered functions holds beside its leaves. lost: (owner,
     part) of what the user's own holds otherwise: any write there is a change."""
-    own = tracer.heap.young_among(tuple(classify.containers(value)))
+    own = tracer.heap.young_among(tuple(contents.containers(value)))
     if any(id(owner) in own and tracer.journal.is_written(owner, key.name) for owner, key in lost):
         return True
     return any(id(change.owner) in own for change in tracer.journal.changes())
 
 
-def eager_state(tracer: Tracer, call: Any, lost: Sequence[Lost]) -> dict[int, dict[Key, Any]]:
+def eager_state(tracer: Tracer, call: Any, lost: Sequence[MissingPart]) -> dict[int, dict[Key, Any]]:
     """What eager finds otherwise than the run in its containers: id of one → part → the user's value, where the program
     has put nothing."""
     found: dict[int, dict[Key, Any]] = {}

@@ -9,12 +9,12 @@ from typing import Any
 
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 _ATOMS = (int, float, complex, str, bytes, bool, type(None))
 
 
-def is_made_alike(change: Change, tracer: Trace) -> bool:
+def is_made_alike(change: Change, tracer: TracerView) -> bool:
     """Whether a change puts a container in the place of another of the same type that holds the same objects.
 
     Such a change is none only from the second call on: before, others may hold the first container too. The program may

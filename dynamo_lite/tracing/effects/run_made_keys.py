@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import weakref
 
-from dynamo_lite.tracing.heap.access_log import is_known_by_identity
+from dynamo_lite.tracing.heap.accesses import is_known_by_identity
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _AS_A_WHOLE = frozenset({"items", "keys", "length", "truth", "parts"})
 
 
-def is_under_an_own_key(tracer: Trace, change: Change) -> bool:
+def is_under_an_own_key(tracer: TracerView, change: Change) -> bool:
     """Whether the change is a new entry that no later call can find, in a dict that the program asks by key only."""
     if change.part != "items" or change.old is not MISSING or type(change.owner) is not dict:
         return False

@@ -14,12 +14,12 @@ from typing import Any
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.object_paths import path_of
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 _KINDS = (dict, list, set)
 
 
-def unreachable(tracer: Trace, changes: list[Change]) -> set[int]:
+def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
     """ids of the changed containers that only objects of the run itself hold. The run is over, its boundary ends."""
     owners = {id(c.owner): c.owner for c in changes if c.part == "items" and type(c.owner) in _KINDS}
     # Most are held by the program itself, which is seen without a walk over the whole heap.
@@ -37,7 +37,7 @@ def unreachable(tracer: Trace, changes: list[Change]) -> set[int]:
     return (set(owners) - held - owned) & _taken_away(tracer)
 
 
-def _taken_away(tracer: Trace) -> set[int]:
+def _taken_away(tracer: TracerView) -> set[int]:
     """ids of what the objects that the run has written to held before."""
     found: set[int] = set()
     for snapshot in tracer.journal.snapshots():
@@ -49,13 +49,13 @@ def _taken_away(tracer: Trace) -> set[int]:
     return found
 
 
-def _is_of_the_run(tracer: Trace, holder: Any) -> bool:
+def _is_of_the_run(tracer: TracerView, holder: Any) -> bool:
     if type(holder) is Change:
         return True
     return tracer.heap.is_young(holder) is True and not (type(holder) is dict and _is_dict_of_old(tracer, holder))
 
 
-def _is_dict_of_old(tracer: Trace, namespace: dict[str, Any]) -> bool:
+def _is_dict_of_old(tracer: TracerView, namespace: dict[str, Any]) -> bool:
     """Whether this is the `__dict__` of an object from before the run, which CPython makes at the first access."""
     found = (owner for owner in gc.get_referrers(namespace) if _dict_of(owner) is namespace)
     return any(tracer.heap.is_young(owner) is not True for owner in found)

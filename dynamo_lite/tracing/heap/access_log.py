@@ -1,36 +1,9 @@
 """What the program read from outside, written down as it happens: cheap, by identity, nothing resolved.
 
-A row says *how* an object was looked at, *which* (its id) and with what *key*, and where the program was the first
-time. Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the rows of
-objects that the run made belong to no object afterwards. What the program wrote before it read it is no assumption. The
-values are looked up after the run, when the heap is again as it was before (walk.py).
-
-=============  ==============================================  ========================
-how            what the program read                           key
-=============  ==============================================  ========================
-"attr"         an attribute, or that it is not there           its name
-"item"         an item, or that it is not there                its key
-"entry"        an item whose key is no atom, or that it is not there
-"key"          whether a key is there                          the key
-"cell"         the contents of a closure's cell
-"length"       the number of items
-"truth"        whether it is empty
-"items"        the items, in order
-"keys"         the keys of a dict, in order; the items of another container
-"parts"        everything in it, through built-in containers
-"state"        everything in it, through attributes as well
-"hooks"        that a module has no hooks
-"is"           whether it is another object                    the other's id
-"context"      the value of a ContextVar
-"referent"     what a weak reference refers to
-"own"          what the class's own namespace has under    the name
-               a name, or that it is not there
-"class"        everything that a class and its
-               bases have
-"names"        the names of all attributes (`dir`)
-"registry"     what was registered with an abstract class
-"subclasses"   the direct subclasses of a class
-=============  ==============================================  ========================
+A row says *how* an object was looked at, *which* (its id) and with what *key* (accesses.py), and where the program was
+the first time. Ids are enough: an object from outside outlives the run (its old contents are in the journal), and the
+rows of objects that the run made belong to no object afterwards. What the program wrote before it read it is no
+assumption. The values are looked up after the run, when the heap is again as it was before (walk.py).
 """
 
 from __future__ import annotations
@@ -41,100 +14,38 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from decimal import Decimal
-from functools import partial
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-from dynamo_lite.errors import UserFrame
 from dynamo_lite.guards.classes import behind
-from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.policy.native_reads import (
-    PARTS,
-    STATE,
-    decimal_context,
+from dynamo_lite.tracing.heap.accesses import (
+    EMPTIED,
+    KEYS,
+    OF_CONTENTS,
+    STANDING_FOR_OTHERS,
+    VIEWS,
+    WHOLE,
+    AskedInstances,
+    HasClass,
+    Place,
+    Quiet,
+    Site,
+    is_known_by_identity,
+    new_site,
 )
+from dynamo_lite.tracing.policy.native_reads import PARTS, STATE, decimal_context
 from dynamo_lite.tracing.vocabulary import mro as classes
+from dynamo_lite.tracing.vocabulary.contents import keys_and_items
 
-EMPTIED: tuple[type, ...] = (list, dict, collections.OrderedDict, set, collections.deque)
-"""Containers whose contents before `clear()` are of no consequence, unless something has looked at them before."""
-_KEYS = frozenset({str, int, float, bool, bytes, complex, type(None)})
-STANDING_FOR_OTHERS: frozenset[type] = frozenset(
-    {super, types.MethodType, weakref.ProxyType, weakref.CallableProxyType}
-)
-"""Types of objects that a read makes and that show another one: what is known of one says nothing of the next."""
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-_WHOLE = frozenset({"items", "keys", PARTS, STATE, "entry"})
-"""Looks at an object that can tell any of its attributes or items."""
 _ALL = slice(None)
-_OF_CONTENTS = frozenset({"item", "entry", "key", "length", "truth", *_WHOLE})
-"""Looks at what a container holds."""
 _BOUND_IN_C = (types.BuiltinMethodType, types.MethodWrapperType)
-_DICTS: tuple[Any, ...] = ({}, collections.OrderedDict())
-VIEWS: frozenset[type] = frozenset(
-    {types.MappingProxyType, *(type(view) for d in _DICTS for view in (d.keys(), d.values(), d.items()))}
-)
-"""Types whose instances show a mapping: a look at one is a look at the mapping."""
-_QUIET: tuple[type, ...] = (
-    int, float, complex, str, bytes, type(None), type(...), type(NotImplemented), range, slice, torch.Tensor,
-    torch.SymInt, torch.SymFloat, torch.SymBool, torch.dtype, torch.device, torch.Size, torch.layout,
-    torch.memory_format, ModuleType, types.BuiltinFunctionType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.CodeType,
-)  # fmt: skip
-"""Instances tell nothing beyond their value, their type or their own rules."""
-
-
-class Site(NamedTuple):
-    """Where the program was: code object, its decoded form, index of the instruction after the one at work."""
-
-    code: Any
-    info: Any
-    pc: int
-
-    def frame(self) -> UserFrame:
-        at = self.info.positions_at(self.code, max(self.pc - 1, 0))
-        line = at.lineno or self.code.co_firstlineno
-        return UserFrame(
-            self.code.co_filename, line, self.code.co_name, at.end_lineno, at.col_offset, at.end_col_offset
-        )
-
-    def __str__(self) -> str:
-        return self.frame().format()
-
-
-_new_site: Callable[[Any], Site] = partial(tuple.__new__, Site)  # a NamedTuple's own constructor is a Python function
-Place = tuple[str, int, Any]
-
-
-class AskedInstances(NamedTuple):
-    """Instances of one class that were asked for one name: where first, the id of the base that has the name (0: none
-    has), the ids of the instances."""
-
-    site: Site | None
-    base: int
-    owners: set[int]
-
-
-class _Quiet(dict[type, bool]):
-    """Whether an instance of a type has nothing to be looked at (see _QUIET)."""
-
-    def __missing__(self, kind: type) -> bool:
-        answer = self[kind] = issubclass(kind, _QUIET)
-        return answer
-
-
-class _HasClass(dict[type, bool]):
-    """Whether an attribute of an instance may come from its class, and the class may change."""
-
-    def __missing__(self, kind: type) -> bool:
-        of_another = kind in STANDING_FOR_OTHERS or issubclass(kind, type)
-        answer = self[kind] = is_changeable(kind) and not of_another
-        return answer
 
 
 class Reads:
@@ -143,6 +54,7 @@ class Reads:
     def __init__(self, vm: Any) -> None:
         self.vm = vm
         self.refuse: Callable[..., Any] | None = None  # ends the trace
+        self.is_alone = False  # whether a read of an item of a dict is a row here and no more
         self.seen: dict[tuple[int, str], type] = {}
         """(id of an object, name of an attribute) → the object's type: reads that leave nothing new, as all that a read
         of this attribute of such an object writes down is there. (An object with the same id later on is the run's
@@ -170,8 +82,8 @@ class Reads:
         self.switches: dict[Callable[[], Any], Site | None] = {}  # functions that tell a setting of the process
         self.read_first: dict[tuple[int, Any], bool] = {}
         """(id of an object, name or index) → whether the program's instructions read it before they wrote it."""
-        self.quiet = _Quiet()
-        self._has_class = _HasClass()
+        self.quiet = Quiet()
+        self._has_class = HasClass()
         self._last: Site | None = None
         self._library: dict[Any, bool] = {}
 
@@ -182,11 +94,11 @@ class Reads:
         if type(owner) in VIEWS:
             owner = behind(owner)
         place = (how, id(owner), key)
-        if self.emptied and how in _OF_CONTENTS and self.emptied.get(id(owner)):
+        if self.emptied and how in OF_CONTENTS and self.emptied.get(id(owner)):
             return  # it holds what the program put there
-        if how in _WHOLE or how == "length":
+        if how in WHOLE or how == "length":
             self._check_namespace(owner)
-        if how in _WHOLE:
+        if how in WHOLE:
             self.shown.setdefault(id(owner), len(self.written))
             if self.key_orders is not None and issubclass(type(owner), dict):
                 self.key_orders.look(owner)
@@ -318,7 +230,7 @@ class Reads:
             return
         if type(owner) in VIEWS:
             owner = behind(owner)
-        if type(key) in _KEYS:
+        if type(key) in KEYS:
             self.read("item", owner, key)
         else:
             self.read("entry", owner)
@@ -337,7 +249,7 @@ class Reads:
             if not self.quiet[type(key)]:
                 self.read(how, owner, id(key))
         elif how == "key":
-            if type(key) in _KEYS and issubclass(kind, dict):
+            if type(key) in KEYS and issubclass(kind, dict):
                 self.read(how, owner, key)
             elif kind is dict and is_known_by_identity(key):
                 self.read("entry", owner)
@@ -353,7 +265,7 @@ class Reads:
             for namespace in (owner, self.vm.frame.builtins):
                 self.namespaces[id(namespace)] = namespace
                 self.read("item", namespace, key)
-        elif how not in _WHOLE and how != "attr" and (how, id(owner), key) in self.places:
+        elif how not in WHOLE and how != "attr" and (how, id(owner), key) in self.places:
             return
         else:
             self.read(how, owner, key)
@@ -372,7 +284,7 @@ class Reads:
         """Observer.before_write. A deletion, and an assignment to a list's item, need the place to be there."""
         how = kind if kind in ("attr", "cell") else "item"
         key = None if how == "cell" else key
-        if how == "item" and type(key) not in _KEYS:
+        if how == "item" and type(key) not in KEYS:
             if type(key) is slice and key == _ALL and type(owner) is list:  # `xs[:] = ...`, `del xs[:]`
                 self.empties(owner)
             self.read("entry", owner)
@@ -416,7 +328,7 @@ class Reads:
             if type(value) in VIEWS:
                 value = behind(value)
             if issubclass(type(value), _CONTAINERS):
-                loud = [item for item in items_of(value) if not quiet[type(item)]]
+                loud = [item for item in keys_and_items(value) if not quiet[type(item)]]
                 if not loud and type(value) is tuple:
                     continue  # known as a whole wherever it was read
                 todo += loud
@@ -445,27 +357,10 @@ class Reads:
             if not library:
                 last = self._last
                 if last is None or last.pc != frame.pc or last.code is not frame.code:
-                    last = self._last = _new_site((frame.code, frame.info, frame.pc))
+                    last = self._last = new_site((frame.code, frame.info, frame.pc))
                 return last
             frame = frame.back
         return None
 
 
 _namespace_of: Any = vars(torch.Tensor)["__dict__"].__get__
-
-
-def is_known_by_identity(key: Any) -> bool:
-    """Whether a key (or what it weakly refers to) is equal to itself alone: its class has object's own comparison."""
-    kind = type(key() if type(key) is weakref.ref else key)
-    return all(datamodel.type_lookup(kind, name) is object.__dict__[name] for name in ("__eq__", "__hash__"))
-
-
-def items_of(value: Any) -> list[Any]:
-    """What a built-in container (or a subclass of one) holds, keys too, past any override."""
-    if isinstance(value, dict):
-        return [*dict.keys(value), *dict.values(value)]
-    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
-    for base in kinds:
-        if isinstance(value, base):
-            return list(base.__iter__(value))
-    raise TypeError(type(value))

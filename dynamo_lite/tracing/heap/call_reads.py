@@ -18,7 +18,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.input_check import InputCheck
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole, wraps_the_program
 from dynamo_lite.tracing.policy.native_reads import (
     EMPTIES,
@@ -44,7 +44,7 @@ _PROTOCOL_META: type = type(typing.Protocol)
 # ---- Python functions
 
 
-def of_function(tracer: Trace, fn: FunctionType) -> Step | None:
+def of_function(tracer: TracerView, fn: FunctionType) -> Step | None:
     """Writes down that `fn` was called; the step for one that may be trusted, None for one that is interpreted."""
     reads = tracer.reads
     if id(fn) not in reads.called:
@@ -59,12 +59,12 @@ def of_function(tracer: Trace, fn: FunctionType) -> Step | None:
     return None if trusted is False else _of_trusted if trusted else _of_inspected
 
 
-def _of_inspected(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _of_inspected(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The function's code decides, which may be set to another one."""
     return _of_trusted(tracer, fn, args, kwargs) if is_trusted(fn) else NOT_HANDLED
 
 
-def _of_trusted(tracer: Trace, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _of_trusted(tracer: TracerView, fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Torch's own code looks at what it is given. By its own object's attributes a method shows nothing."""
     reads = tracer.reads
     own = id(args[0]) if args and type(args[0]).__module__ == fn.__globals__.get("__name__") else None
@@ -110,17 +110,17 @@ def of_other(fn: Any) -> Step | None:
     return _formatted if id(fn) in FORMATS else _parts
 
 
-def _parts(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _parts(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tracer.reads.deep(args, kwargs, PARTS)
     return NOT_HANDLED
 
 
-def _formatted(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _formatted(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tracer.reads.deep(args, kwargs, STATE)
     return NOT_HANDLED
 
 
-def _showing(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _showing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """shared_memory.py looks at what the function does with the memory that it is given."""
     reads = tracer.reads
     known, reads.memory = reads.memory, {}
@@ -129,26 +129,26 @@ def _showing(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return NOT_HANDLED
 
 
-def _referent(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _referent(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tracer.reads.read("referent", fn)
     if type(datamodel.type_lookup(type(fn), "__call__")) is not FunctionType:
         tracer.reads.deep(args, kwargs, PARTS)
     return NOT_HANDLED
 
 
-def _import(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _import(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args and type(args[0]) is str and args[4:5] in ((), (0,)):
         tracer.reads.namespaces[id(sys.modules)] = sys.modules
         tracer.reads.read("item", sys.modules, args[0])
     return NOT_HANDLED
 
 
-def _switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tracer.reads.switches.setdefault(SWITCH_OF.get(id(fn), fn), tracer.reads.site())
     return NOT_HANDLED
 
 
-def _protocol(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _protocol(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`isinstance(value, Protocol)`: typing asks whether the attributes are there, and remembers the answers."""
     wanted = args[1:2] if len(args) < 2 or type(args[1]) is not tuple else args[1]
     for kind in wanted:
@@ -158,7 +158,7 @@ def _protocol(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return NOT_HANDLED
 
 
-def _of_protocol(tracer: Trace, value: Any) -> None:
+def _of_protocol(tracer: TracerView, value: Any) -> None:
     reads = tracer.reads
     kind = value if isinstance(value, type) else type(value)
     reads.read("class", kind)
@@ -166,7 +166,7 @@ def _of_protocol(tracer: Trace, value: Any) -> None:
         reads.read(NAMES, value)
 
 
-def _key(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _key(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) > 1:
         tracer.reads.item(args[0], args[1])
     elif args:
@@ -174,7 +174,7 @@ def _key(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return NOT_HANDLED
 
 
-def _one(tracer: Trace, how: str, args: tuple[Any, ...]) -> None:
+def _one(tracer: TracerView, how: str, args: tuple[Any, ...]) -> None:
     """A look at the first argument alone."""
     reads = tracer.reads
     if not reads.quiet[type(args[0])] or how is NAMES:
@@ -189,12 +189,12 @@ def _one(tracer: Trace, how: str, args: tuple[Any, ...]) -> None:
 def _one_by_one(how: str) -> Step:
     """The step that looks so at the first argument, or at each."""
 
-    def of_first(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def of_first(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if args:
             _one(tracer, how, args)
         return NOT_HANDLED
 
-    def of_each(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def of_each(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         reads = tracer.reads
         for arg in args:
             if not reads.quiet[type(arg)]:
@@ -204,7 +204,7 @@ def _one_by_one(how: str) -> Step:
     return of_first if how in _ONE_OBJECT else of_each
 
 
-def _empties(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _empties(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if args:
         tracer.reads.empties(args[0])
     return NOT_HANDLED

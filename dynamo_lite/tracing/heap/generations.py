@@ -1,8 +1,8 @@
 """Which objects did the trace make, and which are from outside?
 
 `gc.freeze()` before the run puts everything that exists aside; what `gc.get_objects()` lists afterwards was made during
-the run (see FACTS.md: 7 µs and 14 µs). A dict, tuple or iterator that holds only atoms is not tracked by the collector
-and so not listed: it is from outside exactly if an object from outside held it before the run.
+the run (7 µs and 14 µs on CPython 3.11). A dict, tuple or iterator that holds only atoms is not tracked by the
+collector and so not listed: it is from outside exactly if an object from outside held it before the run.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Heap:
             gc.unfreeze()
             self._frozen = False
 
-    def mark(self) -> None:
-        """Look again at what is young (the set is kept until the next `mark`)."""
+    def refresh(self) -> None:
+        """Look again at what is young (the set is kept until the next `refresh`)."""
         if self._frozen:
             self._young = set(map(id, gc.get_objects()))
 
@@ -44,7 +44,7 @@ class Heap:
     def is_young(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `mark`; None when the collector does not track it."""
         if self._young is None:
-            self.mark()
+            self.refresh()
         assert self._young is not None
         if id(obj) in self._young:
             return True
@@ -93,7 +93,7 @@ class Heap:
         touched = {id(o) for o in objects}
         unknown = [o for o in objects if id(o) in untracked]
         found: set[int] = set()
-        self.mark()  # after the lists above, so that they are young and do not count as holders
+        self.refresh()  # after the lists above, so that they are young and do not count as holders
         assert self._young is not None
         found.update(i for o in objects if (i := id(o)) not in self._young and i not in untracked)
         found |= owned & touched

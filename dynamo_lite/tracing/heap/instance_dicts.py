@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 NAMES = frozenset({"__dict__", "__annotations__"})
 
 
-class OwnedDicts(State):
+class OwnedDicts(FeatureState):
     """The dicts that the program asked objects for."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], str]] = {}  # id of the dict → (its owner, the name)
         self._given: dict[int, Any] = {}  # the dicts of `given`, by id
 

@@ -57,3 +57,16 @@ def is_c_iterator(kind: type) -> bool:
         if not is_changeable(kind):  # the classes of the program are not kept alive
             known_iterators[kind] = answer
     return answer
+
+
+def check_read(tracer: Any, owner: Any, key: Any, value: Any) -> None:
+    """An iterator that lives on from call to call would be replayed from its state at export."""
+    heap = tracer.heap
+    if heap.is_young(value) or heap.is_young(owner) or heap.is_newest(value):  # by the last look: no age is lost
+        return
+    heap.refresh()
+    if heap.is_young(value) or heap.is_young(owner):
+        return
+    touched = {id(o) for o in tracer.journal.owners()}
+    if id(owner) not in touched or tracer.journal.held_before({id(owner)}, {id(value)}):
+        tracer.refuse("outside-iterator", what=f"the {type(value).__name__} in {key!r}")

@@ -16,21 +16,23 @@ from typing import Any
 
 from dynamo_lite.interpreter.frames.frame import RETURNED
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.calls.run_native import run_native
+from dynamo_lite.tracing.heap import lifetimes
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library
 
 
-class Raised(State):
+class Raised(FeatureState):
     """What the program itself raised last."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.last: BaseException | None = None
 
 
-class Lifetimes(State):
+class Lifetimes(FeatureState):
     """Which objects the run has made, asked again and again while it goes on."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._young: set[int] = set()  # ids, which only another object of the run can have later
         self.are_seen = False
@@ -48,12 +50,11 @@ class Lifetimes(State):
             self.check_fork()
         if not self.are_seen:
             self.are_seen = self._tracer.vm.frees = True
-            self._tracer.own(Raised).last = None  # whose traceback holds what was at work
+            self._tracer.own(Raised).last = None  # whose traceback holds the frames that ran
             self._tracer.journal.let_go_of_young(self.is_young)
 
     def check_fork(self) -> None:
-        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards.
-        """
+        """A side of a branch is run, or a round of a loop, and undone: what it needs again is held, also afterwards."""
         self._is_forked = True
         if self._by_program:
             self._tracer.refuse("object-lifetime", what=_FORK)
@@ -64,7 +65,7 @@ class Lifetimes(State):
             return True
         heap = self._tracer.heap
         if not heap.is_newest(obj):
-            heap.mark()
+            heap.refresh()
             if not heap.is_young(obj):
                 return False
         self._young.add(id(obj))
@@ -84,7 +85,7 @@ class Lifetimes(State):
 
     def check_watched(self) -> None:
         """The program makes a weak reference: what the tracebacks of exceptions keep, of functions that are over, is
-        not known. (check_ended judges one that is at work.)"""
+        not known. (check_ended judges one that is running.)"""
         at_work, frame = set(), self._tracer.vm.frame
         while frame is not None:
             at_work.add(frame)
@@ -160,12 +161,8 @@ class Lifetimes(State):
         return False
 
 
-_TRACEBACK = (
-    "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
-)
-_FORK = (
-    "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
-)
+_TRACEBACK = "the traceback of an exception that left a function keeps objects alive in CPython that a trace lets go"
+_FORK = "a branch or a loop on data keeps the objects that both its sides need, though the program sees when they die"
 _MOST_OBJECTS = 10_000
 """So many objects are looked at; beyond, what a traceback keeps counts as watched."""
 _PASSING = (tuple, FrameType, MethodType)  # what a call itself holds its arguments by
@@ -192,18 +189,18 @@ def _rest_name(code: CodeType) -> str:
     return code.co_varnames[at] if code.co_flags & 4 else ""
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a class whose objects see when they die."""
     return see_object if issubclass(type(fn), type) and hasattr(fn, "__del__") else None
 
 
-def see_object(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def see_object(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The program makes an object of such a class. What a `__del__` in C does (of a StringIO) it does not see."""
     tracer.own(Lifetimes).see(by_program=type(fn.__del__) is FunctionType)
     return NOT_HANDLED
 
 
-def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_weak_reference(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """weakref.ref(obj), weakref.proxy(obj): an object from outside outlives the run."""
     if args and tracer.sees_python and tracer.own(Lifetimes).is_young(args[0]):
         by_program = not _is_for_a_library(tracer)
@@ -216,7 +213,7 @@ def call_weak_reference(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
     return NOT_HANDLED
 
 
-def _is_for_a_library(tracer: Trace) -> bool:
+def _is_for_a_library(tracer: TracerView) -> bool:
     """Whether no code of the program's asks for the reference, itself or by a collection of the weakref module."""
     frame = tracer.vm.frame
     while frame is not None and frame.globals.get("__name__") in ("weakref", "_weakrefset"):
@@ -227,3 +224,29 @@ def _is_for_a_library(tracer: Trace) -> bool:
 def callables() -> tuple[Any, ...]:
     """What makes weak references: the collections of weakref and functools make them by these."""
     return (weakref.ref, weakref.KeyedRef, weakref.WeakMethod, weakref.proxy)
+
+
+def call_subclasses(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """cls.__subclasses__(): which classes there are now. One that the call itself makes is there until a collection."""
+    found = run_native(fn, args, kwargs)
+    if tracer.in_library():
+        return found
+    tracer.heap.refresh()
+    collected = tracer.own(lifetimes.Lifetimes).collected  # which the run's own references outlive
+    if any(map(tracer.heap.is_young, found)) and (collected or not tracer.heap.is_young(args[0])):
+        tracer.refuse("unrecordable-value", function="type.__subclasses__")
+    tracer.note(f"{args[0].__qualname__}.__subclasses__() was taken as it is at export")
+    return found
+
+
+def call_collect(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """gc.collect(): how many objects it finds depends on the rest of the process."""
+    found = run_native(fn, args, kwargs)
+    tracer.own(lifetimes.Lifetimes).collected = True
+    return found if tracer.in_library() else tracer.unrecordable("gc.collect")
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    rows: dict[int, Step] = {id(fn): call_weak_reference for fn in callables()}
+    return rows | {id(gc.collect): call_collect, id(type.__dict__["__subclasses__"]): call_subclasses}

@@ -1,4 +1,4 @@
-"""Locks of the program: taking one is an effect unless it is given back, and none may be waited for in vain."""
+"""Locks of the program: acquiring one is an effect unless it is released, and a wait that cannot end is refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Locks:
         self._counts[id(lock)] = Held(lock, count + step, mark, tried)
 
     def _wait(self, lock: Any, is_own: bool) -> None:
-        """The program waits until the lock is free. It would wait for ever for one that it has taken itself."""
+        """The program waits until the lock is free. For one that it holds itself the wait would never end."""
         if is_own:
             self._refuse("waits for a lock that it has taken itself")
         if not lock.acquire(timeout=PATIENCE):

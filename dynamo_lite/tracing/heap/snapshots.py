@@ -91,7 +91,7 @@ _CONTAINERS: tuple[tuple[type, Callable[[Any], Any], Callable[[Any, Any], None]]
 
 class Of:
     """`read` or `restore` of one container. Not a functools.partial: the collector is asked who holds the container
-    (scratch_entries.py), and takes those for the program's."""
+    (scratch_places.py), and takes those for the program's."""
 
     __slots__ = ("_fn", "_owner")
 
@@ -158,7 +158,7 @@ def _slot_names(cls: type) -> list[tuple[str, Any]]:
         return [(name, cls.__dict__[name]) for name in _FUNCTION_PARTS]
     found: list[tuple[str, Any]] = []
     for base in cls.__mro__:
-        if is_changeable(base):  # the members of C types are their own business; most cannot be set
+        if is_changeable(base):  # members of C types are not looked at; most cannot be set
             for name, member in base.__dict__.items():
                 if type(member) is _MEMBER and name not in ("__weakref__", "__dict__"):
                     found.append((name, member))

@@ -17,7 +17,7 @@ from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.tracing.calls import native_calls
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.locks import Locks
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _BUILTINS = vars(builtins)
@@ -33,7 +33,7 @@ IN_PLACE = "inplace"
 class Writes:
     """The writes of one run, and what it takes to judge them."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self.locks = Locks(lambda what: tracer.refuse("lock-held", what=what), tracer.mark)
         tracer.journal.on_rollback(self._undo)

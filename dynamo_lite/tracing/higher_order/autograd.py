@@ -12,7 +12,7 @@ from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_autograd import APPLY_IS_PYTHON
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.type_tests import is_wrapped
 
@@ -25,7 +25,7 @@ class SavedHooks(NamedTuple):
     mark: Mark
 
 
-def call_grad(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_grad(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.grad: the engine runs on the stand-ins, and what it computes is recorded like any operator.
 
     That needs their real autograd graph, which results from memory do not have: the trace is made again without them.
@@ -42,15 +42,15 @@ def call_grad(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
         tracer.refuse("control-flow-gradient")
 
 
-class SavedRegions(State):
+class SavedRegions(FeatureState):
     """The regions of saved_tensors_hooks, and the numbers of those that are not over (None: torch's own hooks)."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.all: list[SavedHooks] = []
         self.open: list[int | None] = []
 
 
-def call_hook(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_hook(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tensor.register_hook and friends: code that runs in the backward, which a program does not hold."""
     tensor = args[0]
     if isinstance(tensor, torch.Tensor) and not tensor.requires_grad:
@@ -58,7 +58,7 @@ def call_hook(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     tracer.refuse("gradient-hook", function=f"Tensor.{fn.__name__}")
 
 
-def call_push_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_push_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.autograd.graph.saved_tensors_hooks: code that runs when autograd saves a tensor, and in the backward.
 
     Stand-ins are not always saved (capture/fakes/static_cache.py), so the hooks stay away from them; at the end of
@@ -77,11 +77,11 @@ def call_push_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs:
     return None
 
 
-def _last_node(tracer: Trace) -> fx.Node | None:
+def _last_node(tracer: TracerView) -> fx.Node | None:
     return next(iter(reversed(tracer.recorder.graph.nodes)), None)
 
 
-def call_pop_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_pop_saved_hooks(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The end of the region of the hooks that were pushed last."""
     number = tracer.own(SavedRegions).open.pop() if tracer.own(SavedRegions).open else None
     if number is not None:
@@ -89,7 +89,7 @@ def call_pop_saved_hooks(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: 
     return None
 
 
-def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """autograd.Function.apply: the operators of its forward are in the program, its backward is not.
 
     Autograd runs the forward without gradients; in the program it is operators like any other, which autograd
@@ -98,6 +98,8 @@ def call_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     name = args[0].__qualname__
     tracer.note(f"the backward of {name} is not part of the program; its gradients are the operators'")
     recorder = tracer.recorder
+    if recorder.has_dual_level and args[0].setup_context is torch.autograd.Function.setup_context:
+        tracer.refuse("higher-order-operator", function=f"{name}.apply on dual numbers, without a setup_context,")
     before = recorder.around_function
     if before is None:
         recorder.around_function = torch.is_grad_enabled()

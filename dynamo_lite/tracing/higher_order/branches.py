@@ -14,11 +14,11 @@ from dynamo_lite.capture.fakes.cond_outputs import known_outputs
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import Traced, no_effects, record_call, trace
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, no_effects, record_call, trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-class Choice(NamedTuple):
+class SwitchCall(NamedTuple):
     """A call of an operator that runs one of several functions."""
 
     operator: Any
@@ -32,7 +32,7 @@ class Choice(NamedTuple):
     """(the value of `chosen_by` of one element of vmap, each function's result there) → the one that is chosen."""
 
 
-def record(tracer: Trace, choice: Choice, operands: Any) -> Any:
+def record(tracer: TracerView, choice: SwitchCall, operands: Any) -> Any:
     """Trace the functions and record the call. Refuses ("cond-mismatch") results that do not match."""
     if functorch.active():
         return _transformed(tracer, choice, operands)
@@ -48,7 +48,7 @@ def record(tracer: Trace, choice: Choice, operands: Any) -> Any:
     return _call(tracer, choice, traced, _merge_constants(tracer, choice, traced))
 
 
-def _transformed(tracer: Trace, choice: Choice, operands: Any) -> Any:
+def _transformed(tracer: TracerView, choice: SwitchCall, operands: Any) -> Any:
     """The operator inside of functorch transforms.
 
     A choice per element of vmap is made between the results of all functions, as torch's rule has it
@@ -69,7 +69,7 @@ def _transformed(tracer: Trace, choice: Choice, operands: Any) -> Any:
         tracer.refuse("control-flow-in-transform", operator=choice.name)
     traced = [trace(tracer, choice.name, fn, lambda: operands, plain=batches.off) for fn in choice.functions]
     constants = _merge_constants(tracer, choice, traced)
-    with functorch.outside():
+    with functorch.suspended():
         result = _call(tracer, choice, traced, constants)
     return pytree.tree_map_only(torch.Tensor, batches.on, result)
 
@@ -79,7 +79,9 @@ class _Results(NamedTuple):
     spec: pytree.TreeSpec
 
 
-def _merge_constants(tracer: Trace, choice: Choice, results: Sequence[Traced | _Results]) -> dict[int, Any]:
+def _merge_constants(
+    tracer: TracerView, choice: SwitchCall, results: Sequence[TracedFunction | _Results]
+) -> dict[int, Any]:
     """The results that are one constant in all functions, by position. Refuses results that do not match."""
     constants: dict[int, Any] = {}
     first, *others = results
@@ -93,7 +95,7 @@ def _merge_constants(tracer: Trace, choice: Choice, results: Sequence[Traced | _
     return constants
 
 
-def _is_constant(tracer: Trace, choice: Choice, words: tuple[str, str], left: Any, right: Any) -> bool:
+def _is_constant(tracer: TracerView, choice: SwitchCall, words: tuple[str, str], left: Any, right: Any) -> bool:
     """Whether two results in one position are the same constant; refuses a pair that does not match."""
     tensors = isinstance(left, torch.Tensor), isinstance(right, torch.Tensor)
     if all(tensors):
@@ -122,18 +124,18 @@ def _kind(value: Any) -> str:
     return "a tensor" if isinstance(value, torch.Tensor) else f"a {type(value).__qualname__}"
 
 
-def _mismatch(tracer: Trace, choice: Choice, words: tuple[str, str], what: str, left: Any, right: Any) -> None:
+def _mismatch(tracer: TracerView, choice: SwitchCall, words: tuple[str, str], what: str, left: Any, right: Any) -> None:
     (first, second), name = words, choice.name
     tracer.refuse("cond-mismatch", operator=name, what=what, left=left, right=right, first=first, second=second)
 
 
-def _call(tracer: Trace, choice: Choice, traced: list[Traced], constants: dict[int, Any]) -> Any:
+def _call(tracer: TracerView, choice: SwitchCall, traced: list[TracedFunction], constants: dict[int, Any]) -> Any:
     recorder = tracer.recorder
     levels = [function.level for function in traced]
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     outputs = [tuple(n for i, n in enumerate(t.outputs(tracer)) if i not in constants) for t in traced]
     modules = subgraph_calls.finish(recorder, levels, outputs, choice.graphs)
-    known = known_outputs(recorder, outputs)
+    known = known_outputs(recorder.fake_mode, recorder.env, outputs)
     results = iter(record_call(tracer, choice.operator, choice.arguments(modules, tuple(operands)), known))
     count = len(traced[0].leaves)
     leaves = [constants[i] if i in constants else next(results) for i in range(count)]

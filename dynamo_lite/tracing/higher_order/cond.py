@@ -8,10 +8,10 @@ import torch
 
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.tracing.higher_order import branches
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-def call_cond(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_cond(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """CondOp.__call__(op, pred, true_fn, false_fn, operands), which torch.cond comes down to during a trace.
 
     A predicate that is a constant takes its branch, as in eager.
@@ -23,7 +23,7 @@ def call_cond(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     _check_predicate(pred)
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"Expect operands to be a tuple of tensors, but got a {type(operands).__qualname__}.")
-    choice = branches.Choice(
+    choice = branches.SwitchCall(
         op,
         "torch.cond",
         pred,

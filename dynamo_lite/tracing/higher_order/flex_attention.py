@@ -11,8 +11,8 @@ from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.torch_internals._torch_operators import create_fw_bw_graph
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 _NAME = "flex_attention"
 
@@ -34,7 +34,7 @@ def _is_index(value: Any) -> bool:
     return isinstance(value, (int, torch.Tensor)) and not isinstance(value, bool)
 
 
-def call_flex_attention(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_flex_attention(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """FlexAttentionHOP.__call__(op, query, key, value, score_mod, block_mask, scale, kernel_options, ...)."""
     op, query, key, value, score_mod, block_mask, scale, options, *given = args
     if kwargs or any(given):
@@ -43,7 +43,7 @@ def call_flex_attention(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: d
     return op(query, key, value, score, (*block_mask[:-1], mask), scale, options, *buffers)
 
 
-def call_flex_attention_backward(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_flex_attention_backward(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """FlexAttentionBackwardHOP.__call__(op, query, key, value, out, logsumexp, grad_out, grad_logsumexp, fw_graph,
     joint_graph, block_mask, scale, kernel_options, ...), which a program may call itself.
 
@@ -62,7 +62,7 @@ def call_flex_attention_backward(tracer: Trace, fn: Any, args: tuple[Any, ...], 
     return (*out[:3], ())  # what fw_graph closes over is no buffer to the program
 
 
-def _joint(tracer: Trace, query: Any, score: Any) -> Any:
+def _joint(tracer: TracerView, query: Any, score: Any) -> Any:
     """The sub-graph of the gradients of `score`, itself a sub-graph."""
     with unrecorded():
         fake = tracer.recorder.lift(query)
@@ -71,7 +71,9 @@ def _joint(tracer: Trace, query: Any, score: Any) -> Any:
     return subgraph_calls.add_module(tracer.recorder, joint, "joint_graph")
 
 
-def _graphs(tracer: Trace, query: Any, score_mod: Any, mask_mod: Any, names: tuple[str, str]) -> tuple[Any, Any, Any]:
+def _graphs(
+    tracer: TracerView, query: Any, score_mod: Any, mask_mod: Any, names: tuple[str, str]
+) -> tuple[Any, Any, Any]:
     """The sub-graphs of the two functions, and the buffers of each."""
     recorder = tracer.recorder
     fake = recorder.guarded(recorder.lift, query)
@@ -83,7 +85,7 @@ def _graphs(tracer: Trace, query: Any, score_mod: Any, mask_mod: Any, names: tup
     return score_graph, mask_graph, buffers
 
 
-def _trace(tracer: Trace, function: Any, query: torch.Tensor, scores: int) -> Traced:
+def _trace(tracer: TracerView, function: Any, query: torch.Tensor, scores: int) -> TracedFunction:
     """The sub-graph of a function of (a score and) the numbers of batch, head, query and key, all scalars."""
     with unrecorded():
         examples = [query.new_zeros((), requires_grad=query.requires_grad) for _ in range(scores)]

@@ -16,12 +16,12 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import Traced, record_call, trace
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, record_call, trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import shape_text
 
 
-def call_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_map(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """MapImpl.__call__(op, f, xs, pos_args): f(*slices, *pos_args) for each slice along the first dimension."""
     op, function, xs, given = _positional(args, kwargs, ("f", "xs", "pos_args"))
     name = "torch._higher_order_ops.map"
@@ -33,7 +33,7 @@ def call_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return pytree.tree_unflatten(list(results), step.spec)
 
 
-def call_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_scan(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """ScanOp.__call__(op, combine_fn, init, xs, additional_inputs): combine_fn(*carry, *slices) → (carry, y)."""
     op, function, init, xs, given = _positional(args, kwargs, ("combine_fn", "init", "xs", "additional_inputs"))
     name = "torch._higher_order_ops.scan"
@@ -52,7 +52,7 @@ def call_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return pytree.tree_unflatten(list(results), step.spec)
 
 
-def call_associative_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_associative_scan(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """AssociativeScanOp.__call__(op, combine_fn, xs, additional_inputs): combine_fn(*left, *right) → combined."""
     op, function, xs, given = _positional(args, kwargs, ("combine_fn", "xs", "additional_inputs"))
     name = "torch._higher_order_ops.associative_scan"
@@ -65,7 +65,7 @@ def call_associative_scan(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs:
     return pytree.tree_unflatten(list(results), step.spec)
 
 
-def call_while_loop(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_while_loop(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """WhileLoopOp.__call__(op, cond_fn, body_fn, carried, additional): while cond_fn(*carried): carried = body_fn(...).
 
     An integer that is carried is another one in each step: an unbacked symbol inside, and one more for the result.
@@ -87,7 +87,7 @@ def call_while_loop(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[
     return pytree.tree_unflatten(list(results), body.spec)
 
 
-def _run_while(tracer: Trace, op: Any, modules: list[Any], carried: Any, examples: Any, operands: Any) -> Any:
+def _run_while(tracer: TracerView, op: Any, modules: list[Any], carried: Any, examples: Any, operands: Any) -> Any:
     """Records the loop. It runs on the examples: what comes out must not depend on the first step's integers."""
     recorder = tracer.recorder
     fakes = tuple(recorder.stand_in(operand) for operand in operands)
@@ -103,7 +103,7 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[s
     return (op, *rest)
 
 
-def _check_changes(tracer: Trace, name: str, body: Traced, carried: Sequence[Any]) -> None:
+def _check_changes(tracer: TracerView, name: str, body: TracedFunction, carried: Sequence[Any]) -> None:
     """A body may change an operand in place (a buffer), unless the operand is what the loop begins with."""
     if not subgraphs.changes_in_place(body.level.graph):
         return
@@ -114,8 +114,8 @@ def _check_changes(tracer: Trace, name: str, body: Traced, carried: Sequence[Any
 
 
 def _trace_step(
-    tracer: Trace, name: str, function: Any, examples: list[Any], given: Sequence[Any], may_mutate: bool = False
-) -> Traced:
+    tracer: TracerView, name: str, function: Any, examples: list[Any], given: Sequence[Any], may_mutate: bool = False
+) -> TracedFunction:
     """The sub-graph of `function(*examples, *given)`: examples are its arguments, the tensors given its operands."""
 
     def arguments() -> list[Any]:
@@ -129,7 +129,7 @@ def _trace_step(
     return trace(tracer, name, function, arguments, may_mutate=may_mutate)
 
 
-def _slices(tracer: Trace, name: str, xs: Sequence[Any]) -> list[Any]:
+def _slices(tracer: TracerView, name: str, xs: Sequence[Any]) -> list[Any]:
     """A stand-in for one slice of each tensor along its first dimension."""
     recorder = tracer.recorder
     fakes = [recorder.guarded(recorder.lift, x) for x in xs]
@@ -137,7 +137,7 @@ def _slices(tracer: Trace, name: str, xs: Sequence[Any]) -> list[Any]:
         return [_forget(torch.select_copy(fake, 0, 0)) for fake in fakes]
 
 
-def _copies(tracer: Trace, name: str, values: Sequence[Any]) -> list[Any]:
+def _copies(tracer: TracerView, name: str, values: Sequence[Any]) -> list[Any]:
     """A stand-in for a later value of each of these: another tensor like it, an unbacked symbol for an integer."""
     recorder = tracer.recorder
     copies: list[Any] = []
@@ -165,7 +165,7 @@ def _forget(fake: Any) -> Any:
     return fake
 
 
-def _check_condition(tracer: Trace, name: str, condition: Traced) -> None:
+def _check_condition(tracer: TracerView, name: str, condition: TracedFunction) -> None:
     (value,) = condition.leaves if len(condition.leaves) == 1 else (None,)
     if isinstance(value, torch.Tensor):
         if value.dtype is torch.bool and value.ndim == 0:
@@ -177,7 +177,7 @@ def _check_condition(tracer: Trace, name: str, condition: Traced) -> None:
     )
 
 
-def _check_tensors(tracer: Trace, name: str, leaves: Sequence[Any]) -> None:
+def _check_tensors(tracer: TracerView, name: str, leaves: Sequence[Any]) -> None:
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor):
             tracer.refuse(
@@ -185,7 +185,7 @@ def _check_tensors(tracer: Trace, name: str, leaves: Sequence[Any]) -> None:
             )
 
 
-def _check_carry(tracer: Trace, name: str, given: Sequence[Any], returned: Sequence[Any]) -> None:
+def _check_carry(tracer: TracerView, name: str, given: Sequence[Any], returned: Sequence[Any]) -> None:
     """What a step returns must be what the next one takes."""
     if len(given) != len(returned):
         tracer.refuse("loop-mismatch", operator=name, what=f"{len(returned)} carried values, given {len(given)}")
@@ -204,5 +204,5 @@ def _check_carry(tracer: Trace, name: str, given: Sequence[Any], returned: Seque
                 tracer.refuse("loop-mismatch", operator=name, what=what)
 
 
-def _finish(tracer: Trace, steps: list[Traced], outputs: list[Any], names: Sequence[str]) -> list[Any]:
+def _finish(tracer: TracerView, steps: list[TracedFunction], outputs: list[Any], names: Sequence[str]) -> list[Any]:
     return subgraph_calls.finish(tracer.recorder, [step.level for step in steps], outputs, names)

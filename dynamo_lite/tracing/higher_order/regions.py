@@ -15,11 +15,11 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.higher_order.subgraph import Traced, trace
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.higher_order.subgraph import TracedFunction, trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-def call_region(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_region(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function under torch.compiler.nested_compile_region is called: its operators are the program's.
 
     torch.export inlines the region as well.
@@ -28,13 +28,13 @@ def call_region(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.vm.call(function, tuple(rest), kwargs)
 
 
-def call_strict_mode(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_strict_mode(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """StrictMode.__call__(op, function, operands), a function that is to be traced strictly, as every one is here."""
     bound = _STRICT.bind(*args, **kwargs).arguments
     return tracer.vm.call(bound["callable"], tuple(bound["operands"]), {})
 
 
-def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_wrapped(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """BaseHOP.__call__(op, function, *operands, **options): function(*operands) as one call.
 
     InvokeQuant gives its operator itself as an option, an object that no graph takes as an argument. What a compiler
@@ -54,7 +54,7 @@ def call_wrapped(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
-def call_local_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_local_map(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """LocalMapHOP.__call__(op, module, *operands): on plain tensors, what the module computes, as in eager."""
     _, module, *operands = args
     placements = module.meta["local_map_kwargs"]
@@ -63,7 +63,7 @@ def call_local_map(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     return tracer.vm.call(module, tuple(operands), kwargs)
 
 
-def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_hints(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """HintsWrapper.__call__(op, function, operands, {}, hints): function(*operands), marked for a compiler."""
     bound = _HINTS.bind(*args, **kwargs).arguments
     operands, hints = tuple(bound["args"]), bound["hints"]
@@ -76,7 +76,7 @@ def call_hints(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return pytree.tree_unflatten(list(results), traced.spec)
 
 
-def call_flex_gemm(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_flex_gemm(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """FlexGemm.__call__(op, gemm_op, body_fn, gemm_args, gemm_kwargs, kernel_options) of torch 2.14.
 
     The function is a product of matrices and what follows it, marked to become one kernel. A compiler finds the
@@ -100,8 +100,8 @@ _HINT_TYPES = (int, float, bool, str)
 
 
 def _subgraph(
-    tracer: Trace, op: Any, function: Any, operands: Sequence[Any], name: str
-) -> tuple[Traced, fx.GraphModule, Sequence[Any]]:
+    tracer: TracerView, op: Any, function: Any, operands: Sequence[Any], name: str
+) -> tuple[TracedFunction, fx.GraphModule, Sequence[Any]]:
     """`function(*operands)` as a sub-graph, and the operands of the call: the tensors and sizes that it uses."""
 
     def arguments() -> Sequence[Any]:

@@ -23,22 +23,22 @@ from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
-from dynamo_lite.tracing.effects import classify
+from dynamo_lite.tracing.effects import classify, descriptions
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Journal
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 
 
 @dataclass
-class Traced:
+class TracedFunction:
     """A function that has been interpreted into a sub-graph: its level, and what it returned, flattened."""
 
     level: Level
     leaves: list[Any]
     spec: pytree.TreeSpec
 
-    def outputs(self, tracer: Trace) -> list[Any]:
+    def outputs(self, tracer: TracerView) -> list[Any]:
         """What it returned as fx has it: a node per tensor or symbolic size, numbers and other constants as such."""
         return self._nodes
 
@@ -46,7 +46,7 @@ class Traced:
 
 
 def trace(
-    tracer: Trace,
+    tracer: TracerView,
     operator: str,
     function: Any,
     args: Callable[[], Sequence[Any]],
@@ -54,7 +54,7 @@ def trace(
     may_mutate: bool = False,
     may_alias: bool = False,
     plain: Callable[[torch.Tensor], torch.Tensor] | None = None,
-) -> Traced:
+) -> TracedFunction:
     """Interprets `function(*args())` into a sub-graph of its own.
 
     operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
@@ -82,11 +82,11 @@ def trace(
         if not may_alias:
             _check_aliases(tracer, operator, level, leaves)
     level.put_back_memos()
-    return Traced(level, leaves, spec, nodes)
+    return TracedFunction(level, leaves, spec, nodes)
 
 
 def record_call(
-    tracer: Trace, operator: Any, args: tuple[Any, ...], known: Sequence[torch.Tensor] | None = None
+    tracer: TracerView, operator: Any, args: tuple[Any, ...], known: Sequence[torch.Tensor] | None = None
 ) -> Any:
     """Record a call of an operator whose sub-graphs `subgraph_calls.finish` made. known: what comes out, if known.
 
@@ -98,7 +98,7 @@ def record_call(
         return recorder.guarded(subgraph_calls.record, recorder, operator, args, {}, None, True, known)
 
 
-def _output(tracer: Trace, operator: str, leaf: Any) -> Any:
+def _output(tracer: TracerView, operator: str, leaf: Any) -> Any:
     recorder = tracer.recorder
     if isinstance(leaf, torch.Tensor):
         return recorder.guarded(recorder.node_of, leaf)
@@ -109,7 +109,7 @@ def _output(tracer: Trace, operator: str, leaf: Any) -> Any:
     tracer.refuse("subgraph-output", operator=operator, what=f"a {type(leaf).__qualname__}")
 
 
-def _check_aliases(tracer: Trace, operator: str, level: Level, leaves: list[Any]) -> None:
+def _check_aliases(tracer: TracerView, operator: str, level: Level, leaves: list[Any]) -> None:
     """A sub-graph's results have memory of their own: neither an operand's nor each other's."""
     seen: set[int] = set()
     for leaf in leaves:
@@ -123,7 +123,7 @@ def _check_aliases(tracer: Trace, operator: str, level: Level, leaves: list[Any]
 
 
 @contextmanager
-def no_effects(tracer: Trace, operator: str) -> Iterator[None]:
+def no_effects(tracer: TracerView, operator: str) -> Iterator[None]:
     """Refuses net changes of objects that are older than the block, and of torch's switches."""
     before = (
         gc.get_objects()
@@ -151,12 +151,12 @@ def no_effects(tracer: Trace, operator: str) -> Iterator[None]:
         context.before = {**context.before, **variables}
 
 
-def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: set[int]) -> None:
+def _check_journal(tracer: TracerView, operator: str, older: set[int], older_dicts: set[int]) -> None:
     """older: ids of the trace's own objects before; older_dicts: of its dicts, which the collector may not track."""
     journal = tracer.journal
     if not journal:
         return
-    tracer.heap.mark()
+    tracer.heap.refresh()
     for change in journal.changes():
         owner = tracer.own(OwnedDicts).owner_of(change.owner)  # whose dict is as old as itself
         if owner is None:
@@ -166,5 +166,5 @@ def _check_journal(tracer: Trace, operator: str, older: set[int], older_dicts: s
             continue
         if classify._same_value(change.old, change.new) or classify._place(change) in classify.INVISIBLE:
             continue
-        what = classify.describe_target(tracer, change)
+        what = descriptions.describe_target(tracer, change)
         tracer.abort(tracer.refusal("subgraph-effect", change.mark, operator=operator, what=what))

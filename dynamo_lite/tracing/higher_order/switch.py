@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from dynamo_lite.tracing.higher_order import branches
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-def call_switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_switch(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """SwitchOp.__call__(op, index, branches, operands), which torch.switch comes down to during a trace.
 
     torch.switch has clamped the index and flattened the operands. An index that is a constant takes its branch, as in
@@ -22,7 +22,7 @@ def call_switch(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
         tracer.note("the index of a torch.switch is a Python constant: only the branch that it picks is captured")
         return tracer.vm.call(functions[index], tuple(operands), {})
     numbers = range(len(functions))
-    choice = branches.Choice(
+    choice = branches.SwitchCall(
         op,
         "torch.switch",
         index,

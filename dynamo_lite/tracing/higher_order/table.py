@@ -29,10 +29,10 @@ from dynamo_lite.tracing.higher_order.regions import (
     call_wrapped,
 )
 from dynamo_lite.tracing.higher_order.switch import call_switch
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
-def _call_graph_module(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_graph_module(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call of an fx.GraphModule: what it wraps. Around that torch has a handler, which writes an error of the
     generated code to stderr and raises it again; for a program it is none."""
     wrapped, module, *rest = args
@@ -61,9 +61,9 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-def _call_outside(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_outside(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What torch loads or counts once a process: no part of the program, and not to be undone."""
-    with tracer.outside():
+    with tracer.suspended():
         return fn(*args, **kwargs)
 
 

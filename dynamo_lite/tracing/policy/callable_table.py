@@ -17,7 +17,7 @@ from dynamo_lite.tracing.policy.verdicts import (
     RNG,
     UNRECORDABLE,
     WORLD,
-    Verdict,
+    CallVerdict,
     mutates,
     opaque,
 )
@@ -27,11 +27,11 @@ def _words(text: str) -> list[str]:
     return text.split()
 
 
-def _each(names: str, verdict: Verdict) -> dict[str, Verdict]:
+def _each(names: str, verdict: CallVerdict) -> dict[str, CallVerdict]:
     return dict.fromkeys(names.split(), verdict)
 
 
-MODULES: dict[str, Verdict] = {
+MODULES: dict[str, CallVerdict] = {
     **_each(
         "builtins math cmath _operator operator itertools _functools functools _collections collections "
         "_collections_abc _sre re _json json _struct struct zlib _zlib binascii _hashlib hashlib _md5 _sha1 "
@@ -68,7 +68,7 @@ MODULES: dict[str, Verdict] = {
 
 _OWN_STATE = opaque(0)
 
-TYPES: dict[str, Verdict] = {
+TYPES: dict[str, CallVerdict] = {
     # Machines with an inner state, one method like the other.
     **_each(
         "_io:StringIO _io:BytesIO _io:FileIO _io:TextIOWrapper _io:BufferedReader _io:BufferedWriter "
@@ -91,7 +91,7 @@ TYPES: dict[str, Verdict] = {
         "_thread:lock _thread:RLock",
         LOCK,
     ),
-    # What a generator of the program's frames is made of is the interpreter's business.
+    # A generator of one of the program's frames is handled by the interpreter.
     "builtins:module": PURE,
 }
 
@@ -104,7 +104,7 @@ _CALLERS = _words(
     "_json:make_scanner _json:make_encoder builtins:__build_class__ builtins:exec builtins:eval"
 )
 
-NAMES: dict[str, Verdict] = {
+NAMES: dict[str, CallVerdict] = {
     **dict.fromkeys(_CALLERS, CALLS_BACK),
     **{
         f"torch._C:StorageBase.{name}": PURE

@@ -16,15 +16,15 @@ from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.tracing.policy import callable_table, container_methods
-from dynamo_lite.tracing.policy.verdicts import PURE, PYTHON, UNKNOWN, Verdict
+from dynamo_lite.tracing.policy.verdicts import PURE, PYTHON, UNKNOWN, CallVerdict
 
 _DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 
-_verdicts: dict[int, tuple[Any, Verdict]] = {}
+_verdicts: dict[int, tuple[Any, CallVerdict]] = {}
 """id of a callable → (the callable, so that the id stays its own, its verdict)."""
 
 
-def verdict_of(fn: Any) -> Verdict:
+def verdict_of(fn: Any) -> CallVerdict:
     """`classify`, remembered for callables that live as long as the process."""
     known = _verdicts.get(id(fn))
     if known is not None:
@@ -43,7 +43,7 @@ def is_immortal(fn: Any) -> bool:
     return issubclass(kind, type) and not is_changeable(fn)
 
 
-def classify(fn: Any) -> Verdict:
+def classify(fn: Any) -> CallVerdict:
     """What calling `fn` does, by the tables.
 
     A Python function, or a class made by a class statement, is PYTHON: what it does is what its own code does, which is
@@ -53,7 +53,7 @@ def classify(fn: Any) -> Verdict:
     return PYTHON if name is None else look_up(name)
 
 
-def look_up(name: str) -> Verdict:
+def look_up(name: str) -> CallVerdict:
     """The verdict on "module:qualified.name"; the longest entry of the tables decides."""
     found = container_methods.NAMES.get(name) or callable_table.NAMES.get(name)
     if found is None and name.endswith((".__new__", ".__init__")):

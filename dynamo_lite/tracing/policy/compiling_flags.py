@@ -20,13 +20,13 @@ import torch
 
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.symbolic_shapes.torch_versions import Version, applies
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 EAGER: Final = False
 EXPORTING: Final = True
 
 
-class Branch(NamedTuple):
+class CompilingAnswers(NamedTuple):
     """What the questions of one function of torch are answered.
 
     `module` and `function` (its qualified name) say who asks; `differs` what the answer decides. `note` goes into the
@@ -58,81 +58,87 @@ _MASKED_ROWS = (
     "program has plain operators, which give what eager gives with gradients"
 )
 
-_BRANCHES: tuple[Branch, ...] = (
-    Branch(f"{_NN}.module", "Module._call_impl", EAGER, "hooks with always_call=True run after an exception too"),
-    Branch(
+_BRANCHES: tuple[CompilingAnswers, ...] = (
+    CompilingAnswers(
+        f"{_NN}.module", "Module._call_impl", EAGER, "hooks with always_call=True run after an exception too"
+    ),
+    CompilingAnswers(
         f"{_NN}.activation",
         "_is_make_fx_tracing",
         EXPORTING,
         "plain operators with the fused kernel's layout; only rows that are masked as a whole may differ",
     ),
-    Branch(
+    CompilingAnswers(
         f"{_NN}.transformer",
         "TransformerEncoder.forward",
         EXPORTING,
         "eager makes a NestedTensor if the mask is aligned to the left, which depends on data",
     ),
-    Branch("torch.autograd.graph", "region_activation_memory_budget", EAGER, "eager raises"),
-    Branch("torch.nn.attention.flex_attention", "_warn_once", EXPORTING, "a warning, which a trace skips"),
-    Branch(
+    CompilingAnswers("torch.autograd.graph", "region_activation_memory_budget", EAGER, "eager raises"),
+    CompilingAnswers("torch.nn.attention.flex_attention", "_warn_once", EXPORTING, "a warning, which a trace skips"),
+    CompilingAnswers(
         "torch.nn.attention.flex_attention",
         "_extract_callable_pytree",
         EXPORTING,
         "how tensors of closures become operands; tracing/higher_order/flex_attention.py lifts them",
     ),
-    Branch(
+    CompilingAnswers(
         "torch.nn.attention.flex_attention",
         "flex_attention",
         EXPORTING,
         "the operator itself, where eager compiles or interprets it",
     ),
-    Branch(
+    CompilingAnswers(
         "torch.nn.parallel.distributed",
         "DistributedDataParallel._pre_forward",
         EXPORTING,
         "eager sets up its communication on the first call",
     ),
-    Branch("torch.nn.functional", "linear_cross_entropy", EXPORTING, "how gradients are kept; equal values"),
-    Branch("torch.nn.functional", "pad", EXPORTING, "a decomposition on CUDA with deterministic algorithms; equal"),
-    Branch("torch._utils", "is_compiling", EXPORTING, "torch.compiler.is_compiling under another name"),
-    Branch("torch", "compile", EXPORTING, "the function itself instead of a compiled one; equal values"),
+    CompilingAnswers("torch.nn.functional", "linear_cross_entropy", EXPORTING, "how gradients are kept; equal values"),
+    CompilingAnswers(
+        "torch.nn.functional", "pad", EXPORTING, "a decomposition on CUDA with deterministic algorithms; equal"
+    ),
+    CompilingAnswers("torch._utils", "is_compiling", EXPORTING, "torch.compiler.is_compiling under another name"),
+    CompilingAnswers("torch", "compile", EXPORTING, "the function itself instead of a compiled one; equal values"),
     *(
-        Branch("torch.distributed.nn.functional", name, EXPORTING, _COLLECTIVES)
+        CompilingAnswers("torch.distributed.nn.functional", name, EXPORTING, _COLLECTIVES)
         for name in (
             *("broadcast", "gather", "scatter", "reduce", "reduce_scatter", "all_gather", "_all_gather_base"),
             *("all_to_all", "all_to_all_single", "all_reduce"),
         )
     ),
-    Branch("torch.distributed.device_mesh", "_get_pg_from_name", EXPORTING, "the process group by its name; the same"),
+    CompilingAnswers(
+        "torch.distributed.device_mesh", "_get_pg_from_name", EXPORTING, "the process group by its name; the same"
+    ),
     *(
-        Branch("torch.distributed._functional_collectives", name, EXPORTING, "a deprecation warning")
+        CompilingAnswers("torch.distributed._functional_collectives", name, EXPORTING, "a deprecation warning")
         for name in (
             *("all_gather_tensor", "all_gather_tensor_autograd", "all_gather_into_tensor_coalesced"),
             *("reduce_scatter_tensor", "reduce_scatter_tensor_autograd", "reduce_scatter_tensor_coalesced"),
         )
     ),
-    Branch(
+    CompilingAnswers(
         "torch.nn.attention.flex_attention",
         "_validate_block_mask_shape",
         EXPORTING,
         "whether the lengths are looked at for sizes that only run time knows; they are compared in any case",
         since=(2, 14),
     ),
-    Branch(
+    CompilingAnswers(
         "torch.distributed.device_mesh",
         "_maybe_traced_group",
         EXPORTING,
-        "eager's way, unless a proxy mode is at work, which none is during a trace",
+        "eager's way, unless a proxy mode is active, which none is during a trace",
         since=(2, 14),
     ),
-    Branch(
+    CompilingAnswers(
         "torch.distributions.distribution",
         "_all_true_or_runtime_assert",
         EXPORTING,
         "invalid parameters or values: an assertion of the program, where eager raises ValueError",
         since=(2, 15),
     ),
-    Branch(
+    CompilingAnswers(
         "torch.distributed.tensor._collective_utils",
         "_can_skip_zero_size_op",
         EXPORTING,
@@ -143,8 +149,8 @@ _BRANCHES: tuple[Branch, ...] = (
 BRANCHES = tuple(filter(applies, _BRANCHES))
 """Those of the installed torch."""
 
-FUSED: tuple[Branch, ...] = (
-    Branch(
+FUSED: tuple[CompilingAnswers, ...] = (
+    CompilingAnswers(
         f"{_NN}.activation",
         "MultiheadAttention.forward",
         EAGER,
@@ -153,7 +159,7 @@ FUSED: tuple[Branch, ...] = (
         ("attn_mask", "key_padding_mask"),
         "in_proj_bias",
     ),
-    Branch(
+    CompilingAnswers(
         f"{_NN}.transformer",
         "TransformerEncoder.forward",
         EXPORTING,
@@ -161,7 +167,7 @@ FUSED: tuple[Branch, ...] = (
         _NESTED,
         ("src_key_padding_mask",),
     ),
-    Branch(
+    CompilingAnswers(
         f"{_NN}.transformer",
         "TransformerEncoderLayer.forward",
         EXPORTING,
@@ -176,7 +182,7 @@ _NOTES = {(row.module, row.function): row for row in FUSED}
 _COMPILING = {(row.module, row.function): row for row in BRANCHES}
 
 
-def compiling(tracer: Trace) -> bool:
+def compiling(tracer: TracerView) -> bool:
     """The answer to the innermost frame, which is a library's."""
     row = _branch_at_work(tracer, _COMPILING)
     if row is not None and (fused := _NOTES.get((row.module, row.function))) is not None:
@@ -184,7 +190,7 @@ def compiling(tracer: Trace) -> bool:
     return True if row is None else row.answer
 
 
-def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
+def has_torch_function(tracer: TracerView, ask: Callable[[], Any]) -> Any:
     """The answer to a library's frame; None if it is no question about a fused kernel. `ask` is eager's."""
     row = _branch_at_work(tracer, _NOTES)
     if row is None:
@@ -195,19 +201,19 @@ def has_torch_function(tracer: Trace, ask: Callable[[], Any]) -> Any:
     return True if row.answer is EXPORTING else ask()
 
 
-def _branch_at_work(tracer: Trace, rows: dict[tuple[str, str], Branch]) -> Branch | None:
+def _branch_at_work(tracer: TracerView, rows: dict[tuple[str, str], CompilingAnswers]) -> CompilingAnswers | None:
     frame = tracer.vm.frame
     return None if frame is None else rows.get((str(frame.globals.get("__name__")), frame.code.co_qualname))
 
 
-def _note(tracer: Trace, row: Branch) -> None:
+def _note(tracer: TracerView, row: CompilingAnswers) -> None:
     variables = _variables(tracer)
     masked = any(variables.get(name) is not None for name in row.given)
     if row.note is not None and masked and not variables["self"].training and _is_fast(variables["self"]):
         tracer.note(row.note)
 
 
-def _variables(tracer: Trace) -> dict[str, Any]:
+def _variables(tracer: TracerView) -> dict[str, Any]:
     frame = tracer.vm.frame
     return {} if frame is None else frame.f_locals()
 

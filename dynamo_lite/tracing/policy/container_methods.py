@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dynamo_lite.tracing.policy.verdicts import Verdict, mutates
+from dynamo_lite.tracing.policy.verdicts import CallVerdict, mutates
 
 _LIST = "append extend insert pop remove clear __setitem__ __delitem__ __iadd__ __imul__ __init__"
 _DICT = "update setdefault pop popitem clear __setitem__ __delitem__ __ior__ __init__"
@@ -33,7 +33,7 @@ _READ_INTO = [
     "_io:_RawIOBase",
 ]
 
-NAMES: dict[str, Verdict] = {
+NAMES: dict[str, CallVerdict] = {
     **{f"{kind}.{name}": mutates(0) for kind, names in METHODS.items() for name in names.split()},
     **{
         f"{kind}.{name}": mutates(0, part="memory") for kind, names in _MEMORY.items() for name in names.split()

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
-from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Level, Trust
+from dynamo_lite.tracing.policy.trust_table import TABLE, UNKNOWN, Trust, TrustLevel
 
 _UNKNOWN: Any = object()
 _RUNS_NATIVELY = "dynamo_lite.interpreter.vm"
@@ -49,12 +49,12 @@ def is_trusted_module(name: str) -> bool:
 
     Its functions need not run natively (see `is_trusted`).
     """
-    return trust_of(name).level is not Level.CALLS
+    return trust_of(name).level is not TrustLevel.CALLS
 
 
 def is_below(name: str) -> bool:
     """Whether a module is part of what runs operators, or of this tracer."""
-    return trust_of(name).level is Level.BELOW
+    return trust_of(name).level is TrustLevel.BELOW
 
 
 def stateless_code_at_work() -> frozenset[CodeType]:
@@ -64,7 +64,7 @@ def stateless_code_at_work() -> frozenset[CodeType]:
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") != _RUNS_NATIVELY:
         name = frame.f_globals.get("__name__")
-        if isinstance(name, str) and trust_of(name).level is Level.STATELESS:
+        if isinstance(name, str) and trust_of(name).level is TrustLevel.STATELESS:
             found.append(frame.f_code)
         frame = frame.f_back
     return frozenset(found)
@@ -112,8 +112,8 @@ def _is_of_the_program(fn: Any) -> bool:
 def is_trusted_as_a_whole(fn: FunctionType) -> bool | None:
     """The answer for every function with the globals of `fn`, but for wrappers; None where each is inspected."""
     name = fn.__globals__.get("__name__")
-    level = trust_of(name).level if isinstance(name, str) else Level.CALLS
-    return None if level is Level.STATELESS else level is Level.BELOW
+    level = trust_of(name).level if isinstance(name, str) else TrustLevel.CALLS
+    return None if level is TrustLevel.STATELESS else level is TrustLevel.BELOW
 
 
 # -- inspection ------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ a function that they are given: natively they would find its trampoline's."""
 def report() -> str:
     """The table in words: each row, how it is trusted, and why."""
     lines = []
-    for level in Level:
+    for level in TrustLevel:
         lines.append(f"{level.name}: {level.value}")
         lines += [f"  {name:36} {trust.reason}" for name, trust in sorted(TABLE.items()) if trust.level is level]
     return "\n".join(lines)

@@ -260,7 +260,7 @@ READS_DATA: tuple[str, ...] = (
     "torch:Tensor.share_memory_",
 )
 
-# Which modes are at work: those of the trace would be among them. torch's own functions ask as well.
+# Which modes are active: those of the trace would be among them. torch's own functions ask as well.
 READS_MODES: tuple[str, ...] = (
     "torch.overrides:_get_current_function_mode",
     "torch.overrides:_get_current_function_mode_stack",
@@ -306,7 +306,7 @@ TRUE_WHILE_TRACING: tuple[str, ...] = (
     "torch._utils:is_compiling",
 )
 
-# A tangent is computed below the operators, where no recording sees it; torch.func.jvp is recorded.
+# Tangents are computed below the operators: dual_numbers.py has the rules, and strict=False refuses them.
 DUAL_NUMBERS: tuple[str, ...] = (
     "torch.autograd.forward_ad:enter_dual_level",
     "torch.autograd.forward_ad:make_dual",
@@ -315,7 +315,6 @@ DUAL_NUMBERS: tuple[str, ...] = (
 # Operators that take functions; captured in a later version.
 HIGHER_ORDER: tuple[str, ...] = (
     "torch.func:linearize",
-    *DUAL_NUMBERS,
 )
 
 # How a class is flattened that an export made a container (program/trees/containers.py): the program's own pytree

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Level(Enum):
+class TrustLevel(Enum):
     """How far a module is trusted.
 
     BELOW      what operators, tensors and sizes are made of, and this tracer: run natively as a whole
@@ -26,22 +26,22 @@ class Level(Enum):
 
 
 class Trust(NamedTuple):
-    level: Level
+    level: TrustLevel
     reason: str
 
 
-def _rows(level: Level, reason: str, names: str) -> dict[str, Trust]:
+def _rows(level: TrustLevel, reason: str, names: str) -> dict[str, Trust]:
     return dict.fromkeys(names.split(), Trust(level, reason))
 
 
 _TORCH: dict[str, Trust] = {
     **_rows(
-        Level.STATE,
+        TrustLevel.STATE,
         "no other row names it",
         "torch functorch torchgen",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "computes results of operators, below what is recorded",
         "torch._C torch._custom_op torch._custom_ops torch._decomp torch._dispatch torch._library torch._linalg_utils "
         "torch._lobpcg torch._lowrank torch._meta_registrations torch._native torch._ops torch._prims "
@@ -49,14 +49,14 @@ _TORCH: dict[str, Trust] = {
         "torch._classes torch._opaque_base",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "tensors, sizes and their types: methods come down to operators, what they keep is the tensor's",
         "torch._tensor torch._tensor_str torch._numpy torch.storage torch.nn.parameter torch.nested torch.masked "
         "torch.types torch.return_types torch.overrides torch.utils._device torch.utils._python_dispatch "
         "torch.utils._mode_utils torch.fx.experimental torch.utils._sympy",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "the compiler stack: looks at code, and at nothing of the program's state",
         "torch._dynamo torch._export torch.export torch._inductor torch._guards torch._jit_internal torch._lazy "
         "torch._logging torch._sources torch._strobelight torch._utils torch._utils_internal torch._vendor torch.jit "
@@ -65,34 +65,36 @@ _TORCH: dict[str, Trust] = {
         "torch.utils._import_utils torch.utils._inspect torch.utils._functools torch.utils._thunk",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "settings that C keeps; compared at the end of a trace (process_state.py), or refused (skipped_calls.py)",
         "torch.accelerator torch.backends torch.cpu torch.cuda torch.mps torch.mtia torch.xpu torch._streambase "
         "torch.version torch.torch_version torch.__config__ torch.__future__ torch.nn.attention torch.numa",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "process groups and sharded tensors, whose collectives have rules of their own (kernels/collectives.py)",
         "torch.distributed",
     ),
     **_rows(
-        Level.STATE,
+        TrustLevel.STATE,
         "parts of training around torch.distributed: objects with state, which call modules",
         "torch.distributed.algorithms torch.distributed.checkpoint torch.distributed.elastic torch.distributed.fsdp "
         "torch.distributed.optim torch.distributed.pipelining torch.distributed.rpc torch.distributed.launcher "
         "torch.distributed.autograd torch.distributed._composable torch.distributed._tools",
     ),
     **_rows(
-        Level.STATELESS,
+        TrustLevel.STATELESS,
         "functions of tensors and numbers",
         "torch.functional torch.nn.functional torch.nn._reduction torch.nn.grad torch.nn.init torch.nn.utils.rnn "
         "torch.fft torch.linalg torch.special torch.signal torch.sparse torch.quasirandom torch.utils.dlpack torch.nn "
         "torch.utils._foreach_utils torch.utils._dtype_abbrs torch.serialization torch.hub",
     ),
-    "torch:": Trust(Level.BELOW, "functions of numbers, settings and types; those that change a setting are refused"),
-    "torch.utils:": Trust(Level.BELOW, "names for functions of other modules"),
+    "torch:": Trust(
+        TrustLevel.BELOW, "functions of numbers, settings and types; those that change a setting are refused"
+    ),
+    "torch.utils:": Trust(TrustLevel.BELOW, "names for functions of other modules"),
     **_rows(
-        Level.CALLS,
+        TrustLevel.CALLS,
         "calls what the program gives it: modules, hooks, parametrizations, decorated functions, tree-mapped ones",
         "torch.nn.modules torch.nn.attention.bias torch.nn.attention.flex_attention torch.nn.parallel torch.nn.utils "
         "torch.ao.nn torch.ao.quantization torch.amp torch.autograd torch._functorch torch._higher_order_ops "
@@ -101,23 +103,23 @@ _TORCH: dict[str, Trust] = {
         "torch.utils.mkldnn torch._vmap_internals torch.cuda.amp torch._dynamo._trace_wrapped_higher_order_op "
         "torch.distributed.tensor.experimental._func_map",
     ),
-    "torch._export.db.examples": Trust(Level.CALLS, "examples: programs themselves"),
+    "torch._export.db.examples": Trust(TrustLevel.CALLS, "examples: programs themselves"),
 }
 
 _NUMPY: dict[str, Trust] = {
     **_rows(
-        Level.STATE,
+        TrustLevel.STATE,
         "no other row names it",
         "numpy",
     ),
     **_rows(
-        Level.STATELESS,
+        TrustLevel.STATELESS,
         "functions of arrays; the numbers in these are constants of the program",
         "numpy: numpy._core numpy.core numpy.lib numpy.linalg numpy.fft numpy._utils numpy._globals numpy.dtypes "
         "numpy.exceptions numpy.strings numpy.char numpy.rec numpy.matrixlib numpy._typing numpy.typing numpy.version",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "keeps only tables of constants, and objects that live as long as one call",
         "numpy._core.getlimits numpy._core.arrayprint numpy._core._exceptions numpy._core._internal numpy.exceptions "
         "numpy._globals numpy.lib._iotools",
@@ -125,7 +127,7 @@ _NUMPY: dict[str, Trust] = {
 }
 
 _STANDARD_LIBRARY: dict[str, Trust] = _rows(
-    Level.BELOW,
+    TrustLevel.BELOW,
     "the standard library where it only looks: text, source, types, paths",
     "_sitebuiltins ast codecs encodings importlib inspect json linecache locale logging ntpath pathlib posixpath re "
     "string textwrap tokenize traceback typing typing_extensions warnings",
@@ -133,12 +135,12 @@ _STANDARD_LIBRARY: dict[str, Trust] = _rows(
 
 _OURS: dict[str, Trust] = {
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "the tracer: an interpreted frame of it would be a bug",
         "dynamo_lite.tracing dynamo_lite.capture dynamo_lite.program dynamo_lite.explanation",
     ),
     **_rows(
-        Level.BELOW,
+        TrustLevel.BELOW,
         "sizes: C code calls their methods, and what they remember (sympy's caches) is nothing of the program's",
         "dynamo_lite.symbolic_shapes sympy mpmath",
     ),
@@ -147,4 +149,4 @@ _OURS: dict[str, Trust] = {
 TABLE: dict[str, Trust] = {**_TORCH, **_NUMPY, **_STANDARD_LIBRARY, **_OURS}
 """Module, or module with a colon (without the modules below it) → how it is trusted."""
 
-UNKNOWN = Trust(Level.CALLS, "a module of the program, or of a library that no row names")
+UNKNOWN = Trust(TrustLevel.CALLS, "a module of the program, or of a library that no row names")

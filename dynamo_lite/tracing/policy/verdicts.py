@@ -6,7 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Kind(Enum):
+class CallKind(Enum):
     """What calling it means for a trace.
 
     PURE       its result depends on its arguments (and what they hold) alone, and it changes nothing
@@ -16,7 +16,7 @@ class Kind(Enum):
     OPAQUE     reads or moves the state of arguments of which no snapshot can be taken: those must be the program's own
     ARRAYS     numpy's: pure, but for the arrays among its arguments that it may write into
     LOCK       takes or gives back a lock: every lock must be given back by the end
-    EFFECT     talks to the outside and returns nothing of use: skipped, with a note
+    EFFECT     writes output and returns nothing of use: skipped, with a note
     UNRECORDABLE  gives another answer in each call (an address, the clock, a random number)
     RNG        moves a random number generator from outside
     PROCESS    changes a setting of the whole process
@@ -46,37 +46,37 @@ class Where(NamedTuple):
     name: str | None = None
 
 
-class Verdict(NamedTuple):
+class CallVerdict(NamedTuple):
     """A callable's kind; which arguments it changes (MUTATES, OPAQUE, LOCK), and which part of them.
 
     `part` is "items" (a container's), "attributes", "memory" (what a buffer lies in) or "members" (what a C
     descriptor sets: argument `where[0]` of the descriptor's own method).
     """
 
-    kind: Kind
+    kind: CallKind
     where: tuple[Where, ...] = ()
     part: str = "items"
 
 
-PURE = Verdict(Kind.PURE)
-PYTHON = Verdict(Kind.PURE, part="none")  # no C callable: what it does is what its own code does
-ARRAYS = Verdict(Kind.ARRAYS)
-CALLS_BACK = Verdict(Kind.CALLS_BACK)
-OPERATOR = Verdict(Kind.OPERATOR)
-EFFECT = Verdict(Kind.EFFECT)
-UNRECORDABLE = Verdict(Kind.UNRECORDABLE)
-RNG = Verdict(Kind.RNG)
-PROCESS = Verdict(Kind.PROCESS)
-WORLD = Verdict(Kind.WORLD)
-UNKNOWN = Verdict(Kind.UNKNOWN)
-LOCK = Verdict(Kind.LOCK, (Where(0),))
+PURE = CallVerdict(CallKind.PURE)
+PYTHON = CallVerdict(CallKind.PURE, part="none")  # no C callable: what it does is what its own code does
+ARRAYS = CallVerdict(CallKind.ARRAYS)
+CALLS_BACK = CallVerdict(CallKind.CALLS_BACK)
+OPERATOR = CallVerdict(CallKind.OPERATOR)
+EFFECT = CallVerdict(CallKind.EFFECT)
+UNRECORDABLE = CallVerdict(CallKind.UNRECORDABLE)
+RNG = CallVerdict(CallKind.RNG)
+PROCESS = CallVerdict(CallKind.PROCESS)
+WORLD = CallVerdict(CallKind.WORLD)
+UNKNOWN = CallVerdict(CallKind.UNKNOWN)
+LOCK = CallVerdict(CallKind.LOCK, (Where(0),))
 
 
-def mutates(position: int = 0, name: str | None = None, part: str = "items") -> Verdict:
+def mutates(position: int = 0, name: str | None = None, part: str = "items") -> CallVerdict:
     """Changes one argument."""
-    return Verdict(Kind.MUTATES, (Where(position, name),), part)
+    return CallVerdict(CallKind.MUTATES, (Where(position, name),), part)
 
 
-def opaque(position: int = 0, name: str | None = None) -> Verdict:
+def opaque(position: int = 0, name: str | None = None) -> CallVerdict:
     """Uses the state of one argument, of which no snapshot can be taken."""
-    return Verdict(Kind.OPAQUE, (Where(position, name),))
+    return CallVerdict(CallKind.OPAQUE, (Where(position, name),))

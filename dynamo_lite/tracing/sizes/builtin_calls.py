@@ -2,7 +2,8 @@
 
 Arithmetic and comparison are the stand-ins' own; what Python asks through their types is in number_methods.py. Here are
 the callables that C code would answer with less (`int(n)`, `min(n, 8)`, `len(x)`, `range(n)`), or without knowing that
-a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers.
+a stand-in is a number (`isinstance(n, int)`), and the policy for all other C code: it is given numbers. The functions
+of `math` are in math_functions.py.
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from types import (
-    FunctionType,
-)
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -23,21 +22,21 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.tensors import type_queries
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC, Specialization, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
-class Specializations(State):
+class Specializations(FeatureState):
     """The numbers that the program needed of sizes, in order."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.rows: list[Specialization] = []
 
 
-def attach(tracer: Trace, env: TorchShapeEnv) -> None:
+def attach(tracer: TracerView, env: TorchShapeEnv) -> None:
     """`Specializations` gets what the program fixes in `env`."""
 
     def specialized(expression: Any, value: Any) -> None:
@@ -51,7 +50,7 @@ _HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind"})
 """What makes the iterator of a loop over a size."""
 
 
-def _unrolls(tracer: Trace) -> bool:
+def _unrolls(tracer: TracerView) -> bool:
     """Whether a size becomes a number for a loop over it (a sign: `range(n)` may go elsewhere than into a `for`)."""
     if asks(tracer) in _HEADS:
         return True
@@ -60,14 +59,14 @@ def _unrolls(tracer: Trace) -> bool:
     return frame is not None and bool(ops) and ops[frame.pc - 1][0] is HANDLERS["GET_ITER"]
 
 
-def asks(tracer: Trace) -> str | None:
+def asks(tracer: TracerView) -> str | None:
     """The name of what asks for a number, if it is a call that runs natively."""
     fn = tracer.native_call.function
     native = None if type(fn) is FunctionType and not is_trusted(fn) else getattr(fn, "__name__", None)
     return tracer.own(SizesInCalls).number_for or native
 
 
-def _needs_number(tracer: Trace) -> str:
+def _needs_number(tracer: TracerView) -> str:
     name = asks(tracer)
     return f"{name}() needs the number" if name else "this needs the number"
 
@@ -75,7 +74,7 @@ def _needs_number(tracer: Trace) -> str:
 # -- what a stand-in is --------------------------------------------------------------------------------------------
 
 
-def call_isinstance(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_isinstance(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """isinstance(n, C) and issubclass through a class's own hooks: n is an int."""
     if len(args) == 2 and type(args[0]) in SYMBOLIC:
         return tracer.vm.call(fn, (PYTHON_TYPE[type(args[0])](), args[1]), kwargs)
@@ -100,7 +99,7 @@ def identical(left: Any, right: Any) -> bool:
 # -- conversions ---------------------------------------------------------------------------------------------------
 
 
-def call_int(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_int(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """int(n), int(n / 2), int(tensor): symbolic."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -118,7 +117,7 @@ def call_int(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return int(value) if value is not args[0] else NOT_HANDLED
 
 
-def call_float(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_float(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """float(n), float(tensor): symbolic."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -134,7 +133,7 @@ def call_float(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return float(value) if value is not args[0] else NOT_HANDLED
 
 
-def _own_conversion(tracer: Trace, value: Any, names: tuple[str, ...]) -> Any:
+def _own_conversion(tracer: TracerView, value: Any, names: tuple[str, ...]) -> Any:
     """What the program's own `__int__` or `__float__` returns, if it is a size; else NOT_HANDLED, without a call."""
     for name in names:
         method = datamodel.type_lookup(type(value), name)
@@ -156,7 +155,7 @@ class _Returns:
         return self.value
 
 
-def call_bool(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_bool(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """bool(tensor), bool(number of the data): symbolic, until a branch depends on it."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -172,7 +171,7 @@ def call_bool(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return value if type(value) is torch.SymBool else value != 0
 
 
-def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_index(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """operator.index(n): itself; operator.index(tensor): its value, of an integer."""
     if len(args) == 1 and type(args[0]) is torch.SymInt:
         return args[0]
@@ -183,7 +182,7 @@ def call_index(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return NOT_HANDLED
 
 
-def _element(tracer: Trace, tensor: torch.Tensor) -> Any:
+def _element(tracer: TracerView, tensor: torch.Tensor) -> Any:
     """The value of a tensor of one element. Raises ValueError for others, where item() has another error."""
     if tensor.numel() != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
@@ -194,7 +193,7 @@ def _element(tracer: Trace, tensor: torch.Tensor) -> Any:
 
 
 def _extreme(fold: Callable[[Any, Any], Any]) -> Step:
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         """min and max of numbers of one type: symbolic. (Of several types the result has the type of one of them.)"""
         values = args[0] if len(args) == 1 and type(args[0]) in (list, tuple, torch.Size) else args
         env = tracer.recorder.env
@@ -222,7 +221,7 @@ def _of_data(is_before: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return fold
 
 
-def call_len(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_len(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """len(x) of a tensor, or of an object whose own __len__ returns a size: symbolic, where C would take the number."""
     if len(args) != 1 or kwargs:
         return NOT_HANDLED
@@ -250,20 +249,20 @@ class _Sized:
         return self.length
 
 
-class SizesInCalls(State):
+class SizesInCalls(FeatureState):
     """number_for: what a number is being taken for; ranges: id of a range → it and the size given as its stop."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.number_for: str | None = None
         self.ranges: dict[int, tuple[range, Any]] = {}
 
 
-def read_range(tracer: Trace, owner: Any, key: str, value: Any) -> Any:
+def read_range(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """The reader of ranges (read_plans.py): `range(n).stop` is `n`."""
     return tracer.own(SizesInCalls).ranges.get(id(owner), (owner, value))[1] if key == "stop" else NOT_HANDLED
 
 
-def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_range(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """range(start, stop, step): a loop over it is unrolled, so how many numbers it has is fixed; `stop` need not be."""
     if kwargs or not 1 <= len(args) <= 3 or not any(type(a) in SYMBOLIC for a in args):
         return NOT_HANDLED
@@ -286,7 +285,7 @@ def call_range(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 class needs_number:
     """Within, a number that is taken is for `name`: see `Specialization.why`."""
 
-    def __init__(self, tracer: Trace, name: str) -> None:
+    def __init__(self, tracer: TracerView, name: str) -> None:
         self.tracer, self.name = tracer, name
 
     def __enter__(self) -> None:
@@ -297,59 +296,7 @@ class needs_number:
         self.tracer.own(SizesInCalls).number_for = self.before
 
 
-# -- math ----------------------------------------------------------------------------------------------------------
-
-_UNBOUNDED: tuple[Any, Any] = (None, None)
-_MATH: dict[str, tuple[Any, Any]] = {
-    "sqrt": (0, None),
-    "cos": _UNBOUNDED,
-    "cosh": _UNBOUNDED,
-    "sin": _UNBOUNDED,
-    "sinh": _UNBOUNDED,
-    "tan": _UNBOUNDED,
-    "tanh": _UNBOUNDED,
-    "asin": (-1, 1),
-    "acos": (-1, 1),
-    "atan": _UNBOUNDED,
-}
-"""Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
-
-
-def _math(name: str, low: Any, high: Any) -> Step:
-    symbolic = getattr(torch, f"_sym_{name}")
-
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-        if len(args) != 1 or kwargs:
-            return NOT_HANDLED
-        value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
-        if type(value) not in (torch.SymInt, torch.SymFloat):
-            return NOT_HANDLED
-        if (low is not None and value < low) or (high is not None and value > high):
-            raise ValueError("math domain error")
-        return symbolic(value)
-
-    return rule
-
-
-def _rounded(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.floor(tensor), math.ceil(tensor): of its value."""
-    if len(args) != 1 or kwargs or not is_tensor(args[0]):
-        return NOT_HANDLED
-    return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
-
-
-def call_math_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
-    exponent of 0, 1, 2, ..., which suits every base."""
-    if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
-        return NOT_HANDLED
-    base, exponent = args
-    if (type(exponent) in (int, float) and exponent >= 0 and float(exponent).is_integer()) or base > 0:
-        return torch.sym_float(base) ** torch.sym_float(exponent)
-    return NOT_HANDLED
-
-
-def call_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_pow(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """pow(x, y, modulus): of the numbers. (A size has no power with a modulus.)"""
     if len(args) != 3 or kwargs or not any(type(a) is torch.SymInt for a in args):
         return NOT_HANDLED
@@ -357,29 +304,7 @@ def call_pow(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         return pow(*map(concrete, args))
 
 
-def call_copysign(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
-    if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
-        return NOT_HANDLED
-    size, sign = args
-    if {real_type(size), real_type(sign)} - {int, float} or (type(sign) is torch.SymFloat and sign == 0):
-        return NOT_HANDLED
-    if type(size) not in SYMBOLIC:
-        return math.copysign(size, 1.0 if sign >= 0 else -1.0)
-    if size == 0:
-        return NOT_HANDLED
-    negative = sign < 0 if type(sign) in SYMBOLIC else math.copysign(1.0, sign) < 0
-    return -torch.sym_float(abs(size)) if negative else torch.sym_float(abs(size))
-
-
-def call_fabs(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """math.fabs(n): a float."""
-    if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
-        return NOT_HANDLED
-    return torch.sym_float(abs(args[0]))
-
-
-def call_numel(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_numel(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.Size.numel(): the product."""
     if len(args) == 1 and any(type(size) in SYMBOLIC for size in args[0]):
         return math.prod(args[0])
@@ -389,7 +314,7 @@ def call_numel(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 # -- torch's functions of sizes ---------------------------------------------------------------------------------------
 
 
-def call_ite(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_ite(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """torch.sym_ite(condition, n, 1): torch's own insists on two SymInts or two ints."""
     if len(args) != 3 or kwargs or type(args[0]) is not torch.SymBool or type(args[1]) is type(args[2]):
         return NOT_HANDLED
@@ -402,7 +327,7 @@ def call_ite(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 
 def table() -> dict[int, Step]:
     """id(callable) → rule."""
-    rows: dict[int, Step] = {
+    return {
         id(isinstance): call_isinstance,
         id(int): call_int,
         id(float): call_float,
@@ -414,14 +339,7 @@ def table() -> dict[int, Step]:
         id(max): _extreme(torch.sym_max),
         id(len): call_len,
         id(builtins.range): call_range,
-        id(math.pow): call_math_pow,
         id(pow): call_pow,
-        id(math.copysign): call_copysign,
-        id(math.fabs): call_fabs,
-        id(math.floor): _rounded,
-        id(math.ceil): _rounded,
         id(torch.Size.numel): call_numel,
         id(torch.sym_ite): call_ite,
     }
-    rows |= {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
-    return rows

@@ -20,11 +20,12 @@ from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownVal
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.printer import to_python
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Opaque, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, FloatRelation, Junction, not_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import decisions_in_c
 from dynamo_lite.tracing.sizes.builtin_calls import asks
+from dynamo_lite.tracing.vocabulary.program_points import frames_at
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -46,7 +47,13 @@ class Check:
     code: str
 
 
-def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+def undecided(tracer: TracerView, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
+    """The error for a question about sizes that depends on data."""
+    id = "data-dependent-branch" if isinstance(question, DataDependentQuestion) else "data-dependent-value"
+    return explain(tracer, id, question)
+
+
+def explain(tracer: TracerView, id: str, question: DataDependentQuestion | UnknownValue) -> GraphBreak:
     """The error for a question (or a number) that depends on data. Its `checks` are the `Check`s that settle it."""
     asked: Node = question.relation if isinstance(question, DataDependentQuestion) else question.node
     named = _named(tracer, asked)
@@ -60,9 +67,9 @@ def explain(tracer: Trace, id: str, question: DataDependentQuestion | UnknownVal
     if by is None and _is_left_open(question):
         instead = _FOR_OPEN_SIZES
     if not checks and _is_truth(question):
-        return row.error(id, row.what if by is None else by.what, instead, tracer.where())
+        return row.error(id, row.what if by is None else by.what, instead, frames_at(tracer.mark()))
     error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, instead, question),
-                      tracer.where())  # fmt: skip
+                      frames_at(tracer.mark()))  # fmt: skip
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error
@@ -87,7 +94,7 @@ _FOR_OPEN_SIZES = (
 )
 
 
-def _what(tracer: Trace, question: Any, shown: str) -> str:
+def _what(tracer: TracerView, question: Any, shown: str) -> str:
     depends = _ON_OPEN_SIZES if _is_left_open(question) else _ON_DATA
     if isinstance(question, DataDependentQuestion):
         return f"Whether {shown} holds {depends}."
@@ -121,7 +128,7 @@ def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def _named(tracer: Trace, asked: Node) -> tuple[Any, Names] | None:
+def _named(tracer: TracerView, asked: Node) -> tuple[Any, Names] | None:
     """(frame, names) of the innermost user's function in which `asked` can be written down."""
     frame = tracer.vm.frame
     while frame is not None:
@@ -210,7 +217,7 @@ def condition(asked: Node, names: Names) -> str:
     if isinstance(asked, Junction):
         symbol = " & " if asked.kind == "and" else " | "
         return symbol.join(f"({condition(part, names)})" for part in asked.args)
-    if isinstance(asked, Opaque) and not asked.positive:
+    if isinstance(asked, FloatRelation) and not asked.positive:
         return f"torch.sym_not({condition(not_(asked), names)})"
     stands_for = {atom: Symbol(text) for core, text in names.items() if (atom := _operator_of(core)) is not None}
     names = {**names, **{symbol.as_int(): symbol.name for symbol in stands_for.values()}}

@@ -25,7 +25,7 @@ import torch
 from dynamo_lite.interpreter.datamodel.protocols import opened_next
 from dynamo_lite.interpreter.datamodel.trampolines import Trampolines
 from dynamo_lite.interpreter.vm import Interpreter
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 
 
 class Decision(NamedTuple):
@@ -110,7 +110,7 @@ _HANDS_OVER = {
 _INTERPRETS = frozenset({Interpreter.run.__code__, Interpreter.run_until.__code__})
 
 
-def decision(tracer: Trace) -> Decision | None:
+def decision(tracer: TracerView) -> Decision | None:
     """What of C asks for a tensor's truth at the moment; None if the program itself or something else does."""
     if not tracer.sees_python:
         return _of_native_code()
@@ -151,7 +151,7 @@ def _of_native_code() -> Decision | None:
 _NOT_THE_PROGRAM = frozenset({"dynamo_lite", "torch"})
 
 
-def compares(tracer: Trace) -> bool:
+def compares(tracer: TracerView) -> bool:
     """Whether what a function of the program returns now goes to C code that compares it: a sort key."""
     decided = decision(tracer)
     return decided is not None and decided.name in _COMPARES

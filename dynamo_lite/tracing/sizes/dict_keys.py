@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size
 
 _HOLD_NUMBERS: frozenset[type] = frozenset(
@@ -21,7 +21,7 @@ _HOLD_NUMBERS: frozenset[type] = frozenset(
 _ITERATIONS = (list.__iter__, tuple.__iter__)
 
 
-class _Done(list):
+class _KeysRead(list):
     """Items whose keys have been seen to."""
 
 
@@ -36,7 +36,7 @@ def _pair(item: Any) -> Any:
     return (key(item[0]), item[1]) if isinstance(item, (tuple, list)) and len(item) == 2 else item
 
 
-def _stores_key(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def _stores_key(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """set.add(s, n), dict.setdefault(d, n, value)."""
     if len(args) < 2 or not holds_size(args[1]) or key(args[1]) is args[1]:
         return NOT_HANDLED
@@ -46,13 +46,13 @@ def _stores_key(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function that stores what the iterable at `position` gives."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         env = tracer.recorder.env
         if len(args) <= position or env is None or not env.has_symbols:
             return NOT_HANDLED
         items: Iterable[Any] = args[position]
         kind = type(items)
-        if kind is _Done or kind in _HOLD_NUMBERS or isinstance(items, (dict, set, frozenset)):
+        if kind is _KeysRead or kind in _HOLD_NUMBERS or isinstance(items, (dict, set, frozenset)):
             return NOT_HANDLED
         if getattr(kind, "__iter__", None) in _ITERATIONS:  # list, tuple, torch.Size, a named tuple
             if not holds_size(items):
@@ -61,7 +61,7 @@ def _stores_all(position: int, stored: Callable[[Any], Any]) -> Callable[..., An
             items = tracer.vm.call(list, (items,))
         else:
             return NOT_HANDLED
-        done = _Done(map(stored, items))
+        done = _KeysRead(map(stored, items))
         return tracer.vm.call(fn, (*args[:position], done, *args[position + 1 :]), kwargs)
 
     return rule

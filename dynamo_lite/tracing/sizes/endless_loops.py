@@ -1,6 +1,6 @@
 """Loops that nothing but an exception ends: `while test: ...` and then `raise` asserts its test in each round.
 
-Each assertion is one of the program's, and the trace goes on as if it held: without a bound it would go on for ever.
+Each assertion is one of the program's, and the trace goes on as if it held: without a bound it would not end.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ import collections
 from typing import Any
 
 from dynamo_lite.interpreter.flow import flow_of
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 _ROUNDS, _ROUNDS_OF_OTHERS = 500, 10_000
 """How often one jump of a call may be an assertion: where the call cannot return from it, and elsewhere."""
 
 
-class AssertedJumps(State):
+class AssertedJumps(FeatureState):
     """How often a jump was an assertion, by (id(frame), the instruction)."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.counts: collections.Counter[tuple[int, int]] = collections.Counter()
 
 
-def check(tracer: Trace, frame: Any) -> None:
-    """The jump at work is about to be recorded as an assertion. Refuses a loop that would not end."""
+def check(tracer: TracerView, frame: Any) -> None:
+    """The current jump is about to be recorded as an assertion. Refuses a loop that would not end."""
     at = frame.pc - 1
     counts = tracer.own(AssertedJumps).counts
     counts[id(frame), at] += 1

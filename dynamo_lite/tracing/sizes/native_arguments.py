@@ -29,7 +29,7 @@ from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 from dynamo_lite.tracing.sizes.builtin_calls import needs_number
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, holds_size, number
@@ -38,7 +38,7 @@ CONVERSIONS = frozenset(f"__{name}__" for name in ("index", "int", "float", "boo
 """Methods whose result C code takes for a number."""
 
 
-def converted(tracer: Trace, name: str, size: Any) -> Any:
+def converted(tracer: TracerView, name: str, size: Any) -> Any:
     """The number that C code gets from a method that returned a size."""
     with needs_number(tracer, name):
         return number(size)
@@ -50,7 +50,7 @@ def converted(tracer: Trace, name: str, size: Any) -> Any:
 def _mapped(position: int, keyword: str) -> Step:
     """map(int, shape), sorted(xs, key=len), groupby(xs, type): C calls the function, and no rule would see it."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         given = args[position] if 0 <= position < len(args) else kwargs.get(keyword)
         env = tracer.recorder.env
         if id(given) not in _CALLED_BY_C or env is None or not env.has_symbols:
@@ -67,7 +67,7 @@ _CALLED_BY_C = frozenset(id(fn) for fn in (type, int, float, len, min, max, oper
 """Ids of the callables whose rules matter where C calls them."""
 
 
-def _observed(tracer: Trace, fn: Any) -> Callable[..., Any]:
+def _observed(tracer: TracerView, fn: Any) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         return tracer.vm.trampolines.enter(fn, args, None)
 
@@ -124,7 +124,7 @@ def takes_numbers_only(fn: Any) -> bool:
     return isinstance(module, str) and _takes_no_sizes(module)
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may want numbers. (A function's trust and wrapping are asked in each call.)"""
     if type(fn) is FunctionType:
         module = fn.__globals__.get("__name__")
@@ -153,7 +153,7 @@ def _may_hold(value: Any) -> bool:
     return kind in SYMBOLIC or issubclass(kind, (list, tuple, dict))
 
 
-def call_with_numbers(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_with_numbers(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls native code that knows nothing of sizes with numbers; NOT_HANDLED if no size is in the arguments."""
     env = tracer.recorder.env
     if env is None or not env.has_symbols or not (any(map(_may_hold, args)) or kwargs) or not takes_numbers_only(fn):
@@ -166,7 +166,7 @@ def call_with_numbers(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
     return tracer.vm.call(fn, args, kwargs)
 
 
-def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_with_bools(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Calls torch's C code with a condition on sizes (`x.sum(0, keepdim=n > 2)`).
 
     It takes one as a number (torch.full), and not where a parameter is a bool: its parser says so, before anything is
@@ -187,7 +187,7 @@ def call_with_bools(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
         tracer.native_call.function = None
 
 
-def with_bools_decided(tracer: Trace, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
+def with_bools_decided(tracer: TracerView, fn: Any, args: tuple, kwargs: dict, error: Exception) -> Any:
     """The call again, with the conditions on sizes decided, if `error` says that it takes bools only."""
     if type(error) is not TypeError or "SymBool" not in str(error) or type(fn) not in _C_CALLABLES:
         return NOT_HANDLED
@@ -199,7 +199,7 @@ def with_bools_decided(tracer: Trace, fn: Any, args: tuple, kwargs: dict, error:
     return tracer.vm.call(fn, args, kwargs)
 
 
-def make_deque(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def make_deque(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """collections.deque(items, maxlen): of all C code that passes sizes on, it alone insists on an int here."""
     maxlen = args[1] if len(args) == 2 else kwargs.get("maxlen")
     if type(maxlen) is not torch.SymInt:

@@ -249,6 +249,34 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
         yield name, _from_number(name)
 
 
+def _converted(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Callable[..., Any]:
+    """`__int__`: of a number that is for a string which is not read yet, the number in the example."""
+    plain = getattr(kind, name)
+
+    def method(self: Any) -> Any:
+        if threading.get_ident() == thread and texts is not None and texts.defers_size(self, 1):
+            return int(in_example(self))  # "%d" % n
+        return plain(self)
+
+    return method
+
+
+def _asked(kind: type, name: str, thread: int, texts: TextsAtWork | None) -> Callable[..., Any]:
+    """A method of _ASKED."""
+    plain, answer = getattr(kind, name), _from_number(name)
+
+    def method(self: Any, *args: Any) -> Any:
+        if name == "__hash__" and (known := self.node.maybe_as_int()) is not None:
+            return hash(known)  # it has been a key, whose dict torch may look at
+        if threading.get_ident() != thread or called_by_torch(1):
+            return plain(self, *args)
+        if name != "__hash__" and texts is not None and texts.defers_size(self, 1):
+            return getattr(in_example(self), name)(*args)
+        return answer(self, *args)
+
+    return method
+
+
 @contextmanager
 def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
     """While inside, stand-ins answer the program in this thread as numbers do.
@@ -262,30 +290,6 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
         replaced.append((kind, name, kind.__dict__.get(name, _MISSING)))
         setattr(kind, name, method)
 
-    def converted(kind: type, name: str) -> Callable[..., Any]:
-        plain = getattr(kind, name)
-
-        def method(self: Any) -> Any:
-            if threading.get_ident() == thread and texts is not None and texts.defers_size(self, 1):
-                return int(in_example(self))  # "%d" % n
-            return plain(self)
-
-        return method
-
-    def asked(kind: type, name: str) -> Callable[..., Any]:
-        plain, answer = getattr(kind, name), _from_number(name)
-
-        def method(self: Any, *args: Any) -> Any:
-            if name == "__hash__" and (known := self.node.maybe_as_int()) is not None:
-                return hash(known)  # it has been a key, whose dict torch may look at
-            if threading.get_ident() != thread or called_by_torch(1):
-                return plain(self, *args)
-            if name != "__hash__" and texts is not None and texts.defers_size(self, 1):
-                return getattr(in_example(self), name)(*args)
-            return answer(self, *args)
-
-        return method
-
     plain_node = sym_node.to_node
     try:
         sym_node.to_node = _node_of(plain_node)  # type: ignore[assignment]
@@ -293,9 +297,9 @@ def as_numbers(texts: TextsAtWork | None = None) -> Iterator[None]:
             for name, method in list(_methods(kind)):
                 put(kind, name, method)
             for name in _ASKED:
-                put(kind, name, asked(kind, name))
+                put(kind, name, _asked(kind, name, thread, texts))
             if kind is not torch.SymBool:
-                put(kind, "__int__", converted(kind, "__int__"))
+                put(kind, "__int__", _converted(kind, "__int__", thread, texts))
         put(torch.SymInt, "__pow__", _pow(torch.SymInt.__pow__))
         put(torch.SymInt, "__rpow__", _negative_to_size(torch.SymInt.__rpow__))
         put(torch.SymInt, "__round__", _round)

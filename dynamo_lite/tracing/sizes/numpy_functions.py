@@ -19,10 +19,10 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.datamodel.callees import callee_key
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.interpreter.vm import callee_key
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, holds_size, real_type
 
 _NUMBERS = frozenset({int, float})
@@ -93,7 +93,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def _rule(functions: dict[int, Callable[..., Any]]) -> Step:
-    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         env = tracer.recorder.env
         if kwargs or env is None or not env.has_symbols or not any(map(holds_size, args)):
             return NOT_HANDLED
@@ -123,7 +123,7 @@ def _in_example(value: Any) -> Any:
     return real_type(value)(2) if type(value) in SYMBOLIC else value
 
 
-def _taker(tracer: Trace, functions: dict[int, Callable[..., Any]]) -> Any:
+def _taker(tracer: TracerView, functions: dict[int, Callable[..., Any]]) -> Any:
     """The callable to which the instructions after the call hand its result and nothing made of it; None if another
     thing happens to the result, or is not known to happen."""
     frame = tracer.vm.frame if tracer.sees_python else None

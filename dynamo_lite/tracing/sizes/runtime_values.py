@@ -11,7 +11,7 @@ import torch
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.sizes import asserted_branches, endless_loops
 from dynamo_lite.tracing.sizes.builtin_calls import SizesInCalls
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
@@ -19,7 +19,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
-def call_tolist(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_tolist(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.tolist(): lists as long as the sizes (which are fixed by that), of one value from run time each."""
     if len(args) != 1 or kwargs or not is_tensor(args[0]):
         return NOT_HANDLED
@@ -40,7 +40,7 @@ def _values(tensor: torch.Tensor) -> Any:
 def _of_numbers(meaning: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function of math that asks whether a number is nan or infinite, as a comparison: it stays symbolic."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) != 1 or kwargs or type(args[0]) is not torch.SymFloat or args[0].node.has_hint():
             return NOT_HANDLED
         return meaning(args[0])
@@ -55,7 +55,7 @@ _FAILS, _TRUTH = HANDLERS["LOAD_ASSERTION_ERROR"], HANDLERS["TO_BOOL"]
 _CONSTANT, _DROPS, _GOES_ON = HANDLERS["LOAD_CONST"], HANDLERS["POP_TOP"], HANDLERS["JUMP"]
 
 
-def assert_truth(tracer: Trace, value: Any) -> Any:
+def assert_truth(tracer: TracerView, value: Any) -> Any:
     """The truth of a condition on data that the program asserts (`assert`, or a branch that only raises): what does not
     fail, which becomes an assertion of the exported program. NOT_HANDLED for other values, and elsewhere."""
     if type(value) not in SYMBOLIC and not is_tensor(value):
@@ -78,19 +78,19 @@ def assert_truth(tracer: Trace, value: Any) -> Any:
 
 
 def is_assertion(frame: Any) -> bool:
-    """Whether the jump at work is that of an `assert`, or of a branch that only raises what nothing catches."""
+    """Whether the current jump is that of an `assert`, or of a branch that only raises what nothing catches."""
     asserted = _asserted(frame) or _raised(frame)
     return asserted is not None and not may_be_caught(frame, frozenset({asserted[2], RuntimeError}))
 
 
 def wanted_by_assertion(frame: Any) -> bool | None:
-    """The truth that goes on, if the instruction at work decides an `assert`, or a branch that only raises."""
+    """The truth that goes on, if the current instruction decides an `assert`, or a branch that only raises."""
     asserted = _asserted(frame) or _raised(frame)
     return None if asserted is None else asserted[0]
 
 
 def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not fail, the message, the class of the error), if the instruction at work decides a jump of
+    """(the truth that does not fail, the message, the class of the error), if the current instruction decides a jump of
     an `assert`."""
     ops = frame.info.ops
     jump = _jump(frame)
@@ -108,7 +108,7 @@ def _asserted(frame: Any) -> tuple[bool, str, type[Exception]] | None:
 
 
 def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
-    """(the truth that does not raise, the message, the class of the error), if one way of the jump at work does nothing
+    """(the truth that does not raise, the message, the class of the error), if one way of the current jump does nothing
     but raise."""
     jump = _jump(frame)
     if jump is None:
@@ -121,7 +121,7 @@ def _raised(frame: Any) -> tuple[bool, str, type[Exception]] | None:
 
 
 def _jump(frame: Any) -> tuple[bool, int, int] | None:
-    """(the truth that jumps, what follows if it does not, where to), if the instruction at work decides a jump."""
+    """(the truth that jumps, what follows if it does not, where to), if the current instruction decides a jump."""
     ops, following = frame.info.ops, frame.pc
     if ops[following - 1][0] is _TRUTH:  # since 3.13 the truth is asked for before the jump
         following += 1

@@ -15,7 +15,7 @@ from types import GeneratorType
 from typing import Any, Final
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]{4,}|^0x[0-9a-fA-F]{9,}")
 _DIGITS = "0123456789abcdefABCDEF"
@@ -44,7 +44,7 @@ def in_output(leaves: Iterable[tuple[Any, Any]]) -> bool:
     return any(shown(leaf) or any(shown(getattr(key, "key", None)) for key in path) for path, leaf in leaves)
 
 
-def order(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def order(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of one of ORDERS: refuses an order by addresses. What a lazy iterator gives is made first, as C does."""
     if not args:
         return NOT_HANDLED
@@ -92,19 +92,19 @@ def takes_apart(operation: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     return False
 
 
-def check_read(tracer: Trace, operation: Callable[..., Any], *args: Any) -> None:
+def check_read(tracer: TracerView, operation: Callable[..., Any], *args: Any) -> None:
     """The program reads a part of a text, or asks whether something is in it."""
     if any(map(shown, args)) and not tracer.in_library() and takes_apart(operation, args, {}):
         tracer.refuse("unrecordable-id", function=FUNCTION)
 
 
-def check_items(tracer: Trace, text: str) -> None:
+def check_items(tracer: TracerView, text: str) -> None:
     """The program goes through the characters of a text."""
     if shown(text) and not tracer.in_library():
         tracer.refuse("unrecordable-id", function=FUNCTION)
 
 
-def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     texts = [arg for arg in (*args, *kwargs.values()) if shown(arg)]
     if not texts or tracer.in_library() or not all(type(arg) in _PLAIN for arg in (*args, *kwargs.values())):
         return NOT_HANDLED

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted
 
 _LOOKS = frozenset(map(id, (isinstance, callable, id, type, object.__new__, print, warnings.warn, torch._assert)))
@@ -110,18 +110,18 @@ def read_all(values: Iterable[Any]) -> None:
         text.read()
 
 
-def before_write(tracer: Trace, owner: Any, value: Any) -> None:
+def before_write(tracer: TracerView, owner: Any, value: Any) -> None:
     """A text is stored in an object that was there before the run: a later call may look at it."""
     if tracer.writes.is_old(owner):
         read_all((value,))
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may look at the characters of a text."""
     return None if id(fn) in _LOOKS or id(fn) in tracer.plans.skipped else check_call
 
 
-def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Before a call that may run natively: C code reads what it is given. An exception keeps a text, to show it."""
     texts = texts_in((*args, *kwargs.values()))
     if texts and not _is_interpreted(fn) and not _hands_on(fn):

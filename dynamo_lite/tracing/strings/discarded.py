@@ -1,45 +1,46 @@
 """Whether a text that is being made is only for print(), a warning, a log or an assertion that holds: it is discarded.
 
 `logger.info(f"got {n} rows")` would otherwise fix `n`, for a text that the program never sees. The text is dropped if
-the instructions after the one at work hand it, and nothing else that they make of it but a longer text, to such a call.
+the instructions after the current one hand it, and nothing else that they make of it but a longer text, to such a call.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.sentinels import NULL
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.policy import named_callables
 from dynamo_lite.tracing.strings.listeners import Listeners
 
 _NAMES = {handler: name for name, handler in HANDLERS.items()}
-_PUSHES = {
-    **dict.fromkeys(["LOAD_CONST", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME", "PUSH_NULL"], (0, 1)),
-    **dict.fromkeys(("LOAD_ATTR", "UNARY_NEGATIVE"), (1, 1)),
-    **dict.fromkeys(("BINARY_OP", "COMPARE_OP", "BINARY_SUBSCR"), (2, 1)),
-    "LOAD_GLOBAL_CALLEE": (0, 2),
-    "LOAD_METHOD": (1, 2),
-}
-"""Instruction → how many values it takes off the stack, and how many it leaves."""
 TEXT_CALLS = frozenset(map(id, (str, repr, ascii, format, str.format)))
 """The ids of the functions that make a text of what they are given."""
 
 
-def is_dropped(tracer: Trace) -> bool:
+class NativeOutput(FeatureState):
+    """is_printing: whether print() and the like are making a text, where CPython runs the program (nonstrict)."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.is_printing: Callable[[], bool] = bool
+
+
+def is_dropped(tracer: TracerView) -> bool:
     """Whether the string that the current instruction makes is discarded."""
     if not tracer.sees_python:
-        return tracer.makes_discarded_text()
+        return tracer.own(NativeOutput).is_printing()
     place = text_at_work(tracer)
     return place is not None and _goes_to_a_skipped_call(tracer, tracer.vm.frame, place)
 
 
-def text_at_work(tracer: Trace) -> int | None:
-    """Where on the stack the text will lie that the instruction at work is making; None if it makes none."""
+def text_at_work(tracer: TracerView) -> int | None:
+    """Where on the stack the text will lie that the current instruction is making; None if it makes none."""
     frame = tracer.vm.frame if tracer.sees_python else None
     if frame is None:
         return None
@@ -51,12 +52,12 @@ def text_at_work(tracer: Trace) -> int | None:
     return len(frame.stack) if makes_text else None
 
 
-def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:
+def _goes_to_a_skipped_call(tracer: TracerView, frame: Any, place: int) -> bool:
     """Follow the instructions with the number of values above the text, which lies at `place` of the stack."""
     above = 0
     for handler, arg in frame.info.ops[frame.pc :]:
         name = _NAMES.get(handler, "")
-        takes, leaves = _PUSHES.get(name, (0, 0))
+        takes, leaves = STACK_EFFECTS.get(name, (0, 0))
         if name == "CONVERT_VALUE":
             continue
         if name == "FORMAT_VALUE":
@@ -82,7 +83,7 @@ def _goes_to_a_skipped_call(tracer: Trace, frame: Any, place: int) -> bool:
     return False
 
 
-def _skips(tracer: Trace, stack: list[Any], first: int) -> bool:
+def _skips(tracer: TracerView, stack: list[Any], first: int) -> bool:
     """Whether the call whose arguments begin at `first` is one that a trace skips, or whose text is for a failure."""
     second, callee = stack[first - 1], stack[first - 2]
     fn = second if callee is NULL else callee
@@ -97,7 +98,7 @@ def _is_log_call(fn: Any) -> bool:
     return fn is print or fn is warnings.warn
 
 
-def _has_no_listener(tracer: Trace) -> bool:
+def _has_no_listener(tracer: TracerView) -> bool:
     """print() and warnings.warn() are skipped unless the program reads them (output.py)."""
     listeners = tracer.own(Listeners)
     if listeners.warnings_are_caught() or not listeners.is_stream(None):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from dynamo_lite.tracing.heap.lifetimes import Raised
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 
 _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"\d")
 """A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
 
 
-def check(tracer: Trace, error: BaseException) -> None:
+def check(tracer: TracerView, error: BaseException) -> None:
     """Before the program handles an exception: is its text what eager says?"""
     if error is tracer.own(Raised).last or tracer.writes.is_old(error):
         return  # the words are the program's own

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _FOUND = "_dynamo_lite_{}"
 
 
-def call_format(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_format(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """str.format(template, ...) and str.format_map(template, mapping)."""
     if not args or not isinstance(args[0], str) or "." not in args[0]:
         return NOT_HANDLED
@@ -35,7 +35,7 @@ def call_format(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return tracer.vm.call(str.format, (template, *positional), found)
 
 
-def _parts(tracer: Trace, template: str, positional: tuple[Any, ...], found: dict[str, Any]) -> Iterator[str]:
+def _parts(tracer: TracerView, template: str, positional: tuple[Any, ...], found: dict[str, Any]) -> Iterator[str]:
     """The template again, in which each field that reads an attribute of a tensor is an argument of its own."""
     automatic = 0
     for literal, name, spec, conversion in formatter_parser(template):

@@ -12,10 +12,10 @@ import sys
 from types import FrameType
 from typing import Any
 
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.strings.deferred_str import unread
-from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.vocabulary.program_points import Mark, origin_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import number
 
 _INTERPRETER = "dynamo_lite.interpreter"
@@ -25,10 +25,10 @@ OF_A_TENSOR, OF_AN_ERROR = TEXTS = ("tensor-repr", "error-text")
 """The refusals of texts that are not known."""
 
 
-class TextsAtWork(State):
-    """What the instruction at work has asked for its text."""
+class TextsAtWork(FeatureState):
+    """What the current instruction has asked for its text."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._at: Any = None
         self._sizes: list[Any] = []
@@ -97,7 +97,7 @@ class TextsAtWork(State):
         return True
 
     def made(self, text: Any) -> Any:
-        """What the instruction at work has made; an `UnreadText` if it has asked sizes or tensors."""
+        """What the current instruction has made; an `UnreadText` if it has asked sizes or tensors."""
         frame = self._tracer.vm.frame
         if self._at is None or frame is None or self._at != (frame, frame.pc):
             return text
@@ -120,7 +120,7 @@ class TextsAtWork(State):
         tracer, env = self._tracer, self._tracer.recorder.env
         if tracer.vm.retired or env is None:
             return  # an error's message, which the user sees: the text is of this call
-        where, env.where = env.where, lambda: tracer.origin_of(mark)
+        where, env.where = env.where, lambda: origin_of(mark)
         try:
             while sizes:
                 number(sizes[-1])

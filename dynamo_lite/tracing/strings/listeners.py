@@ -9,15 +9,15 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 
 _STATE = (list, dict, set)
 
 
-class Listeners(State):
-    """Where the process's talk goes when the run begins."""
+class Listeners(FeatureState):
+    """Where the output of the process goes when the run begins."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         tracer.journal.on_rollback(self.restore_filters)
         self.streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
         self._warnings = _shown_by()

@@ -16,7 +16,7 @@ from typing import Any
 
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.strings.listeners import Listeners, is_logging
 from dynamo_lite.tracing.strings.output import make_texts
 
@@ -37,7 +37,7 @@ def rule(name: str) -> Step:
     """The rule for the function or method of logging with this name ("logging.Logger.info")."""
     level = _LEVELS.get(name.rpartition(".")[2])
 
-    def call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not _binds(fn, args, kwargs):
             return NOT_HANDLED  # an error in eager
         owner = args[0] if "." in name.removeprefix("logging.") else logging.root
@@ -76,7 +76,7 @@ def _overrides(owner: Any, names: tuple[str, ...]) -> bool:
     return any(not is_logging(getattr(cls, name, logging.Logger.handle)) for name in names)
 
 
-def _handle_record(tracer: Trace, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
+def _handle_record(tracer: TracerView, logger: logging.Logger, level: int | None, args: tuple[Any, ...]) -> None:
     """A record that is made: who handles it, and the texts that the program's classes make for it."""
     if level is None and args and type(args[0]) is int:
         level = args[0]

@@ -1,7 +1,7 @@
 """print(), warnings.warn() and logging: skipped with a note, unless the program itself reads the output.
 
 A program that catches what it says (contextlib.redirect_stdout, warnings.catch_warnings(record=True),
-print(file=buffer)) reads it again: then it is no mere talk.
+print(file=buffer)) reads it again: then it is no mere output.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import native_modules
 from dynamo_lite.tracing.strings.deferred_str import read_all
 from dynamo_lite.tracing.strings.listeners import Listeners
@@ -21,7 +21,7 @@ from dynamo_lite.tracing.strings.listeners import Listeners
 _TEXT = ("__str__", "__repr__", "__format__")
 
 
-def call_print(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_print(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """print(...) to the process's own streams is skipped; texts that the program's classes make are still made."""
     if not _is_right(kwargs):
         return NOT_HANDLED  # an error in eager
@@ -42,7 +42,7 @@ def _is_right(kwargs: dict[str, Any]) -> bool:
     return kwargs.keys() <= {"sep", "end", "file", "flush"} and all(x is None or isinstance(x, str) for x in texts)
 
 
-def make_texts(tracer: Trace, args: tuple[Any, ...]) -> None:
+def make_texts(tracer: TracerView, args: tuple[Any, ...]) -> None:
     """The texts that the program's own classes make of themselves for something that is skipped: with effects."""
     for arg in args:
         makes_text = any(type(datamodel.type_lookup(type(arg), name)) is _FUNCTION for name in _TEXT)
@@ -53,7 +53,7 @@ def make_texts(tracer: Trace, args: tuple[Any, ...]) -> None:
 _FUNCTION = type(call_print)
 
 
-def call_print_exception(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_print_exception(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """traceback.print_exception, and print_exc through it: as print()."""
     stream = args[4] if len(args) > 4 else kwargs.get("file")
     stream = sys.stderr if stream is None else stream
@@ -66,12 +66,12 @@ def call_print_exception(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: 
     return None
 
 
-def _is_program(tracer: Trace, value: Any) -> bool:
+def _is_program(tracer: TracerView, value: Any) -> bool:
     """Whether the text of `value` is made by the program's own code: it may have effects."""
     return not native_modules.in_library(str(type(value).__module__))
 
 
-def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_warn(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A warning is skipped, unless a filter makes it an exception or the program catches it."""
     if tracer.own(Listeners).warnings_are_caught():
         tracer.refuse("outside-object", what="warnings that it catches itself")
@@ -86,7 +86,7 @@ def call_warn(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return None
 
 
-def call_catch_warnings(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_catch_warnings(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """warnings.catch_warnings.__enter__: a list of what is caught would hold what C++ and torch's Python warn of.
 
     Without `as` the program has no name for the list: it is not made."""

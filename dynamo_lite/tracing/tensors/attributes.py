@@ -9,35 +9,38 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.fakes import results, stand_in_names
+from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing.heap.snapshots import MISSING
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags, type_queries
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
 
-class TensorWrites(State):
+class TensorWrites(FeatureState):
     """What the program has set on tensors.
 
-    lost: attributes of tensors from outside that are let go
+    drops: whether attributes that it sets on tensors from outside are left out of the program
+    lost: those that were
     made_leaf: where the program first set requires_grad on a tensor of its own
     wrappers: the tensors around others that it has made, by id
     """
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
+        self.drops = False
         self.lost: list[Lost] = []
         self.made_leaf: Mark | None = None
         self.wrappers: dict[int, Any] = {}
 
 
-class DtypeReads(State):
+class DtypeReads(FeatureState):
     """Where the program has read the dtype of a floating point tensor: the first place of each function."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._seen: set[int] = set()
         self.marks: list[Mark] = []
@@ -60,7 +63,7 @@ def carry_over(tensors: Sequence[Any], stand_ins: Sequence[Any]) -> None:
                 stand_in.__dict__["_is_param"] = True  # what isinstance() and real_type() go by
 
 
-def read_attribute(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
+def read_attribute(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     """The reader of tensors (read_plans.py)."""
     tracer.reads.tensor_attribute(owner, key)
     if key == "dtype" and value.is_floating_point:
@@ -68,7 +71,7 @@ def read_attribute(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> 
     return read(tracer, owner, key, value)
 
 
-def read(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
+def read(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What the program sees when it reads the attribute `key` of a tensor. Raises what ends the trace."""
     if key == "__class__":
         type_queries.type_of(tracer, owner)
@@ -104,9 +107,9 @@ class Lost:
     mark: Mark
 
 
-def drop(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> bool:
+def drop(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> bool:
     """Whether a write to the attribute `key` of a tensor from outside is let go: it holds for the rest of the run."""
-    if not tracer.drops_attributes() or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
+    if not tracer.own(TensorWrites).drops or datamodel.type_lookup(type(owner), key) is not datamodel.MISSING:
         return False
     number = tracer.recorder.input_number(owner)
     name = "a tensor" if number is None else tracer.inputs.names[number]
@@ -117,7 +120,7 @@ def drop(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> bool:
     return True
 
 
-def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
+def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None:
     """The program sets an attribute of a tensor. Raises what ends the trace."""
     if is_wrapped(owner):
         return
@@ -139,7 +142,7 @@ def write(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> None:
         tracer.refuse("tensor-data-assigned", name="data")
 
 
-def check_around(tracer: Trace, tensor: torch.Tensor, does: str) -> None:
+def check_around(tracer: TracerView, tensor: torch.Tensor, does: str) -> None:
     """Refuses what no snapshot shows of a tensor, where a sub-graph is made and the tensor is from around it.
 
     does: what is done to the tensor, in words."""
@@ -148,9 +151,9 @@ def check_around(tracer: Trace, tensor: torch.Tensor, does: str) -> None:
         tracer.refuse("subgraph-effect", operator="a control-flow operator", what=f"a tensor from around: it {does}")
 
 
-def _shows_same(tracer: Trace, owner: torch.Tensor, value: torch.Tensor) -> bool:
+def _shows_same(tracer: TracerView, owner: torch.Tensor, value: torch.Tensor) -> bool:
     with DisableTorchFunction():  # not the program's questions about layout
-        return bool(tracer.recorder.shows_same(owner, value))
+        return bool(shows_same(tracer.recorder, owner, value))
 
 
 def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
@@ -167,20 +170,20 @@ def as_it_is(owner: torch.Tensor, key: str) -> Callable[[], None]:
     return undo
 
 
-def _has_grad(tracer: Trace, owner: torch.Tensor) -> bool:
+def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
     """Whether `owner` stands for an argument that has a gradient."""
     number = tracer.recorder.input_number(owner)
     return number is not None and getattr(tracer.inputs.leaves[number], "grad", None) is not None
 
 
-def call_getter(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`torch.Tensor.grad_fn.__get__(x)`: the descriptor behind an attribute."""
     if len(args) < 2 or not is_fake(args[1]) or tracer.in_library():
         return NOT_HANDLED
     return read_attribute(tracer, args[1], args[0].__name__, fn(*args, **kwargs))
 
 
-def call_dir(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_dir(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """dir() of a tensor or a size."""
     if len(args) != 1 or tracer.in_library():
         return NOT_HANDLED

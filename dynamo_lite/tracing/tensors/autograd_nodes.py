@@ -21,7 +21,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.effects import requires_grad as lost_gradients
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.strings import discarded
 from dynamo_lite.tracing.tensors import unlike_sides
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
@@ -36,14 +36,14 @@ FLAGS = _FLAGS | {"requires_grad", "grad_fn"}
 """The attributes of a tensor that `flag` answers."""
 
 
-class GraphNodes(State):
+class GraphNodes(FeatureState):
     """The `grad_fn` of tensors that the program has asked for, by id."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.by_id: dict[int, Any] = {}
 
 
-def note(tracer: Trace, node: Any) -> None:
+def note(tracer: TracerView, node: Any) -> None:
     """The program has the `grad_fn` of a tensor: from now on this looks at what it does with it."""
     tracer.own(GraphNodes).by_id[id(node)] = node
     tracer.plans.wake("nodes")
@@ -51,7 +51,7 @@ def note(tracer: Trace, node: Any) -> None:
     tracer.reads.seen.clear()
 
 
-def read(tracer: Trace, node: Any, key: str, value: Any) -> Any:
+def read(tracer: TracerView, node: Any, key: str, value: Any) -> Any:
     """The program, or torch for it, reads an attribute of a node. Raises what ends the trace."""
     if id(node) not in tracer.own(GraphNodes).by_id:
         return NOT_HANDLED
@@ -65,14 +65,14 @@ def read(tracer: Trace, node: Any, key: str, value: Any) -> Any:
     return NOT_HANDLED
 
 
-def _hook(tracer: Trace, key: str) -> str:
+def _hook(tracer: TracerView, key: str) -> str:
     if not tracer.in_library():
         return f"{key}() of a grad_fn"
     path, name = next(reversed(tracer.modules.current.values()), ("", ""))
     return f"a backward hook of the module {path!r}, a {name}" if path else f"a backward hook of the module, a {name}"
 
 
-def _hooks_of_the_module(tracer: Trace) -> list[Any]:
+def _hooks_of_the_module(tracer: TracerView) -> list[Any]:
     """The backward hooks that nn.Module is about to register; [] where the program itself registers one."""
     frame = tracer.vm.frame
     while frame is not None and str(frame.globals.get("__name__", "")).startswith("torch."):
@@ -105,14 +105,14 @@ def _returns_nothing(hook: Any) -> bool:
     return not any(name.endswith("_") and not name.startswith("__") for name in code.co_names)
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may look at a node that it is given."""
     if type(fn) is FunctionType or fn is print or id(fn) in tracer.plans.skipped:
         return None
     return check_call
 
 
-def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """C code is given a node (`type(y.grad_fn)`, `repr(y.grad_fn)`). Raises what ends the trace."""
     if tracer.in_library() or discarded.is_dropped(tracer):
         return NOT_HANDLED
@@ -121,7 +121,7 @@ def check_call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, 
     return NOT_HANDLED
 
 
-def check_text(tracer: Trace, text: str) -> None:
+def check_text(tracer: TracerView, text: str) -> None:
     """A text is made of parts; one of them may be that of a node (`f"{y.grad_fn}"`). Raises what ends the trace."""
     if not any(object.__repr__(node) in text for node in tracer.own(GraphNodes).by_id.values()):
         return
@@ -129,7 +129,7 @@ def check_text(tracer: Trace, text: str) -> None:
         tracer.refuse("autograd-graph")
 
 
-def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
+def flag(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> Any:
     """What `owner.<key>` is in eager, for a key of FLAGS; the answer holds for inputs like the example's."""
     if not is_fake(owner) or is_wrapped(owner) or not (owner.is_floating_point() or owner.is_complex()):
         return value
@@ -154,7 +154,7 @@ def flag(tracer: Trace, owner: torch.Tensor, key: str, value: Any) -> Any:
     return value
 
 
-def check_base(tracer: Trace, owner: torch.Tensor, base: Any) -> None:
+def check_base(tracer: TracerView, owner: torch.Tensor, base: Any) -> None:
     """`owner._base`: the stand-in of an input is no view, and so it is the base of its views."""
     if tracer.recorder.input_number(owner) is None:
         unlike_sides.check(tracer, "_base")
@@ -164,7 +164,7 @@ def check_base(tracer: Trace, owner: torch.Tensor, base: Any) -> None:
             is_view(tracer, number)
 
 
-def is_view(tracer: Trace, number: int) -> bool:
+def is_view(tracer: TracerView, number: int) -> bool:
     """Whether a flat input is a view; it holds for inputs like the example's. Refuses to name the base of one."""
     found = bool(tracer.inputs.leaves[number]._is_view())
     if found:
@@ -173,12 +173,12 @@ def is_view(tracer: Trace, number: int) -> bool:
     return found
 
 
-def requires_grad(tracer: Trace, tensor: torch.Tensor) -> bool:
+def requires_grad(tracer: TracerView, tensor: torch.Tensor) -> bool:
     """Whether a tensor of the program requires grad, where a rule asks for the program."""
     return bool(flag(tracer, tensor, "requires_grad", tensor.requires_grad))
 
 
-def call_deep_copy(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_deep_copy(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`copy.deepcopy(tensor)`: it requires grad if the tensor does, and is an error in eager for what is no leaf."""
     if args and is_fake(args[0]):
         requires_grad(tracer, args[0])
@@ -186,7 +186,7 @@ def call_deep_copy(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[s
     return NOT_HANDLED
 
 
-def _guard_all(tracer: Trace, owner: torch.Tensor) -> None:
+def _guard_all(tracer: TracerView, owner: torch.Tensor) -> None:
     """`owner` is a result: whether it requires grad depends on the inputs, unless a parameter decides."""
     leaves = tracer.inputs.leaves
     if owner.requires_grad and lost_gradients.requires_grad_without_inputs(tracer.recorder, owner):
@@ -198,7 +198,7 @@ def _guard_all(tracer: Trace, owner: torch.Tensor) -> None:
             _guard(tracer, number, f"requires_grad is {leaf.requires_grad}")
 
 
-def _guard(tracer: Trace, number: int, text: str) -> None:
+def _guard(tracer: TracerView, number: int, text: str) -> None:
     """Adds the guard `L['x'].<text>` on a flat input."""
     inputs = tracer.inputs
     paths = inputs.key_paths

@@ -14,7 +14,7 @@ import torch
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import PYTHON_TYPE, SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -28,7 +28,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
     sizes_are_data: a torch.Size, or one number, is data like any other; else it is the shape (torch.Tensor(n)).
     """
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) > position:
             data = args[position]
         elif keyword is not None and keyword in kwargs:
@@ -43,7 +43,7 @@ def _literal(position: int, keyword: str | None, sizes_are_data: bool = True) ->
     return rule
 
 
-def _made(tracer: Trace, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
+def _made(tracer: TracerView, fn: Any, position: int, args: tuple, options: dict) -> torch.Tensor:
     """The stack of what the list holds."""
     data, owner = args[position], args[0] if position else None
     like = _made_of_ones(tracer, fn, args, {name: value for name, value in options.items() if name not in _OPTIONS})
@@ -59,9 +59,9 @@ def _made(tracer: Trace, fn: Any, position: int, args: tuple, options: dict) -> 
     return made.requires_grad_() if options.get("requires_grad") else made
 
 
-def _made_of_ones(tracer: Trace, fn: Any, args: tuple, options: dict) -> torch.Tensor:
+def _made_of_ones(tracer: TracerView, fn: Any, args: tuple, options: dict) -> torch.Tensor:
     """What the constructor makes of ones. Raises what it raises: the program's error."""
-    with tracer.outside():
+    with tracer.suspended():
         return run_native(fn, tuple(map(_ones, args)), options)
 
 
@@ -98,7 +98,7 @@ def _scalar(leaf: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
 
 
 def _otherwise(rule: Step, before: Step | None) -> Step:
-    def both(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def both(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         answer = rule(tracer, fn, args, kwargs)
         return before(tracer, fn, args, kwargs) if answer is NOT_HANDLED and before is not None else answer
 

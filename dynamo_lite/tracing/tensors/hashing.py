@@ -26,9 +26,10 @@ from torch import nn
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
+from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -36,7 +37,7 @@ _OURS = "dynamo_lite.interpreter"
 
 
 @contextmanager
-def watched(tracer: Trace) -> Iterator[set[int]]:
+def watched(tracer: TracerView) -> Iterator[set[int]]:
     """Yields the numbers of the flat inputs that the program, in this thread, takes the hash of."""
     thread = threading.get_ident()
     hashed: set[int] = set()
@@ -61,16 +62,15 @@ def watched(tracer: Trace) -> Iterator[set[int]]:
             FakeTensor.__hash__ = earlier  # type: ignore[method-assign]
 
 
-class AddressesHashed(State):
-    """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these methods' objects.
-    """
+class AddressesHashed(FeatureState):
+    """count: how often a `__hash__` of the program's has used an address; kinds: the classes of these objects."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.count = 0
         self.kinds: set[type] = set()
 
 
-def for_a_table(tracer: Trace) -> bool:
+def for_a_table(tracer: TracerView) -> bool:
     """Whether an address is asked for by a `__hash__` of the program's, whose result a table looks up."""
     frame = tracer.vm.frame
     if frame is None or frame.code.co_name != "__hash__" or not frame.code.co_argcount:
@@ -81,7 +81,7 @@ def for_a_table(tracer: Trace) -> bool:
     return True
 
 
-def call_id(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """id(x) in the program's own code; libraries use it as a key, which is harmless, and so may a `__hash__`."""
     if tracer.in_library():
         return NOT_HANDLED
@@ -100,7 +100,7 @@ def _keeps_nothing(code: CodeType) -> bool:
 _KEEPS = frozenset({"STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "STORE_SLICE", "YIELD_VALUE"})
 
 
-def call_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """hash(x), when the hash is the address; not in a `__hash__` of the program's, whose result a table looks up."""
     if len(args) != 1 or tracer.in_library():
         return NOT_HANDLED
@@ -115,7 +115,7 @@ def call_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return _unless_by_address(tracer, lambda: hash(tracer.vm.call(hasher, args))) if _is_own(hasher) else NOT_HANDLED
 
 
-def call_own_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_own_hash(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`key.__hash__()`: a `__hash__` of the program's that it calls itself; C code calls it for a table."""
     trampolines = tracer.vm.trampolines
     if trampolines.entered is fn:
@@ -126,7 +126,7 @@ def call_own_hash(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     return _unless_by_address(tracer, lambda: tracer.vm.interpret_function(fn, args, kwargs))
 
 
-def _unless_by_address(tracer: Trace, ask: Callable[[], Any]) -> Any:
+def _unless_by_address(tracer: TracerView, ask: Callable[[], Any]) -> Any:
     """The hash that `ask` gives. Refused if it is made of an address and is not for a table."""
     before = tracer.own(AddressesHashed).count
     found = ask()
@@ -139,23 +139,23 @@ def _is_own(hasher: Any) -> bool:
     return type(hasher) is FunctionType
 
 
-def plan_own_hash(tracer: Trace, fn: FunctionType) -> Step | None:
+def plan_own_hash(tracer: TracerView, fn: FunctionType) -> Step | None:
     """The step of a call plan for a `__hash__` of the program's."""
     return call_own_hash if fn.__name__ == "__hash__" else None
 
 
-def check_order(tracer: Trace, items: Any) -> None:
+def check_order(tracer: TracerView, items: Any) -> None:
     """The program goes through a set. Refused where the order comes of addresses of what the run has made."""
     if shows_address(tracer, items):
         refuse_order(tracer)
 
 
-def refuse_order(tracer: Trace) -> None:
+def refuse_order(tracer: TracerView) -> None:
     """The order of a set is that of addresses."""
     tracer.refuse("unrecordable-id", function="hash")
 
 
-def shows_address(tracer: Trace, items: Any) -> bool:
+def shows_address(tracer: TracerView, items: Any) -> bool:
     """Whether the order of a set that the program uses comes of addresses of what the run has made."""
     if len(items) < 2 or tracer.in_library():
         return False
@@ -163,7 +163,7 @@ def shows_address(tracer: Trace, items: Any) -> bool:
     for item in items:
         _add_by_address(item, tracer.own(AddressesHashed).kinds, found)
     if found:
-        tracer.heap.mark()
+        tracer.heap.refresh()
     return any(is_fake(item) or tracer.heap.is_young(item) for item in found)
 
 
@@ -176,7 +176,7 @@ def _add_by_address(value: Any, kinds: set[type], found: list[Any]) -> None:
         found.append(value)
 
 
-def call_with_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_set(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """list(s), s.pop(), ...: C goes through a set, or takes what comes first."""
     for arg in args:
         if type(arg) in (set, frozenset):
@@ -219,9 +219,18 @@ def _by_the_program(caller: str) -> bool:
     return caller.startswith(_OURS) or not is_trusted_module(caller)
 
 
-def check(tracer: Trace, hashed: set[int]) -> None:
+def check(tracer: TracerView, hashed: set[int]) -> None:
     """Guard that the hashed inputs are different objects; raises a GraphBreak if two are one in the example."""
     for left, right in itertools.combinations(sorted(hashed), 2):
         if are_one(tracer, left, right):
             names = tracer.inputs.names
             raise tracer.refusal("input-identity", left=names[left], right=names[right])
+
+
+def call_pop(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """set.pop(s): a set remembers where it took the last one from, which can be neither read nor put back."""
+    if args and isinstance(args[0], set):
+        hashing.check_order(tracer, args[0])
+        if len(args[0]) > 1 and tracer.writes.is_old(args[0]):
+            tracer.refuse("outside-object", what="pop() of a set")
+    return NOT_HANDLED

@@ -6,14 +6,14 @@ from typing import Any
 
 from dynamo_lite.program.shapes.size_check import ambiguous
 from dynamo_lite.torch_internals._torch_pytree import pytree
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
-class InputGuards(State):
+class InputGuards(FeatureState):
     """The guards of one run, in the order in which they were made."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.texts: list[str] = []
 
     def add(self, text: str) -> None:
@@ -21,7 +21,7 @@ class InputGuards(State):
             self.texts.append(text)
 
 
-def are_one(tracer: Trace, left: int, right: int) -> bool:
+def are_one(tracer: TracerView, left: int, right: int) -> bool:
     """Whether two flat inputs (by number) are one tensor in the example; it becomes a guard of the program."""
     inputs = tracer.inputs
     paths = inputs.key_paths
@@ -33,7 +33,7 @@ def are_one(tracer: Trace, left: int, right: int) -> bool:
     return same
 
 
-def identical(tracer: Trace, left: Any, right: Any) -> bool:
+def identical(tracer: TracerView, left: Any, right: Any) -> bool:
     """`left is right` of tensors that are two objects in the trace. Two inputs may be one tensor in the example, in
     another call, or in neither: the answer is a guard."""
     if not (is_tensor(left) and is_tensor(right)) or tracer.in_library():

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.tensors import autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -34,8 +34,10 @@ def is_array(value: Any) -> bool:
     return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"
 
 
-def array_of(tracer: Trace, tensor: torch.Tensor, force: bool = False) -> Any:
+def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> Any:
     """`tensor.numpy(force=force)`: an array on the tensor's memory. Raises what eager raises."""
+    if tracer.recorder.has_dual_level:  # the stand-in may be a dual number's wrapper, which has no memory
+        tracer.refuse("higher-order-operator", function="Tensor.numpy within torch.autograd.forward_ad.dual_level")
     _check(tracer, tensor, force)
     if not force:  # of one that requires grad eager raises: so the answer holds for such inputs only
         autograd_nodes.requires_grad(tracer, tensor)
@@ -45,9 +47,9 @@ def array_of(tracer: Trace, tensor: torch.Tensor, force: bool = False) -> Any:
     return arrays_of(tracer).ndarray(shown)
 
 
-def _check(tracer: Trace, tensor: torch.Tensor, force: bool) -> None:
+def _check(tracer: TracerView, tensor: torch.Tensor, force: bool) -> None:
     """Let eager judge whether such a tensor has a numpy array: on an empty tensor with the same flags."""
-    with tracer.outside():
+    with tracer.suspended():
         like = torch.empty((0,), dtype=tensor.dtype, device=tensor.device if tensor.device.type != "meta" else "cpu")
         like = like.conj() if tensor.is_conj() else like
         like = like._neg_view() if tensor.is_neg() else like
@@ -60,9 +62,9 @@ def _eager_numpy(tensor: torch.Tensor, force: bool) -> None:
     run_native(torch.Tensor.numpy, (tensor,), {"force": force})
 
 
-def arrays_of(tracer: Trace) -> Any:
+def arrays_of(tracer: TracerView) -> Any:
     """torch._numpy, whose arrays answer as numpy's until the trace is over."""
-    with tracer.outside():
+    with tracer.suspended():
         from dynamo_lite.torch_internals._torch_numpy import arrays  # only where a program uses numpy
     if "__array_ufunc__" not in vars(arrays.ndarray):
         _prepare(tracer, arrays.ndarray)
@@ -72,7 +74,7 @@ def arrays_of(tracer: Trace) -> Any:
 # -- the class while a trace uses it ---------------------------------------------------------------------------------
 
 
-def _prepare(tracer: Trace, cls: type) -> None:
+def _prepare(tracer: TracerView, cls: type) -> None:
     before = dict(vars(cls))
     new = {
         "__array_ufunc__": _ufunc(tracer),
@@ -128,7 +130,7 @@ def _dtype(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return dtype
 
 
-def _with_class(tracer: Trace) -> Callable[[Any, str], Any]:
+def _with_class(tracer: TracerView) -> Callable[[Any, str], Any]:
     def attribute(array: Any, name: str) -> Any:
         if name != "__class__" or (asker := _calling_module()).startswith("torch."):
             return object.__getattribute__(array, name)
@@ -143,14 +145,14 @@ def _with_class(tracer: Trace) -> Callable[[Any, str], Any]:
     return attribute
 
 
-def _layout(tracer: Trace, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _layout(tracer: TracerView, name: str, own: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def attribute(array: Any) -> Any:
         return own(array) if _called_by_torch() else tracer.refuse("numpy-function", function=f"numpy.ndarray.{name}")
 
     return attribute
 
 
-def _missing(tracer: Trace) -> Callable[[Any, str], Any]:
+def _missing(tracer: TracerView) -> Callable[[Any, str], Any]:
     def getattribute(array: Any, name: str) -> Any:
         import numpy
 
@@ -161,7 +163,7 @@ def _missing(tracer: Trace) -> Callable[[Any, str], Any]:
     return getattribute
 
 
-def _refused(tracer: Trace, name: str) -> Callable[..., Any]:
+def _refused(tracer: TracerView, name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         tracer.refuse("numpy-function", function=name)
 
@@ -171,7 +173,7 @@ def _refused(tracer: Trace, name: str) -> Callable[..., Any]:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def call(tracer: Trace, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
+def call(tracer: TracerView, name: str, pair: tuple[Any, Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """torch._numpy's function (of a pair: numpy's, torch._numpy's) on converted arguments.
 
     Refused is what torch._numpy does not do, and what it gives another dtype or number of dimensions than numpy.
@@ -190,7 +192,7 @@ def call(tracer: Trace, name: str, pair: tuple[Any, Any], args: Any, kwargs: dic
     return result
 
 
-def _promoted(tracer: Trace, reference: Any, args: list[Any]) -> list[Any]:
+def _promoted(tracer: TracerView, reference: Any, args: list[Any]) -> list[Any]:
     """Integer operands of a ufunc that computes in floats, as these: torch would take its default dtype (int32 / 2)."""
     import numpy
 
@@ -213,12 +215,12 @@ def _promoted(tracer: Trace, reference: Any, args: list[Any]) -> list[Any]:
 _UFUNCS = {"__truediv__": "true_divide", "__rtruediv__": "true_divide", "__pow__": "power", "__rpow__": "power"}
 
 
-def _reference(tracer: Trace, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[tuple[int, Any]]:
+def _reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[tuple[int, Any]]:
     """(dimensions, dtype) of each result that numpy gives for arrays of ones like these; none if it raises on ones."""
     import numpy
 
     try:
-        with tracer.outside(), numpy.errstate(all="ignore"):
+        with tracer.suspended(), numpy.errstate(all="ignore"):
             args, kwargs = [_ones(value) for value in args], {key: _ones(value) for key, value in kwargs.items()}
             result = fn(*args, **kwargs)
     except Exception:
@@ -248,7 +250,7 @@ def _arrays_in(result: Any) -> list[Any]:
     return list(parts) if all(is_array(part) for part in parts) else []
 
 
-def _with_converted(tracer: Trace, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+def _with_converted(tracer: TracerView, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _called_by_torch():
             return fn(self, *args, **kwargs)
@@ -261,7 +263,7 @@ def _with_converted(tracer: Trace, name: str, fn: Callable[..., Any]) -> Callabl
     return method
 
 
-def converted(tracer: Trace, value: Any) -> Any:
+def converted(tracer: TracerView, value: Any) -> Any:
     """An argument as torch._numpy takes it: numpy's dtypes by name, its scalars and arrays as constants."""
     import numpy
 
@@ -281,7 +283,7 @@ def converted(tracer: Trace, value: Any) -> Any:
     return parts if type(value) is list else tuple(parts)
 
 
-def _constant(tracer: Trace, array: Any) -> torch.Tensor:
+def _constant(tracer: TracerView, array: Any) -> torch.Tensor:
     from dynamo_lite.tracing.tensors.shared_memory import call_shared
 
     try:
@@ -290,7 +292,7 @@ def _constant(tracer: Trace, array: Any) -> torch.Tensor:
         tracer.refuse("numpy-function", function=f"numpy.asarray of dtype {array.dtype} or with negative strides")
 
 
-def _ufunc(tracer: Trace) -> Callable[..., Any]:
+def _ufunc(tracer: TracerView) -> Callable[..., Any]:
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         counterpart = _counterpart(ufunc)
         name = f"numpy.{ufunc.__name__}"
@@ -306,7 +308,7 @@ def _ufunc(tracer: Trace) -> Callable[..., Any]:
     return __array_ufunc__
 
 
-def _function(tracer: Trace) -> Callable[..., Any]:
+def _function(tracer: TracerView) -> Callable[..., Any]:
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = f"{func.__module__}.{func.__name__}"
         counterpart = _counterpart(func)

@@ -10,9 +10,9 @@ import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify
-from dynamo_lite.tracing.policy.verdicts import Kind
+from dynamo_lite.tracing.policy.verdicts import CallKind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
 from dynamo_lite.tracing.tensors import constructors
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
@@ -21,17 +21,17 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
-def is_awake(tracer: Trace) -> bool:
+def is_awake(tracer: TracerView) -> bool:
     """Whether the program has made a numpy array of a tensor."""
     return "arrays" in tracer.plans.awake
 
 
-def plan(tracer: Trace, fn: Any) -> Step | None:
+def plan(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for what may be a function of torch's written in C."""
     return refuse_unknown if is_awake(tracer) else None
 
 
-def plan_library(tracer: Trace, fn: Any) -> Step | None:
+def plan_library(tracer: TracerView, fn: Any) -> Step | None:
     """The step of a call plan for a Python function of torch's that would run natively.
 
     The C functions that it calls would read an array's memory, which is a stand-in's (`torch.as_tensor(lengths)` in
@@ -43,13 +43,13 @@ def plan_library(tracer: Trace, fn: Any) -> Step | None:
     return _interpret_with_arrays
 
 
-def _interpret_with_arrays(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _interpret_with_arrays(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if any(is_array(arg) for arg in (*args, *kwargs.values())):
         return tracer.vm.interpret_function(fn, args, kwargs)
     return NOT_HANDLED
 
 
-def refuse_unknown(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def refuse_unknown(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse an array for a function of torch's written in C, which would read it item by item."""
     if any(is_array(arg) or _holds_array(arg, dimensions=1) for arg in args) and _is_torchs(fn):
         tracer.refuse("numpy-function", function=f"{getattr(fn, '__qualname__', fn)} of torch")
@@ -59,15 +59,15 @@ def refuse_unknown(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[s
 def _is_torchs(fn: Any) -> bool:
     if isinstance(fn, type):
         return issubclass(fn, torch.Tensor) or fn.__module__.startswith("torch")
-    return type(fn) is not FunctionType and classify(fn).kind is Kind.OPERATOR
+    return type(fn) is not FunctionType and classify(fn).kind is CallKind.OPERATOR
 
 
-def call_numpy(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_numpy(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """Tensor.numpy(force=False)."""
     return array_of(tracer, args[0], **kwargs)
 
 
-def call_array(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """np.asarray(x) and its like, of a tensor or of what holds arrays: numpy has no protocol for these."""
     if not args:
         return NOT_HANDLED
@@ -85,7 +85,7 @@ def call_array(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
 def _to_tensor(before: Step | None, shares: bool) -> Step:
     """torch.from_numpy(a), torch.tensor(a), ...: the tensor behind an array, or a copy of it."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if args and type(args[0]) is Unrecordable:
             tracer.refuse("unrecordable-value", function=unrecordable_function(args[0]))
         if args and _holds_array(args[0]):
@@ -104,7 +104,7 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
     return rule
 
 
-def _stacked(tracer: Trace, fn: Any, parts: Any) -> Any:
+def _stacked(tracer: TracerView, fn: Any, parts: Any) -> Any:
     """The array of a list of arrays, whose items C code would read one by one."""
     if not _are_alike(parts):
         tracer.refuse("numpy-function", function=f"torch.{fn.__name__} of a list of different things")
@@ -126,7 +126,7 @@ def _holds_array(value: Any, dimensions: int = 0) -> bool:
 def _refusing(before: Step | None) -> Step:
     """torch.FloatTensor([a]) and the like, which read an array item by item."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if any(is_array(arg) or _holds_array(arg) for arg in args):
             tracer.refuse("numpy-function", function=f"{fn.__name__} of torch")
         return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
@@ -137,7 +137,7 @@ def _refusing(before: Step | None) -> Step:
 def _of_tensor(before: Step | None) -> Step:
     """float(a), int(a): what is done for the tensor."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple, kwargs: dict) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if len(args) == 1 and is_array(args[0]):
             args = (args[0].tensor,)
         return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)

@@ -10,16 +10,16 @@ from typing import Any
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.interfaces import State, Step, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 _SEEDS = frozenset({int, str, bytes, float})
 _SEQUENCES = (list, tuple)
 
 
-class SeededGenerators(State):
+class SeededGenerators(FeatureState):
     """The generators whose state rests on constants. They live as long as the run: numpy's take no weak references."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self._own: dict[int, Any] = {}
 
@@ -41,7 +41,7 @@ class SeededGenerators(State):
         return type(seed) in _SEEDS or id(seed) in self._own
 
 
-def made(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def made(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """numpy's generators, with a seed."""
     own = tracer.own(SeededGenerators)
     given = [value for value in (*args, *kwargs.values()) if value is not None]
@@ -53,9 +53,9 @@ def made(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def seeding(refuse: Step) -> Step:
-    """random.Random.seed(), which `__init__` calls as well. `refuse` is the step for a generator of somebody else."""
+    """random.Random.seed(), which `__init__` calls as well. `refuse`: the step for a generator older than the run."""
 
-    def rule(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def rule(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         own = tracer.own(SeededGenerators)
         given = [value for value in (*args[1:], *kwargs.values()) if value is not None]
         if args and given and all(map(own.is_constant, given)) and not tracer.writes.is_old(args[0]):
@@ -66,7 +66,7 @@ def seeding(refuse: Step) -> Step:
     return rule
 
 
-def seeded_in_c(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def seeded_in_c(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`super().seed(a)` in random.Random.seed, of a generator that the run has made: it is given a state there, by a
     seed of the program's or by the system's. (What the latter draws is refused.)"""
     if not args or tracer.writes.is_old(args[0]):

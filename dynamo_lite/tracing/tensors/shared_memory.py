@@ -16,12 +16,12 @@ from dynamo_lite.capture.graph.memory_overlap import Extent
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
 from dynamo_lite.tracing.heap import shared_buffers
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.tensors.attributes import check_around
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
 
 
-def call_shared(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_shared(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function that may return a tensor on the memory of its first argument."""
     source = args[0] if args else next(iter(kwargs.values()), None)
     if not shared_buffers.is_memory(source):
@@ -34,13 +34,13 @@ def call_shared(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str,
     return result
 
 
-def _note_copy(tracer: Trace, source: Any, result: torch.Tensor) -> None:
+def _note_copy(tracer: TracerView, source: Any, result: torch.Tensor) -> None:
     """Remember that the call has read `source`, unless the result is a view of registered memory."""
     if storage_key(tracer.recorder.lift(result)) not in tracer.recorder.shared_views.storages:
         tracer.reads.memory_of(source)
 
 
-def check(tracer: Trace) -> None:
+def check(tracer: TracerView) -> None:
     """Refuse a program that has read the memory of a parameter or buffer through Python. Raises a GraphBreak."""
     for (start, stop), site in tracer.reads.memory.items():
         registered = tracer.recorder.shared_views.registered_at(Extent(torch.device("cpu"), start, stop))
@@ -51,7 +51,7 @@ def check(tracer: Trace) -> None:
             raise tracer.refusal("constant-shares-memory", mark, target=target, other=other)
 
 
-def call_exchange(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_exchange(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """from_dlpack(x) and the like: a tensor's memory cannot be handed over (a stand-in has none, and the exported
     program would go on with what a buffer held at export); another object's can be shown."""
     if any(is_tensor(arg) for arg in (*args, *kwargs.values())):
@@ -59,7 +59,7 @@ def call_exchange(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[st
     return call_shared(tracer, fn, args, kwargs)
 
 
-def call_set(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_set(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tensor.set_(source): other memory for a tensor. With a tensor as source it is an operator like others."""
     tensor, source = (*args, None, None)[:2]
     is_outside = is_tensor(tensor) and (not is_fake(tensor) or tracer.recorder.is_input(tensor))

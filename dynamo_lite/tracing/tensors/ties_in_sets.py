@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.interfaces import Step, Trace
+from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.tensors.hashing import refuse_order, shows_address
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
@@ -21,7 +21,7 @@ _BEFORE: dict[Any, Any] = {sorted: operator.lt, min: operator.lt, max: operator.
 _OPTIONS = {"sorted": {"key", "reverse"}, "min": {"key"}, "max": {"key"}}
 
 
-def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) != 1 or type(args[0]) not in (set, frozenset) or not kwargs.keys() <= _OPTIONS[fn.__name__]:
         return NOT_HANDLED
     if not shows_address(tracer, args[0]):
@@ -39,7 +39,7 @@ def _call(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     return items[first]
 
 
-def _comparison(tracer: Trace, keys: list[Any], asked: Any) -> Callable[[int, int], bool]:
+def _comparison(tracer: TracerView, keys: list[Any], asked: Any) -> Callable[[int, int], bool]:
     @functools.cache
     def before(left: int, right: int) -> bool:
         return bool(tracer.vm.call(asked, (keys[left], keys[right])))
@@ -47,7 +47,7 @@ def _comparison(tracer: Trace, keys: list[Any], asked: Any) -> Callable[[int, in
     return before
 
 
-def _sorted(tracer: Trace, items: list[Any], before: Callable[[int, int], bool], reverse: bool) -> list[Any]:
+def _sorted(tracer: TracerView, items: list[Any], before: Callable[[int, int], bool], reverse: bool) -> list[Any]:
     def compared(left: int, right: int) -> int:
         return -1 if before(left, right) else 0
 

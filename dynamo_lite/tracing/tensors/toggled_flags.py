@@ -11,18 +11,18 @@ from typing import Any
 import torch
 
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
-class ToggledFlags(State):
+class ToggledFlags(FeatureState):
     """By id, the tensors whose flag is not as before the run, each with its users in the graph when that began."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.rows: dict[int, tuple[torch.Tensor, set[Any] | None, Any]] = {}
 
 
-def toggle(tracer: Trace, tensor: torch.Tensor) -> bool:
+def toggle(tracer: TracerView, tensor: torch.Tensor) -> bool:
     """The program is about to turn the flag of a tensor from outside. False if that is to be refused."""
     recorder = tracer.recorder
     if is_fake(tensor) or not tensor.is_leaf or recorder.is_input(tensor) or recorder.levels or not tracer.sees_python:
@@ -36,13 +36,13 @@ def toggle(tracer: Trace, tensor: torch.Tensor) -> bool:
     return before == _users(tracer, tensor)
 
 
-def turned(tracer: Trace) -> list[Any]:
+def turned(tracer: TracerView) -> list[Any]:
     """At the end of the run: the refusals of flags that stay turned."""
     rows = tracer.own(ToggledFlags).rows.values()
     return [tracer.refusal("tensor-attribute", mark, name="requires_grad") for _, _, mark in rows]
 
 
-def _users(tracer: Trace, tensor: torch.Tensor) -> set[Any] | None:
+def _users(tracer: TracerView, tensor: torch.Tensor) -> set[Any] | None:
     """The nodes that use a tensor; None if it is no part of the graph yet."""
     lifted = next((lifted for lifted in tracer.recorder.lifted if lifted.tensor is tensor), None)
     return None if lifted is None else set(lifted.node.users)

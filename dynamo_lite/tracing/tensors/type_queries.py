@@ -21,7 +21,7 @@ from dynamo_lite.torch_internals._torch_dispatch import (
     _push_on_torch_function_stack,
 )
 from dynamo_lite.torch_internals._torch_pytree import keystr
-from dynamo_lite.tracing.interfaces import Trace
+from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import compiling_flags
 from dynamo_lite.tracing.tensors import unlike_sides
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
@@ -29,7 +29,7 @@ from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
-def type_of(tracer: Trace, value: Any) -> None:
+def type_of(tracer: TracerView, value: Any) -> None:
     """`type(value)`, `value.__class__`. Raises what ends the trace if the answer is not known."""
     unlike_sides.check_class(tracer, value)
     _guard_class(tracer, value)
@@ -37,7 +37,7 @@ def type_of(tracer: Trace, value: Any) -> None:
         _refuse(tracer)
 
 
-def instance(tracer: Trace, value: Any, classes: Any) -> None:
+def instance(tracer: TracerView, value: Any, classes: Any) -> None:
     """`isinstance(value, classes)`. Raises what ends the trace if a tensor of a subclass would answer otherwise."""
     if _names_parameters(classes):
         unlike_sides.check_class(tracer, value)
@@ -46,7 +46,7 @@ def instance(tracer: Trace, value: Any, classes: Any) -> None:
         _refuse(tracer)
 
 
-def call_has_torch_function(tracer: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_has_torch_function(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.overrides.has_torch_function and its kin: the trace's own function mode is none of the program's."""
     if tracer.interpreted and tracer.vm.frame is not None and tracer.vm.frame.code in tracer.interpreted:
         return _without_modes(fn, args, kwargs)  # the mode would run it natively
@@ -72,7 +72,7 @@ def _without_modes(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             _push_on_torch_function_stack(mode)
 
 
-def _guard_class(tracer: Trace, value: Any) -> None:
+def _guard_class(tracer: TracerView, value: Any) -> None:
     """The program asks whether `value` is a parameter: the answer holds for inputs like the example's."""
     number = tracer.recorder.input_number(value) if is_fake(value) else None
     if number is not None and not tracer.in_library() and not ambiguous(tracer.inputs.key_paths):
@@ -95,6 +95,6 @@ def _distinguishes(cls: type, classes: Any) -> bool:
         return False  # no class: isinstance itself raises
 
 
-def _refuse(tracer: Trace) -> None:
+def _refuse(tracer: TracerView) -> None:
     names = ", ".join(sorted(cls.__qualname__ for cls in tracer.recorder.subclasses))
     tracer.refuse("tensor-subclass", name=names)

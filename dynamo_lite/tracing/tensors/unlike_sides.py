@@ -10,28 +10,28 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.tracing.interfaces import State, Trace
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 
-class UnlikeSides(State):
+class UnlikeSides(FeatureState):
     """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
     otherwise. parameters: results that are parameters in eager, by id."""
 
-    def __init__(self, tracer: Trace) -> None:
+    def __init__(self, tracer: TracerView) -> None:
         self.differ = False
         self.asked: set[str] = set()
         self.parameters: dict[int, torch.Tensor] = {}
 
 
-def check(tracer: Trace, question: str) -> None:
+def check(tracer: TracerView, question: str) -> None:
     """The program asks a tensor that is no argument. Raises what ends the trace."""
     if question in tracer.own(UnlikeSides).asked and not tracer.in_library():
         why = f"{question} of a tensor is asked for behind a branch or a loop, whose results have none of their own"
         tracer.refuse("branch-unsupported", why=why)
 
 
-def check_class(tracer: Trace, value: Any) -> None:
+def check_class(tracer: TracerView, value: Any) -> None:
     """The program asks for the class of a value, or whether it is a parameter. Raises what ends the trace."""
     if is_fake(value) and id(value) in tracer.own(UnlikeSides).parameters:
         why = "the class of a tensor is asked for that a branch or a loop gives, and that is a parameter in eager"

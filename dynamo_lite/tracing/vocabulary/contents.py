@@ -6,9 +6,17 @@ code of the program. A look at what a run left must do neither.
 
 from __future__ import annotations
 
+import collections
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
+import torch
+
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
+
+ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
+"""Types of values that hold nothing: equal ones may stand for each other."""
 
 
 def items_of(value: Any) -> list[Any]:
@@ -20,6 +28,49 @@ def items_of(value: Any) -> list[Any]:
     return [] if container is None else [*container.__iter__(value)]
 
 
+def keys_and_items(value: Any) -> list[Any]:
+    """What a built-in container (or a subclass of one) holds, keys too, past any override."""
+    if isinstance(value, dict):
+        return [*dict.keys(value), *dict.values(value)]
+    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
+    for base in kinds:
+        if isinstance(value, base):
+            return list(base.__iter__(value))
+    raise TypeError(type(value))
+
+
 def attributes_of(value: Any) -> list[Any]:
     """The values in the object's own `__dict__`."""
     return [*dict.values(instance_dict(value) or {})]
+
+
+def is_within(call: tuple[tuple[Any, ...], dict[str, Any]], arg_names: list[str], name: str, result: Any) -> bool:
+    """Whether the argument `name` itself (the same object) is somewhere in what the program returned."""
+    args, kwargs = call
+    argument = kwargs[name] if name in kwargs else args[arg_names.index(name)]
+    return any(value is argument for value in containers(result))
+
+
+def tensors(value: Any) -> Iterator[torch.Tensor]:
+    """The tensors in `value`, through lists, tuples, dicts and the attributes of objects."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    for container in containers(value):
+        if issubclass(type(container), (dict, list, tuple, set)):
+            yield from (item for item in items_of(container) if issubclass(type(item), torch.Tensor))
+        if not issubclass(type(container), (type, ModuleType)):
+            yield from (item for item in attributes_of(container) if issubclass(type(item), torch.Tensor))
+
+
+def containers(value: Any) -> Iterator[Any]:
+    """`value` and the containers in it, through lists, tuples, dicts and the attributes of objects."""
+    todo, seen = [value], set()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen or issubclass(type(value), (torch.Tensor, *ATOMS)):
+            continue
+        seen.add(id(value))
+        yield value
+        todo.extend(items_of(value))
+        if not issubclass(type(value), (type, ModuleType)):
+            todo.extend(attributes_of(value))

@@ -1,6 +1,6 @@
 """Whether the program goes on after an exception: read off its bytecode and exception tables, without raising one.
 
-`may_be_caught` follows an exception of known classes from the frame at work outwards. In each frame it walks the
+`may_be_caught` follows an exception of known classes from the running frame outwards. In each frame it walks the
 instructions that the handlers lead to: a handler that can only raise it again (`finally: close()`, `except X: log();
 raise`) or raise another whose class is named (`except X as error: raise Y("...") from error`) is no catch, unless C
 code takes that class for an answer; one from which a `return`, a `yield` or another `raise` can be reached is. What
@@ -10,9 +10,8 @@ cannot be told counts as a catch.
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Sequence
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
 from dynamo_lite.interpreter.code.decode import info_of
@@ -20,6 +19,7 @@ from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.normal_form import HAS_TARGET
 from dynamo_lite.interpreter.frames.generators import suspended_frame
 from dynamo_lite.tracing.sizes.asserted_branches import PROTOCOL, named, only_raises
+from dynamo_lite.tracing.vocabulary.except_clauses import FAST, GLOBALS, LOADS, classes_of, flat
 
 Kinds = frozenset[type[BaseException]]
 """The classes that the exception may have, each exactly; BaseException among them where they are not all known."""
@@ -27,7 +27,7 @@ Kinds = frozenset[type[BaseException]]
 ANY: Final[Kinds] = frozenset({BaseException})
 
 
-class Raised(NamedTuple):
+class RaisedAt(NamedTuple):
     """An exception at an instruction. `live`: no handler has ended yet, so the frame's stack is what it will be."""
 
     at: int
@@ -68,12 +68,12 @@ _TAKEN_BY_C = (*PROTOCOL, TypeError)
 
 
 def may_be_caught(frame: Any, kinds: Kinds = ANY) -> bool:
-    """Whether the program may go on after an exception of `kinds` at the instruction at work of `frame`."""
+    """Whether the program may go on after an exception of `kinds` at the current instruction of `frame`."""
     return leaves_as(frame, kinds) is None
 
 
 def leaves_as(frame: Any, kinds: Kinds = ANY) -> Kinds | None:
-    """The classes of what leaves the program after an exception of `kinds` at the instruction at work of `frame`;
+    """The classes of what leaves the program after an exception of `kinds` at the current instruction of `frame`;
     None if the program may go on."""
     while frame is not None and kinds:
         if frame.code.co_exceptiontable:
@@ -108,7 +108,7 @@ def _known(frame: Any, at: int, kinds: Kinds) -> Kinds | None:
 
 
 def in_handler(frame: Any) -> bool:
-    """Whether a handler covers the instruction at work of `frame` or of a frame further out. It may be none that
+    """Whether a handler covers the current instruction of `frame` or of a frame further out. It may be none that
     catches: `leaves_as` tells."""
     while frame is not None:
         if frame.code.co_exceptiontable:
@@ -127,8 +127,8 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
     holds; _UNKEPT for what has none.
     """
     escaping: Kinds = frozenset()
-    raised = [Raised(frame.pc - 1, kinds, True)]
-    seen: set[Raised] = set()
+    raised = [RaisedAt(frame.pc - 1, kinds, True)]
+    seen: set[RaisedAt] = set()
     while raised:
         at = raised.pop()
         if at in seen:
@@ -138,36 +138,36 @@ def _escaping(frame: Any, kinds: Kinds, asked: list[Any]) -> Kinds | None:
         if handler is None:
             escaping |= at.kinds
             continue
-        walk = _Walk(frame, handler.depth if at.live else None, asked)
+        walk = _HandlerWalk(frame, handler.depth if at.live else None, asked)
         if walk.ends(handler.target, at.kinds, at.live):
             return None
         raised += walk.raised
     return escaping
 
 
-class _Walk:
+class _HandlerWalk:
     """The instructions that a handler leads to, along all jumps. `raised`: what they raise in turn."""
 
     def __init__(self, frame: Any, depth: int | None, asked: list[Any]) -> None:
         self.frame = frame
         self.depth = depth
         self._asked = asked
-        self.raised: list[Raised] = []
+        self.raised: list[RaisedAt] = []
         self._names: set[tuple[Any, Any]] = set()  # what loads the exception by the name that `except` gave it
-        self._todo: list[Raised] = []
-        self._seen: set[Raised] = set()
+        self._todo: list[RaisedAt] = []
+        self._seen: set[RaisedAt] = set()
 
     def ends(self, start: int, kinds: Kinds, live: bool) -> bool:
         """Whether a `return` or `yield` can be reached from `start`, where an exception of `kinds` is handled."""
         ops = self.frame.info.ops
-        self._todo.append(Raised(start, kinds, live))
+        self._todo.append(RaisedAt(start, kinds, live))
         while self._todo:
             here = self._todo.pop()
             at = here.at
             while ops[at][0] in _PASSED:
                 at += 1
             if at != here.at:
-                here = Raised(at, here.kinds, here.live)
+                here = RaisedAt(at, here.kinds, here.live)
             if here in self._seen:
                 continue
             self._seen.add(here)
@@ -175,19 +175,19 @@ class _Walk:
                 return True
         return False
 
-    def _step(self, here: Raised) -> bool:
+    def _step(self, here: RaisedAt) -> bool:
         ops = self.frame.info.ops
         at, kinds, live = here
         handler, arg = ops[at]
         if handler in _LEAVES:
             return True
-        if handler in _LOADS and live and self._matched(here):
+        if handler in LOADS and live and self._matched(here):
             return False
-        other = self._class_raised(here) if handler in _GLOBALS else None
+        other = self._class_raised(here) if handler in GLOBALS else None
         if other is not None:
-            self.raised.append(Raised(at, frozenset({other}), live))
+            self.raised.append(RaisedAt(at, frozenset({other}), live))
             if not self._message_is_constant(at):
-                self.raised.append(Raised(at, ANY, live))
+                self.raised.append(RaisedAt(at, ANY, live))
             return False
         if handler is _RAISES and not self._raises_same(at, arg):
             return True
@@ -197,17 +197,17 @@ class _Walk:
         elif handler is _EXITS_CONTEXT:
             return self._exit_context(here)
         elif handler is _ENDS_HANDLER and ops[at + 1][0] is not _RERAISES:
-            self._todo.append(Raised(at + 1, ANY, False))
+            self._todo.append(RaisedAt(at + 1, ANY, False))
         else:
             if handler not in _QUIET:
-                self.raised.append(Raised(at, ANY, live))
+                self.raised.append(RaisedAt(at, ANY, live))
             if handler in _JUMPS:
-                self._todo.append(Raised(arg[0] if handler is _SENDS else arg, kinds, live))
+                self._todo.append(RaisedAt(arg[0] if handler is _SENDS else arg, kinds, live))
             if handler is not _ALWAYS_JUMPS:
-                self._todo.append(Raised(at + 1, kinds, live))
+                self._todo.append(RaisedAt(at + 1, kinds, live))
         return False
 
-    def _class_raised(self, here: Raised) -> type[BaseException] | None:
+    def _class_raised(self, here: RaisedAt) -> type[BaseException] | None:
         """The class of which the instructions from here on raise one, if they do nothing else."""
         name = self.frame.info.ops[here.at][1]
         self._asked.append((_is_named, name, _error_named(self.frame, name)))
@@ -231,16 +231,16 @@ class _Walk:
         """Whether `raise` at `at` raises the exception that is handled: `raise`, or `raise error` of its own name."""
         return count == 0 or (count == 1 and self.frame.info.ops[at - 1] in self._names)
 
-    def _matched(self, here: Raised) -> bool:
+    def _matched(self, here: RaisedAt) -> bool:
         """Takes the ways on of an `except kind` that begins here; False if none does, or its classes are unclear."""
         ops = self.frame.info.ops
         start, kinds, live = here
         at = start
-        while ops[at][0] in _LOADS:
+        while ops[at][0] in LOADS:
             at += 1
         if ops[at][0] is not _MATCHES or ops[at + 1][0] is not _JUMPS_IF_NOT:
             return False
-        wanted = _classes(self.frame, ops[start:at])
+        wanted = classes_of(self.frame, ops[start:at])
         self._asked.append((_are_classes, ops[start:at], wanted))
         if wanted is None:
             return False
@@ -248,13 +248,13 @@ class _Walk:
         matching = frozenset(kind for kind in kinds if issubclass(kind, wanted))
         if matching or unknown:
             if ops[at + 2][0] is _STORES:
-                self._names.add((_FAST, ops[at + 2][1]))
-            self._todo.append(Raised(at + 2, matching | unknown, live))
+                self._names.add((FAST, ops[at + 2][1]))
+            self._todo.append(RaisedAt(at + 2, matching | unknown, live))
         if kinds - matching:
-            self._todo.append(Raised(ops[at + 1][1], (kinds - matching), live))
+            self._todo.append(RaisedAt(ops[at + 1][1], (kinds - matching), live))
         return True
 
-    def _exit_context(self, here: Raised) -> bool:
+    def _exit_context(self, here: RaisedAt) -> bool:
         """The end of a with-block: its context manager may end the exception, or raise another."""
         at, kinds, live = here
         stack = self.frame.stack
@@ -267,7 +267,7 @@ class _Walk:
         if left is None:
             return True
         if left:
-            self.raised.append(Raised(at, left, live))
+            self.raised.append(RaisedAt(at, left, live))
         return False
 
 
@@ -286,7 +286,7 @@ def _error_named(frame: Any, name: str) -> type[Exception] | None:
 
 
 def _are_classes(frame: Any, loads: Sequence[tuple[Any, Any]], wanted: tuple[type, ...] | None) -> bool:
-    return _classes(frame, loads) == wanted
+    return classes_of(frame, loads) == wanted
 
 
 def _exits(frame: Any, index: int, manager: type) -> bool:
@@ -295,56 +295,6 @@ def _exits(frame: Any, index: int, manager: type) -> bool:
 
 
 # -- except kind ------------------------------------------------------------------------------------------------------
-
-_GLOBALS = frozenset({HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"], HANDLERS["LOAD_NAME"]})
-_FAST, _DEREF, _ATTRIBUTE = HANDLERS["LOAD_FAST"], HANDLERS["LOAD_DEREF"], HANDLERS["LOAD_ATTR"]
-_TUPLE = HANDLERS["BUILD_TUPLE"]
-_LOADS = _GLOBALS | {_FAST, _DEREF, _ATTRIBUTE, _TUPLE}
-
-
-class _Unclear(Exception):
-    """The classes of an `except` are not told by names and attributes of modules alone."""
-
-
-def _classes(frame: Any, loads: Sequence[tuple[Any, Any]]) -> tuple[type, ...] | None:
-    """The classes that these instructions load for `CHECK_EXC_MATCH`; None if it cannot be told."""
-    stack: list[Any] = []
-    try:
-        for handler, arg in loads:
-            if handler is _TUPLE:
-                stack[len(stack) - arg :] = [tuple(stack[len(stack) - arg :])]
-            elif handler is _ATTRIBUTE:
-                stack.append(_attribute(stack.pop(), arg))
-            elif handler in _GLOBALS:
-                stack.append(_global(frame, arg))
-            else:
-                value = frame.locals[arg]
-                stack.append(value.cell_contents if type(value) is CellType else value)
-    except (_Unclear, IndexError, ValueError):
-        return None
-    return _flat(stack[0]) if len(stack) == 1 else None
-
-
-def _flat(kind: Any) -> tuple[type, ...] | None:
-    if type(kind) is not tuple:
-        return (kind,) if isinstance(kind, type) and type(kind) is type else None
-    parts = [_flat(part) for part in kind]
-    return None if None in parts else tuple(cls for part in parts for cls in part or ())
-
-
-def _global(frame: Any, name: str) -> Any:
-    builtins = frame.builtins if isinstance(frame.builtins, dict) else vars(frame.builtins)
-    for names in (frame.namespace, frame.globals, builtins):
-        if type(names) is dict and name in names:
-            return names[name]
-    raise _Unclear
-
-
-def _attribute(owner: Any, name: str) -> Any:
-    found = inspect.getattr_static(owner, name, None) if isinstance(owner, type | ModuleType) else None
-    if not isinstance(found, type | ModuleType):
-        raise _Unclear
-    return found
 
 
 # -- with ... as ------------------------------------------------------------------------------------------------------
@@ -372,7 +322,7 @@ def _after_exit(exit_: Any, kinds: Kinds) -> Kinds | None:
     if cls is contextlib._GeneratorContextManager:  # the exception goes on at its `yield`
         return _after_generator(manager.gen, kinds)
     if cls is contextlib.suppress:
-        wanted = _flat(manager._exceptions)
+        wanted = flat(manager._exceptions)
         ends = wanted is None or BaseException in kinds or any(issubclass(kind, wanted) for kind in kinds)
         return None if ends and wanted != () else kinds
     if cls is contextlib.ExitStack:

@@ -13,14 +13,16 @@ from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.code.type_members import mro_of, namespace_of
 
 
-class Entry(NamedTuple):
+class ClassEntry(NamedTuple):
     """What the namespace of `cls` has under a name."""
 
     cls: type
     value: Any
 
 
-_new_entry: Callable[[Any], Entry] = partial(tuple.__new__, Entry)  # a NamedTuple's constructor is a Python function
+_new_entry: Callable[[Any], ClassEntry] = partial(
+    tuple.__new__, ClassEntry
+)  # a NamedTuple's constructor is a Python function
 
 
 def mro(cls: type) -> tuple[type, ...]:
@@ -34,7 +36,7 @@ def namespace(cls: type) -> Any:
     return namespace_of(cls)
 
 
-def entry(cls: type, name: str) -> Entry | None:
+def entry(cls: type, name: str) -> ClassEntry | None:
     """What lookup on the type finds: the first class of the MRO that has `name`."""
     for base in mro_of(cls):
         space = namespace_of(base)

@@ -231,7 +231,7 @@ def vmap_randomness():
     return (f, (t(2, 3),))
 
 
-@refused('higher-order-operator')
+@equal
 def make_dual_top():
     import torch.autograd.forward_ad as fwAD
     def f(x, tt):
@@ -242,7 +242,7 @@ def make_dual_top():
     return (f, (t(3), t(3)))
 
 
-@refused('higher-order-operator')
+@equal
 def make_dual_nested_module():
     import torch.autograd.forward_ad as fwAD
     class M(Base):

@@ -1,4 +1,4 @@
-"""Parameters that autocast has cast and keeps: the one case where its cache shows.
+"""The autocast regions of a program, and the parameters that autocast has cast and keeps: where its cache shows.
 
 Within the outermost autocast region eager casts a float32 leaf that has requires_grad once, and uses the cast until
 the region ends (cached_cast in aten/src/ATen/autocast_mode.cpp), whatever happens to the leaf. The recorded program
@@ -14,10 +14,42 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture._torch import OpOverload
+from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.interfaces import Recording
 from dynamo_lite.torch_internals._torch_dispatch import _dispatch_has_kernel_for_dispatch_key
+
+
+class AutocastRegions:
+    """The autocast regions that the program is in now, of one recording.
+
+    cache: within a region; the program's own casts are not kept.
+    """
+
+    def __init__(self, recorder: Recording) -> None:
+        self._recorder = recorder
+        self._depth = 0
+        self.cache: AutocastCache | None = None
+
+    def enter(self, args: tuple[Any, ...]) -> None:
+        """The program enters an autocast region."""
+        recorder = self._recorder
+        recorder.level.autocast_nodes.append(recorder.marker(_enter_autocast, (*args[:3], False)))
+        self._depth += 1
+        self.cache = self.cache or AutocastCache()
+
+    def exit(self) -> None:
+        """The program leaves the innermost autocast region."""
+        recorder = self._recorder
+        if not recorder.level.autocast_nodes:
+            why = "an autocast region ends in it that begins elsewhere"
+            text, hint = f"a sub-graph cannot be made: {why}", "enter and leave autocast with one `with` statement"
+            recorder.context.refuse(CaptureError("branch-unsupported", text, hint, {"why": why}))
+        recorder.marker(_exit_autocast, (recorder.level.autocast_nodes.pop(),))
+        self._depth -= 1
+        if not self._depth:
+            self.cache = None
 
 
 class AutocastCache:

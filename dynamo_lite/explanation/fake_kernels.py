@@ -1,0 +1,72 @@
+"""Do the fake kernels of a program's custom operators say what the real ones give?
+
+A program is recorded with what the fake kernels say. One that says another dtype, device or size leads the rest of the
+program astray, and the results of the example need not show it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import fx
+from torch.export import ExportedProgram
+
+from dynamo_lite.torch_internals._torch_pytree import pytree
+
+_TORCHS = frozenset({"aten", "prim", "prims", "profiler", "export", "higher_order", "_c10d_functional", "quantized"})
+"""The namespaces of torch's own operators, whose kernels torch compares."""
+
+
+def mismatches(program: ExportedProgram, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None) -> list[str]:
+    """What the real kernels of custom operators give on the example, where the fake ones say otherwise.
+
+    Operators within a branch or a loop are not looked at, nor sizes that may vary. The state of the program and the
+    arguments are as before afterwards.
+    """
+    if not any(_is_custom(node) for node in program.graph.nodes):
+        return []
+    leaves = pytree.tree_leaves(copy.deepcopy((args, dict(kwargs or {}))))
+    comparison = _Comparison(copy.deepcopy(program.module()))
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            comparison.run(*leaves, enable_io_processing=False)
+    except Exception as error:  # what was recorded for the sizes that a fake kernel says need not run on others
+        comparison.found.append(f"the program does not run on the example: {type(error).__name__}: {error}")
+    return comparison.found
+
+
+def _is_custom(node: fx.Node) -> bool:
+    return node.op == "call_function" and getattr(node.target, "namespace", "aten") not in _TORCHS
+
+
+class _Comparison(fx.Interpreter):
+    """Runs a program node by node. `found`: a line for each custom operator whose results differ from what is said."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__(module, garbage_collect_values=True)
+        self.found: list[str] = []
+
+    def run_node(self, n: fx.Node) -> Any:
+        result = super().run_node(n)
+        if _is_custom(n):
+            said, given = pytree.tree_leaves(n.meta.get("val")), pytree.tree_leaves(result)
+            for place, (fake, real) in enumerate(zip(said, given)):
+                where = f"{n.target}" if len(given) == 1 else f"result {place} of {n.target}"
+                self.found += [f"{where}: {text}" for text in _differences(fake, real)]
+        return result
+
+
+def _differences(fake: Any, real: Any) -> list[str]:
+    if not (isinstance(fake, torch.Tensor) and isinstance(real, torch.Tensor)):
+        return []
+    rows = [("dtype", fake.dtype, real.dtype), ("device", fake.device, real.device)]
+    if len(fake.shape) != len(real.shape):
+        rows.append(("shape", list(fake.shape), list(real.shape)))
+    else:
+        sizes = enumerate(zip(fake.shape, real.shape))
+        rows += [(f"dimension {at}", said, given) for at, (said, given) in sizes if type(said) is int]
+    unequal = [row for row in rows if row[1] != row[2]]
+    return [f"the fake kernel says {what} {said}, the real one gives {given}" for what, said, given in unequal]

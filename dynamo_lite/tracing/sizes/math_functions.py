@@ -1,0 +1,97 @@
+"""Rules for functions of the module `math`: symbolic where torch has a form, with the domain that math checks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, TracerView
+from dynamo_lite.tracing.sizes.builtin_calls import call_float
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_UNBOUNDED: tuple[Any, Any] = (None, None)
+_MATH: dict[str, tuple[Any, Any]] = {
+    "sqrt": (0, None),
+    "cos": _UNBOUNDED,
+    "cosh": _UNBOUNDED,
+    "sin": _UNBOUNDED,
+    "sinh": _UNBOUNDED,
+    "tan": _UNBOUNDED,
+    "tanh": _UNBOUNDED,
+    "asin": (-1, 1),
+    "acos": (-1, 1),
+    "atan": _UNBOUNDED,
+}
+"""Function of math that torch has a symbolic form of → its domain. Outside of it math raises."""
+
+
+def _math(name: str, low: Any, high: Any) -> Step:
+    symbolic = getattr(torch, f"_sym_{name}")
+
+    def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+        if len(args) != 1 or kwargs:
+            return NOT_HANDLED
+        value = call_float(tracer, fn, args, kwargs) if is_tensor(args[0]) else args[0]
+        if type(value) not in (torch.SymInt, torch.SymFloat):
+            return NOT_HANDLED
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError("math domain error")
+        return symbolic(value)
+
+    return rule
+
+
+def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.floor(tensor), math.ceil(tensor): of its value."""
+    if len(args) != 1 or kwargs or not is_tensor(args[0]):
+        return NOT_HANDLED
+    return tracer.vm.call(fn, (call_float(tracer, fn, args, kwargs),))
+
+
+def call_math_pow(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.pow(x, y): a float power. A base that is not positive may raise: then the numbers are taken, but for an
+    exponent of 0, 1, 2, ..., which suits every base."""
+    if len(args) != 2 or kwargs or not any(type(a) in SYMBOLIC for a in args):
+        return NOT_HANDLED
+    base, exponent = args
+    if (type(exponent) in (int, float) and exponent >= 0 and float(exponent).is_integer()) or base > 0:
+        return torch.sym_float(base) ** torch.sym_float(exponent)
+    return NOT_HANDLED
+
+
+def call_copysign(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.copysign(x, y): only the sign of `y` is asked. (Zeros are left to numbers: a float may be -0.0.)"""
+    if len(args) != 2 or kwargs or not any(type(arg) in SYMBOLIC for arg in args):
+        return NOT_HANDLED
+    size, sign = args
+    if {real_type(size), real_type(sign)} - {int, float} or (type(sign) is torch.SymFloat and sign == 0):
+        return NOT_HANDLED
+    if type(size) not in SYMBOLIC:
+        return math.copysign(size, 1.0 if sign >= 0 else -1.0)
+    if size == 0:
+        return NOT_HANDLED
+    negative = sign < 0 if type(sign) in SYMBOLIC else math.copysign(1.0, sign) < 0
+    return -torch.sym_float(abs(size)) if negative else torch.sym_float(abs(size))
+
+
+def call_fabs(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """math.fabs(n): a float."""
+    if len(args) != 1 or kwargs or type(args[0]) not in (torch.SymInt, torch.SymFloat):
+        return NOT_HANDLED
+    return torch.sym_float(abs(args[0]))
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule."""
+    rows: dict[int, Step] = {
+        id(math.pow): call_math_pow,
+        id(math.copysign): call_copysign,
+        id(math.fabs): call_fabs,
+        id(math.floor): _rounded,
+        id(math.ceil): _rounded,
+    }
+    return rows | {id(getattr(math, name)): _math(name, *domain) for name, domain in _MATH.items()}
