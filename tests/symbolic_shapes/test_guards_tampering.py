@@ -15,7 +15,8 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Symbol
 from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq_zero, le_zero, ne_zero
 from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate
 from dynamo_lite.symbolic_shapes.size_guards.derivations import RULES, Derivation, DerivationTable
-from dynamo_lite.symbolic_shapes.size_guards.guard_set import Guard, SizeGuardSet
+from dynamo_lite.symbolic_shapes.size_guards.guard import SizeGuard
+from dynamo_lite.symbolic_shapes.size_guards.guard_set import SizeGuardSet
 from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 from tests.symbolic_shapes.test_simplify import TABLE, simplified
 
@@ -96,7 +97,7 @@ def test_a_changed_step_is_noticed_or_right(name: str) -> None:
     assert seen
 
 
-def other_guards(guards: SizeGuardSet, i: int) -> Iterator[tuple[Guard, ...]]:
+def other_guards(guards: SizeGuardSet, i: int) -> Iterator[tuple[SizeGuard, ...]]:
     """The guards without the i-th, and with another in its place: moved by one, turned round, or a fact."""
     relation = guards.guards[i].relation
     assert isinstance(relation, Rel)
@@ -104,7 +105,7 @@ def other_guards(guards: SizeGuardSet, i: int) -> Iterator[tuple[Guard, ...]]:
     yield guards.guards[:i] + guards.guards[i + 1:]
     for other in dict.fromkeys([*others, *(f.relation for f in guards.facts)]):
         if other not in (relation, TRUE, FALSE):
-            yield (*guards.guards[:i], Guard.of(other), *guards.guards[i + 1:])
+            yield (*guards.guards[:i], SizeGuard.of(other), *guards.guards[i + 1:])
 
 
 @pytest.mark.parametrize("name", SETS)
