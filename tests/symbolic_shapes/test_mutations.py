@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
@@ -68,6 +70,7 @@ def test_each_place_is_changed_alone() -> None:
 
 
 def test_files_and_tests_of_the_tables_are_there() -> None:
+    pytest.importorskip("resource")  # Pyodide has none
     load("mutations")
     load("mutant_runs")
     tool = load("mutants")
