@@ -210,6 +210,7 @@ class Branch:
         self.reads.put(tracer.reads)
         self.base.put(self.frame)
         self.begin(not raised[0])(None)
+        tracer.asserted = tracer.mark(), text
         tracer.branches.note_assertion(self, text)
         return None
 

@@ -9,6 +9,7 @@ from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.vocabulary.program_points import Mark
 
 
 class Forking(TracerView, Protocol):
@@ -16,6 +17,7 @@ class Forking(TracerView, Protocol):
 
     Attributes:
         loops: the loops whose bodies are being captured, innermost last.
+        asserted: the last branch of which one side raises: where it is, and what it raises.
         ways: how often sides have been run (ways.py).
         depth: how many sides are being run, one within the other.
         watches: the iterators that each of these sides may use (iterators.py).
@@ -32,6 +34,7 @@ class Forking(TracerView, Protocol):
     """
 
     loops: list[OpenLoop]
+    asserted: tuple[Mark, str] | None
     ways: Ways
     depth: int
     journals: list[Journal]

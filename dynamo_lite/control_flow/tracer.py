@@ -40,6 +40,7 @@ from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
+from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import concrete, items_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -57,6 +58,7 @@ class ForkingTracer(Tracer):
         self.marked: list[Any] = []
         self.loops: list[OpenLoop] = []
         self.ways = Ways()
+        self.asserted: tuple[Mark, str] | None = None
         self.depth = 0
         self.unlike_layouts = False
         self.unrolled = ""
@@ -83,6 +85,14 @@ class ForkingTracer(Tracer):
     def loop_of(self, frame: Any) -> OpenLoop | None:
         """The innermost loop of `frame` whose body is being captured."""
         return next((loop for loop in reversed(self.loops) if loop.frame is frame), None)
+
+    def check_raised(self, error: Exception) -> None:
+        if self.asserted is not None and self.broken is None:
+            mark, text = self.asserted
+            own = f"{type(error).__name__}: {error}"
+            if own != text:
+                why = f"one side raises ({text}), and where it is not taken the program raises something else ({own})"
+                raise self.refusal("branch-unsupported", mark, why=why) from error
 
     # ---- the observer's methods
 

@@ -191,6 +191,7 @@ class Run:
         except Exception as error:
             for _, refusal in lost_reads(tracer, (args, kwargs), lost):
                 raise refusal from error
+            tracer.check_raised(error)
             raise
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
         for part, refusal in self.lost_reads:

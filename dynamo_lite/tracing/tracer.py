@@ -140,6 +140,9 @@ class Tracer(Refusing):
     def runs_natively(self, fn: FunctionType) -> bool:
         return is_trusted(fn) and not reads_frames(fn) and original_code(fn.__code__) not in self.interpreted
 
+    def check_raised(self, error: Exception) -> None:
+        """Refuses what the program has raised, where eager may raise something else."""
+
     def before_call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         plan = self.plans.known.get(id(fn))
         is_function = type(fn) is FunctionType
