@@ -131,7 +131,7 @@ def _measured(make: type[nn.Module], mode: str) -> tuple[float, int]:
 def main() -> None:
     lines = ["# Control flow on data: the cost of capture", "",
              "Export as it is written (`control_flow=\"capture\"`) and with torch.cond or while_loop by hand, both by",
-             f"dynamo-lite; CPU seconds, median of {_TIMES}, and calls of Python functions.", "",
+             f"dynamo-lite; CPU seconds, median of {_TIMES} (warm), and calls of Python functions.", "",
              "| program | captured, s | by hand, s | ratio | captured, calls | by hand, calls | ratio |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip
     for ours, hand in _CASES:

@@ -15,7 +15,9 @@ from typing import Any
 MOST = 500
 """How often sides are run in one trace; more is refused."""
 _GROWS = 1.8
+"""A level that takes so many times the runs of the one within it has it on both sides."""
 _LEVELS = 3
+"""So many levels, one after the other, have to grow like that."""
 
 
 class Ways:
@@ -47,10 +49,8 @@ class Ways:
             taken[level] = self.runs - before
         expected = _expected(taken, level)
         if expected > 2 * MOST:
-            why = (
-                f"there would be more than {MOST} ways through the program: this branch lies in {level} others like it,"
-            )
-            why += f" and each has the next one on both sides (it has {taken[level]} itself)"
+            why = f"its ways multiply, and {MOST} runs of sides are allowed: this branch lies in {level} others like it, "
+            why += f"and each of the last took about twice as many as the one within it (this one {taken[level]})"
             tracer.refuse("branch-unsupported", why=why)
 
     def count(self, tracer: Any) -> None:
