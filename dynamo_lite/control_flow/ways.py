@@ -49,8 +49,8 @@ class Ways:
             taken[level] = self.runs - before
         expected = _expected(taken, level)
         if expected > 2 * MOST:
-            why = f"its ways multiply, and {MOST} runs of sides are allowed: this branch lies in {level} others like it, "
-            why += f"and each of the last took about twice as many as the one within it (this one {taken[level]})"
+            why = f"its ways multiply, and {MOST} runs of sides are allowed: this branch lies in {level} others like "
+            why += f"it, and each of the last took about twice as many as the one within it (this one {taken[level]})"
             tracer.refuse("branch-unsupported", why=why)
 
     def count(self, tracer: Any) -> None:
