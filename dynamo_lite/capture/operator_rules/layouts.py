@@ -16,10 +16,11 @@ from dynamo_lite.capture.operator_rules.operands import (
     contiguous_strides,
     is_contiguous,
     is_dense,
+    laid_out,
     new_strided,
     strides_in_order,
 )
-from dynamo_lite.capture.operator_rules.sizes import has, same
+from dynamo_lite.capture.operator_rules.sizes import for_layout, has, same
 
 
 def is_settled(operand: Operand) -> bool:
@@ -93,12 +94,14 @@ def elementwise(
         return shape, contiguous_strides(shape)
     if has(shape, 0):
         return None
-    if direct and _has_numbers(shape, operands):
+    if not _has_numbers(shape, operands):
+        shape, operands = for_layout(shape), [*map(laid_out, operands)]
+    if direct:
         strides = _agreed(shape, operands, in_order)
         return None if strides is None else (shape, strides)
     first = operands[0]
-    alike = all(operand.shape == shape and operand.stride == first.stride for operand in operands)
-    return (shape, first.stride) if is_settled(first) and alike else None
+    alike = all(same(operand.shape, shape) and same(operand.stride, first.stride) for operand in operands)
+    return (shape, first.stride) if alike and is_settled(first) else None
 
 
 def _agreed(shape: tuple[int, ...], operands: Sequence[Operand], in_order: bool) -> tuple[int, ...] | None:
@@ -126,7 +129,7 @@ def _agreed(shape: tuple[int, ...], operands: Sequence[Operand], in_order: bool)
 
 
 def _has_numbers(shape: Sizes, operands: Sequence[Operand]) -> bool:
-    """Whether no size is symbolic: comparing symbolic strides in pairs would ask what torch's kernels do not."""
+    """Whether no size is symbolic."""
     sizes = (*shape, *(size for operand in operands for size in (*operand.shape, *operand.stride)))
     return all(type(size) is int for size in sizes)
 

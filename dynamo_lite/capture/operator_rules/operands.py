@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from dynamo_lite.capture.operator_rules.sizes import at_least_one, same
+from dynamo_lite.capture.operator_rules.sizes import at_least_one, for_layout, same
 
 Sizes = Sequence[int]
 
@@ -38,6 +38,11 @@ class Operand(NamedTuple):
     @property
     def is_contiguous(self) -> bool:
         return is_contiguous(self.shape, self.stride)
+
+
+def laid_out(operand: Operand) -> Operand:
+    """The operand, its symbolic sizes and strides asked for a layout only."""
+    return operand._replace(shape=for_layout(operand.shape), stride=for_layout(operand.stride))
 
 
 class Out(NamedTuple):
@@ -100,7 +105,7 @@ def is_contiguous(shape: Sizes, stride: Sizes) -> bool:
     if same(stride, contiguous_strides(shape)):
         return True
     expected, so_far = 1, True
-    for size, step in zip(reversed(shape), reversed(stride)):
+    for size, step in zip(for_layout(reversed(shape)), for_layout(reversed(stride))):
         if size == 0:
             return True
         if size != 1:

@@ -7,13 +7,14 @@ asks becomes a fact. So an answer of a rule needs no fact, and holds for all siz
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from dynamo_lite.symbolic_shapes.expressions.division import take_out
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared
 from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum
-from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
@@ -44,7 +45,7 @@ class Size:
     # -- arithmetic
     def made(self, node: Int) -> Any:
         constant = node.as_constant()
-        return Size(self.env, node) if constant is None else constant
+        return type(self)(self.env, node) if constant is None else constant
 
     def __add__(self, other: Any) -> Any:
         return self.made(self.node + _node(other))
@@ -65,8 +66,12 @@ class Size:
 
     def __floordiv__(self, other: Any) -> Any:
         divisor = _node(other)
-        if divisor.as_constant() is None and not self.made(divisor) >= 1:
-            raise Undecided
+        if divisor.as_constant() is None:
+            if not self.made(divisor) >= 1:
+                raise Undecided
+            exact, rest = take_out(self.node, divisor)  # the form of `//` is by declared ranges: the facts say more
+            if not rest.terms and not rest.const:
+                return self.made(exact)
         return self.made(self.node // divisor)
 
     def __mod__(self, other: Any) -> Any:
@@ -88,10 +93,18 @@ class Size:
             return True
         constant = node.as_constant()
         if constant is None:
-            raise Undecided
+            return self._unlike(node)
         low, high = declared(self.node)
         if not low <= constant <= high or self.env.memo.decide(eq(self.node, node)) is False:
             return False
+        return self._undecided(eq(self.node, node))
+
+    def _unlike(self, node: Int) -> bool:
+        """Whether this is an expression that is not plainly the same."""
+        raise Undecided
+
+    def _undecided(self, relation: Bool) -> bool:
+        """What is answered to a question that the facts leave open."""
         raise Undecided
 
     def __lt__(self, other: Any) -> bool:
@@ -109,13 +122,35 @@ class Size:
         if low >= 0 or high < 0:
             return low >= 0
         answer = self.env.memo.decide(difference >= 0)
-        if answer is None:
+        return self._undecided(ge(difference, 0)) if answer is None else answer
+
+
+class LayoutSize(Size):
+    """A size of which torch asks in order to lay a result out: the answer for all sizes from 2 on will do for it
+    (torch_env/decisions.py says why), if the example's is the same. No fact is needed."""
+
+    __slots__ = ()
+    __hash__ = Size.__hash__
+
+    def _unlike(self, node: Int) -> bool:
+        relation = eq(self.node, node)
+        answer = self.env.memo.decide(relation)
+        return self._undecided(relation) if answer is None else answer
+
+    def _undecided(self, relation: Bool) -> bool:
+        answer = self.env.memo.decide_large(relation, self.env.size_like, self.env.derived_sizes)
+        if answer is None or self.env.hint_of(relation) not in (None, answer):
             raise Undecided
         return answer
 
 
+def for_layout(sizes: Iterable[Any]) -> tuple[Any, ...]:
+    """Sizes or strides, of which only a layout depends."""
+    return tuple([LayoutSize(size.env, size.node) if type(size) is Size else size for size in sizes])
+
+
 def _node(value: Any) -> Int:
-    if type(value) is Size:
+    if isinstance(value, Size):
         return value.node
     if type(value) is not int:
         raise Undecided
@@ -148,9 +183,9 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if type(one) is Size:
-        return type(other) is Size and one.node is other.node
-    return type(other) is not Size and one == other
+    if isinstance(one, Size):
+        return isinstance(other, Size) and one.node is other.node
+    return not isinstance(other, Size) and one == other
 
 
 def has(sizes: Any, number: int) -> bool:
@@ -161,6 +196,6 @@ def has(sizes: Any, number: int) -> bool:
 
 def at_least_one(size: Any) -> Any:
     """max(size, 1), as it stands in strides: without the max for a product of symbols, as for the environment."""
-    if type(size) is not Size:
+    if not isinstance(size, Size):
         return max(size, 1)
     return size if size.env.is_size(size.node) else size.made(size.env.core.simplify(maximum(size.node, as_int(1))))
