@@ -196,7 +196,7 @@ class SymbolicCache:
         known = self._refusals.get(id(func))
         if known is None:
             known = self._refusals[id(func)] = func, refusal(func, self._mode)
-        if known[1] is not None:
+        if known[1] is not None and (func is not _INDEX or len(args) != 2 or any(map(_is_mask, args[1]))):
             raise Bypass(known[1])
         if self._env.suppressed:
             raise Bypass("answers are suppressed")
@@ -209,6 +209,8 @@ class SymbolicCache:
         if kwargs:
             self._key(parts, kwargs.keys(), tensors)
             self._key(parts, kwargs.values(), tensors)
+        if tensors and all(tensor.constant is not None for tensor in tensors):
+            raise Bypass("tensors with known values: that of the result is known too")
         key = tuple(parts)
         try:
             hash(key)
@@ -245,7 +247,7 @@ class SymbolicCache:
         if tensor.fake_mode is not self._mode:
             raise Bypass("a fake tensor of another mode")
         if tensor.constant is not None:
-            raise Bypass("a tensor with a known value")
+            parts.append(_CONSTANT)
         if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
             raise Bypass("not a strided tensor")
         # requires_grad is not part of it: this runs below autograd.
@@ -328,6 +330,15 @@ def refusal(func: Any, mode: FakeTensorMode) -> str | None:
 
 DTYPE_VIEWS = {"aten::view.dtype", "aten::view_as_real", "aten::view_as_complex", "aten::_conj", "aten::_neg_view"}
 """Views with elements of another type, or with the conjugate or negative bit: `share_storage_` keeps the dtype."""
+
+
+_CONSTANT = "a tensor with a known value"
+_INDEX = torch.ops.aten.index.Tensor
+
+
+def _is_mask(index: Any) -> bool:
+    """Whether indexing by it takes the elements where something is True: only run time knows how many."""
+    return isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8)
 
 
 def _node(value: Any) -> Any:

@@ -13,7 +13,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import like_strides
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, new, new_strided
-from dynamo_lite.capture.operator_rules.sizes import has
+from dynamo_lite.capture.operator_rules.sizes import has, same
 from dynamo_lite.torch_internals._torch_dispatch import _C
 
 aten = torch.ops.aten
@@ -52,7 +52,8 @@ def _has_numbers(*operands: Operand) -> bool:
 def _is_mask(mask: Operand, query: Operand, sizes: tuple[int, ...]) -> bool:
     if mask.dtype not in (torch.bool, query.dtype) or mask.dim not in (2, 4):
         return False
-    return all(a in (1, b) for a, b in zip(mask.shape, sizes[-mask.dim :])) and mask.shape[-2:] == sizes[-2:]
+    fits = all(has((a,), 1) or same((a,), (b,)) for a, b in zip(mask.shape, sizes[-mask.dim :]))
+    return fits and same(mask.shape[-2:], sizes[-2:])
 
 
 def recurrent(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.layouts import broadcast, is_channels_last, like
-from dynamo_lite.capture.operator_rules.operands import Operand, Outs, is_new_layout, new, wrapped
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, is_new_layout, laid_out, new, wrapped
 from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
@@ -17,19 +17,24 @@ _INDEX_TYPES = (torch.int64, torch.int32)
 
 def cat(tensors: Sequence[Operand], dim: int = 0) -> Outs:
     """Tensors of one dtype, those without elements and sizes left out; one of them is not channels-last."""
-    given = [t for t in tensors if t.shape != (0,)]
+    given = [t for t in tensors if not (t.dim == 1 and has(t.shape, 0))]
     if not given or any(t.dtype is not given[0].dtype for t in tensors):
         return None
     if not all(map(_joins_contiguously, tensors)) and not any(map(_suggests_contiguous, tensors)):
         return None
     first = given[0]
     at = wrapped(dim, first.dim)
-    if at is None or first.dim == 0 or any(0 in t.shape or t.dim != first.dim for t in given):
+    if at is None or first.dim == 0 or any(_is_empty(t, t.dim) or t.dim != first.dim for t in given):
         return None
     rest = (*first.shape[:at], *first.shape[at + 1 :])
     if any((*t.shape[:at], *t.shape[at + 1 :]) != rest for t in given):
         return None
     return new((*first.shape[:at], sum(t.shape[at] for t in given), *first.shape[at + 1 :]), first.dtype)
+
+
+def _is_empty(operand: Operand, rank: int) -> bool:
+    """Whether it has no elements. rank: that of what is joined; of a possible image torch asks it, for its layout."""
+    return 0 in operand.shape if rank in (4, 5) else has(operand.shape, 0)
 
 
 def _joins_contiguously(operand: Operand) -> bool:
@@ -41,8 +46,9 @@ def _joins_contiguously(operand: Operand) -> bool:
 
 def _suggests_contiguous(operand: Operand) -> bool:
     """Whether suggest_memory_format is surely contiguous (c10/core/MemoryFormat.h); False says nothing."""
-    if not all(type(size) is int and size for size in (*operand.shape, *operand.stride)):
+    if has((*operand.shape, *operand.stride), 0):
         return False
+    operand = laid_out(operand)
     if operand.dim not in (4, 5):
         return True
     inner = 0
@@ -58,7 +64,7 @@ def stack(tensors: Sequence[Operand], dim: int = 0) -> Outs:
         return None
     first = tensors[0]
     at = wrapped(dim, first.dim + 1)
-    if at is None or 0 in first.shape or not all(_joins_contiguously(t) for t in tensors):
+    if at is None or _is_empty(first, first.dim + 1) or not all(_joins_contiguously(t) for t in tensors):
         return None
     return new((*first.shape[:at], len(tensors), *first.shape[at:]), first.dtype)
 
@@ -102,7 +108,7 @@ def gather(self: Operand, dim: int, index: Operand, *, sparse_grad: bool = False
 
 def repeat(self: Operand, repeats: Sequence[int]) -> Outs:
     missing = len(repeats) - self.dim
-    if missing < 0 or any(count < 1 for count in repeats) or 0 in self.shape:
+    if missing < 0 or any(count < 1 for count in repeats) or has(self.shape, 0):
         return None
     sizes = (*[1] * missing, *self.shape)
     return new([size * count for size, count in zip(sizes, repeats)], self.dtype)
@@ -110,7 +116,7 @@ def repeat(self: Operand, repeats: Sequence[int]) -> Outs:
 
 def repeat_interleave(self: Operand, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Outs:
     """aten.repeat_interleave.self_int"""
-    if type(repeats) is not int or repeats < 1 or output_size is not None or 0 in self.shape or self.dim == 0:
+    if type(repeats) is not int or repeats < 1 or output_size is not None or has(self.shape, 0) or self.dim == 0:
         return None
     if dim is None:
         return new((self.numel * repeats,), self.dtype)
@@ -140,7 +146,7 @@ def triangle(self: Operand, diagonal: int = 0) -> Outs:
 
 def pad(self: Operand, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Outs:
     """aten.pad by a constant, which leaves something of a contiguous tensor."""
-    if mode != "constant" or len(pad) % 2 or len(pad) > 2 * self.dim or not self.is_contiguous or 0 in self.shape:
+    if mode != "constant" or len(pad) % 2 or len(pad) > 2 * self.dim or not self.is_contiguous or has(self.shape, 0):
         return None
     if self.dtype is torch.bool or (self.requires_grad and not torch.is_grad_enabled()):
         return None

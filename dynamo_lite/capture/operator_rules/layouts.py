@@ -48,6 +48,7 @@ def like(operand: Operand, differentiable: bool = True) -> Out:
 
 def like_strides(operand: Operand) -> tuple[int, ...] | None:
     """The strides of empty_like; None for layouts whose dimensions of one element have strides of their own."""
+    operand = laid_out(operand)
     numbers = all(type(size) is int and size for size in (*operand.shape, *operand.stride))
     if is_settled(operand):
         return operand.stride
@@ -203,12 +204,15 @@ def view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] 
     if same(stride, contiguous_strides(shape)):
         return contiguous_strides(wanted)
     # Torch's kernel and its Python form differ in the strides of dimensions of one element.
-    return None if has(shape, 1) or has(wanted, 1) else _kernel_view_strides(shape, stride, wanted)
+    if has(shape, 1) or has(wanted, 1):
+        return None
+    return _kernel_view_strides(for_layout(shape), for_layout(stride), for_layout(wanted))
 
 
 def is_viewable(shape: Sizes, stride: Sizes, wanted: Sizes) -> bool:
     """Whether torch's kernel makes a view; sizes that are symbolic count as others than 1."""
-    return not shape or not wanted or _kernel_view_strides(shape, stride, wanted) is not None
+    sizes, strides, wanted = for_layout(shape), for_layout(stride), for_layout(wanted)
+    return not sizes or not wanted or _kernel_view_strides(sizes, strides, wanted) is not None
 
 
 def _kernel_view_strides(shape: Sizes, stride: Sizes, wanted: Sizes) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, new, wrapped
-from dynamo_lite.capture.operator_rules.sizes import Size
+from dynamo_lite.capture.operator_rules.sizes import Size, has
 
 aten = torch.ops.aten
 
@@ -32,7 +32,7 @@ def rms_norm(
 
 def _is_over_tail(input: Operand, sizes: Sequence[int], weight: Operand | None, bias: Operand | None) -> bool:
     tail = tuple(sizes)
-    if not tail or not alike((input, weight, bias)) or input.shape[-len(tail) :] != tail or 0 in input.shape:
+    if not tail or not alike((input, weight, bias)) or input.shape[-len(tail) :] != tail or has(input.shape, 0):
         return False
     return all(operand is None or (operand.shape == tail and _is_plain(operand)) for operand in (weight, bias))
 
@@ -65,7 +65,7 @@ def group_norm(
     input: Operand, num_groups: int, weight: Operand | None = None, bias: Operand | None = None, eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Outs:  # fmt: skip
-    if input.dim < 2 or not alike((input, weight, bias)) or not is_new_layout(input) or 0 in input.shape:
+    if input.dim < 2 or not alike((input, weight, bias)) or not is_new_layout(input) or has(input.shape, 0):
         return None
     if any(operand is not None and operand.shape != input.shape[1:2] for operand in (weight, bias)):
         return None
@@ -88,7 +88,7 @@ def dropout(input: Operand, p: float, train: bool) -> Outs:
         return None
     if not input.dtype.is_floating_point or not is_new_layout(input):
         return None
-    return None if 0 in input.shape else new(input.shape, input.dtype)
+    return None if has(input.shape, 0) else new(input.shape, input.dtype)
 
 
 RULES: dict[Any, Callable[..., Outs]] = {
