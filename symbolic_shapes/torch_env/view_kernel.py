@@ -150,18 +150,21 @@ def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> l
     if len(holes) > 1 or any((c := size.as_constant()) is not None and c < -1 for size in sizes):
         return None  # torch has the words for it
     given = math.prod((size for i, size in enumerate(sizes) if i not in holes), start=ONE)
-    invalid = RuntimeError(f"shape '{[*map(str, shape)]}' is invalid for input of size {env.wrap(numel)}")
     if not holes:
         if numel is not given and not env.expect_true(eq(numel, given)):
-            raise invalid
+            raise _invalid(env, shape, numel)
         return sizes
     if given.as_constant() == 0 or not env.expect_true(ne(given, 0)):
         return None
-    given, numel = env.core.simplify(given), env.core.simplify(numel)
-    if not env.expect_true(eq(numel % given, 0)):
-        raise invalid
-    sizes[holes[0]] = env.core.simplify(numel // given)
+    given, simple = env.core.simplify(given), env.core.simplify(numel)
+    if not env.expect_true(eq(simple % given, 0)):
+        raise _invalid(env, shape, numel)
+    sizes[holes[0]] = env.core.simplify(simple // given)
     return sizes
+
+
+def _invalid(env: Environment, shape: Sequence[Any], numel: Int) -> RuntimeError:
+    return RuntimeError(f"shape '{[*map(str, shape)]}' is invalid for input of size {env.wrap(numel)}")
 
 
 def contiguous_strides(sizes: Sequence[Int]) -> list[Int]:

@@ -27,7 +27,11 @@ from dynamo_lite.capture.fakes.subclasses import as_plain
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
-from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisablePythonDispatcher
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
+    _DisablePythonDispatcher,
+    _DisableTorchDispatch,
+)
 from dynamo_lite.torch_internals._torch_fake import device_of, in_kernel, make_fake
 
 
@@ -161,9 +165,30 @@ def metadata_of(tensor: FakeTensor) -> TensorMetadata:
     """
     with DisableTorchFunction():  # within sub-graphs, the question would be the program's
         shape, stride = tensor.shape, tensor.stride()
-        if tensor.is_quantized or not _is_contiguous(shape, stride):
+        if tensor.is_quantized:
             return _extract_tensor_metadata(tensor)
+        if not _is_contiguous(shape, stride):
+            example = _of_example(tensor) if tensor._has_symbolic_sizes_strides else tensor
+            found: TensorMetadata = _extract_tensor_metadata(tensor if example is None else example)
+            return found._replace(shape=shape, stride=stride, requires_grad=tensor.requires_grad)
     return TensorMetadata(shape, tensor.dtype, tensor.requires_grad, stride, torch.contiguous_format, False, {})
+
+
+def _of_example(tensor: FakeTensor) -> torch.Tensor | None:
+    """A tensor of the example's sizes and strides; None where a size has no value.
+
+    Of a symbolic one torch asks for the memory format relation by relation, where each answer is the example's: what
+    is proved holds for it, what is said of large sizes is said only if it does, and the rest is its value.
+    """
+    env = tensor.fake_mode.shape_env
+    if not isinstance(env, TorchShapeEnv):
+        return None
+    numbers = [n if type(n) is int else env.hint_of(env.unwrap(n)) for n in (*tensor.shape, *tensor.stride())]
+    if None in numbers:
+        return None
+    rank = tensor.dim()
+    with _DisableTorchDispatch():
+        return torch.empty_strided(numbers[:rank], numbers[rank:], dtype=tensor.dtype, device="meta")
 
 
 def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
