@@ -5,6 +5,9 @@ Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from torch._C._functorch import _add_batch_dim as _add_batch_dim
 from torch._C._functorch import _jvp_decrement_nesting as _jvp_decrement_nesting
 from torch._C._functorch import _jvp_increment_nesting as _jvp_increment_nesting
@@ -15,6 +18,7 @@ from torch._C._functorch import is_batchedtensor as is_batchedtensor
 from torch._C._functorch import is_functorch_wrapped_tensor as is_functorch_wrapped_tensor
 from torch._C._functorch import maybe_current_level as maybe_current_level
 from torch._C._functorch import unwrap_if_dead as unwrap_if_dead
+from torch._functorch import config as _config
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 
@@ -32,7 +36,19 @@ SYMBOLS = (
     Symbol("torch._C._functorch:is_functorch_wrapped_tensor", "whether a tensor belongs to a functorch transform"),
     Symbol("torch._C._functorch:maybe_current_level", "the depth of functorch transforms"),
     Symbol("torch._C._functorch:unwrap_if_dead", "a wrapper whose transform is over stands for what is in it"),
+    Symbol("torch._functorch.config:cse", "the gradient of a scan, made to see whether it can be, without inductor"),
 )
+
+
+@contextmanager
+def without_common_subexpressions() -> Iterator[None]:
+    """Within, graphs of gradients are made without looking for common subexpressions, which imports all of inductor."""
+    was, _config.cse = _config.cse, False
+    try:
+        yield
+    finally:
+        _config.cse = was
+
 
 __all__ = [
     "_add_batch_dim",
@@ -45,4 +61,5 @@ __all__ = [
     "is_functorch_wrapped_tensor",
     "maybe_current_level",
     "unwrap_if_dead",
+    "without_common_subexpressions",
 ]

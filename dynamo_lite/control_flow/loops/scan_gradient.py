@@ -17,11 +17,13 @@ from typing import Any
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.graph.lifting import modes_off
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensorMode
+from dynamo_lite.torch_internals._torch_functorch import without_common_subexpressions
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _UNKNOWN = 3
@@ -36,9 +38,51 @@ def failure(tracer: Forking, combine: Any, initial: Sequence[Any], slices: Seque
     used = [node.target for node in combine.graph.nodes if node.target in _SAVE_NOTHING]
     if used:
         return f"{used[0]} saves an undefined tensor"
-    with modes_off(), FakeTensorMode(shape_env=ShapeEnv()), torch.enable_grad(), _silent():
-        was, tracer.recorder.running = tracer.recorder.running, True  # texts that torch makes are none of the program's
+    with modes_off(), FakeTensorMode(shape_env=ShapeEnv()), torch.enable_grad():
         parts = [[_example(tracer, value) for value in values] for values in (initial, slices, operands)]
+        key = _key(combine, parts)
+        if key is None:
+            return _raised(tracer, combine, parts)
+        if key not in _known:
+            if len(_known) >= _LIMIT:
+                _known.clear()
+            _known[key] = _raised(tracer, combine, parts)
+        return _known[key]
+
+
+_known: dict[Any, str | None] = {}
+"""What torch said of rounds with this code and such operands: the layers of a model have the same loop."""
+_LIMIT = 1000
+
+
+def _key(combine: Any, parts: list[list[Any]]) -> Any:
+    """All that the gradient of a round depends on; None where it holds more than operators and sub-graphs of them."""
+    modules: list[Any] = [*combine.modules()]
+    if not all(isinstance(module, torch.fx.GraphModule) for module in modules):
+        return None
+    nodes = [node for module in modules for node in module.graph.nodes]
+    targets = tuple([node.target for node in nodes if node.op == "call_function"])
+    held = [getattr(node.graph.owning_module, node.target, None) for node in nodes if node.op == "get_attr"]
+    if not all(isinstance(value, torch.fx.GraphModule) for value in held):
+        return None
+    texts = tuple([(module.code, subgraph_calls.grad_mode(module)) for module in modules])
+    return texts, targets, tuple([tuple(map(_seen, part)) for part in parts]), _switches()
+
+
+def _seen(value: Any) -> Any:
+    if not is_tensor(value):
+        return type(value), value
+    return tuple(value.shape), value.stride(), value.dtype, value.device, value.requires_grad
+
+
+def _switches() -> Any:
+    return torch.get_default_dtype(), torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")
+
+
+def _raised(tracer: Forking, combine: Any, parts: list[list[Any]]) -> str | None:
+    """What torch raises; None if it makes the gradient."""
+    with _silent(), without_common_subexpressions():
+        was, tracer.recorder.running = tracer.recorder.running, True  # texts that torch makes are none of the program's
         try:
             results = torch.ops.higher_order.scan(combine, parts[0], parts[1], tuple(parts[2]))
             wanted = [t for part in parts for t in part if is_tensor(t) and t.requires_grad]
