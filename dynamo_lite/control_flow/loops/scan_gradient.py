@@ -12,9 +12,10 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from torch import fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from dynamo_lite.capture.graph import subgraph_calls
@@ -57,16 +58,32 @@ _LIMIT = 1000
 
 def _key(combine: Any, parts: list[list[Any]]) -> Any:
     """All that the gradient of a round depends on; None where it holds more than operators and sub-graphs of them."""
-    modules: list[Any] = [*combine.modules()]
-    if not all(isinstance(module, torch.fx.GraphModule) for module in modules):
-        return None
-    nodes = [node for module in modules for node in module.graph.nodes]
-    targets = tuple([node.target for node in nodes if node.op == "call_function"])
-    held = [getattr(node.graph.owning_module, node.target, None) for node in nodes if node.op == "get_attr"]
-    if not all(isinstance(value, torch.fx.GraphModule) for value in held):
-        return None
-    texts = tuple([(module.code, subgraph_calls.grad_mode(module)) for module in modules])
-    return texts, targets, tuple([tuple(map(_seen, part)) for part in parts]), _switches()
+    rows = _rows(combine)
+    return None if rows is None else (rows, tuple([tuple(map(_seen, part)) for part in parts]), _switches())
+
+
+class _Result(NamedTuple):
+    """A node, by its place in the graph: names differ from layer to layer."""
+
+    place: int
+
+
+def _rows(module: fx.GraphModule) -> Any:
+    """A graph without its names."""
+    places = {node: _Result(number) for number, node in enumerate(module.graph.nodes)}
+    rows: list[Any] = [subgraph_calls.grad_mode(module)]
+    for node in module.graph.nodes:
+        target: Any = node.target if node.op == "call_function" else None
+        if node.op == "get_attr":
+            inner = getattr(module, str(node.target), None)
+            target = _rows(inner) if isinstance(inner, fx.GraphModule) else None
+            if target is None:
+                return None
+        elif node.op not in ("placeholder", "output", "call_function"):
+            return None
+        given: Any = (node.args, node.kwargs)
+        rows.append((node.op, target, repr(fx.map_arg(given, places.__getitem__))))  # type: ignore[arg-type]
+    return tuple(rows)
 
 
 def _seen(value: Any) -> Any:
