@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
 import dynamo_lite
+from dynamo_lite.capture.kernels import composites
+from dynamo_lite.symbolic_shapes.torch_env import shared_history
 from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis
 from tests.models.registry import CORE, load
 
@@ -152,6 +154,25 @@ def test_no_backend_limits_the_batch() -> None:
         torch.testing.assert_close(program.module()(y), layer(y))
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(
+    ("norm", "sizes"),
+    [(nn.BatchNorm1d(4), ()), (nn.BatchNorm1d(4), (5,)), (nn.BatchNorm2d(4).eval(), (5, 2)),
+     (nn.BatchNorm3d(4).requires_grad_(False), (5, 2, 3))])  # fmt: skip
+def test_batch_norm_demands_what_torch_does(
+    norm: nn.Module, sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, seen = torch.randn(3, 4, *sizes), []
+    for _ in range(2):
+        shared_history.forget()
+        trace = dynamo_lite.trace(norm, (x,), dynamic_shapes=({0: Dim.AUTO},))
+        program = trace.program
+        demanded = [*map(str, trace.solution.guard_set.facts)]
+        seen.append((tensors(program), str(program.graph), demanded))
+        monkeypatch.delitem(composites.RULES, torch.ops.aten.batch_norm.default, raising=False)
+    assert seen[0] == seen[1]
+    assert seen[0][2] and any(name == "aten.batch_norm.default" for name, _ in seen[0][0])
 
 
 class _Split(nn.Module):

@@ -144,6 +144,7 @@ RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.matmul.default: shape_rules.matmul,
     torch.ops.aten.scaled_dot_product_attention.default: shape_rules.attention,
     torch.ops.aten.layer_norm.default: shape_rules.layer_norm,
+    torch.ops.aten.batch_norm.default: shape_rules.batch_norm,
     torch.ops.aten.affine_grid_generator.default: shape_rules.affine_grid,
     torch.ops.aten.lstm.input: shape_rules.recurrent,
     torch.ops.aten.gru.input: shape_rules.recurrent,

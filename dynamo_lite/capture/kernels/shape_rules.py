@@ -19,7 +19,7 @@ from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.operator_rules.table import SHADOW, result_of
-from dynamo_lite.symbolic_shapes.expressions.relations import eq, ge, or_
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, ge, ne, or_
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.view_kernel import contiguous_strides
 
@@ -195,6 +195,24 @@ def layer_norm(
     if not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in pairs):
         return None
     return _new(input.shape, input, given)
+
+
+def batch_norm(
+    env: TorchShapeEnv, input: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
+    running_mean: torch.Tensor | None, running_var: torch.Tensor | None, training: bool, *options: Any,
+) -> torch.Tensor | None:  # fmt: skip
+    """aten.batch_norm of a batch of some size, which torch demands not to be empty."""
+    channels = [t for t in (weight, bias, running_mean, running_var) if t is not None]
+    batch, *others = input.shape
+    if not _are_plain([input, *channels]) or type(batch) is int or not _is_contiguous(env, input):
+        return None
+    if not others or not all(type(size) is int and size for size in others) or len(channels) != 4:
+        return None
+    if any(tuple(t.shape) != (others[0],) or t.stride() != (1,) for t in channels):
+        return None
+    if not env.expect_true(ne(env.unwrap(batch), 0)):
+        return None
+    return _new(input.shape, input, [input, *channels])
 
 
 def affine_grid(

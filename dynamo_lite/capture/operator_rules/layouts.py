@@ -49,10 +49,9 @@ def like(operand: Operand, differentiable: bool = True) -> Out:
 def like_strides(operand: Operand) -> tuple[int, ...] | None:
     """The strides of empty_like; None for layouts whose dimensions of one element have strides of their own."""
     operand = laid_out(operand)
-    numbers = all(type(size) is int and size for size in (*operand.shape, *operand.stride))
     if is_settled(operand):
         return operand.stride
-    if not numbers or operand.is_contiguous or is_dense(operand.shape, operand.stride):
+    if has((*operand.shape, *operand.stride), 0) or operand.is_contiguous or is_dense(operand.shape, operand.stride):
         return None
     return in_order_of(operand)
 

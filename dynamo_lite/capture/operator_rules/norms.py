@@ -7,7 +7,18 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.operands import Operand, Outs, alike, is_new_layout, new, wrapped
+from dynamo_lite.capture.operator_rules.layouts import is_settled
+from dynamo_lite.capture.operator_rules.operands import (
+    Operand,
+    Outs,
+    alike,
+    is_dense,
+    is_new_layout,
+    laid_out,
+    new,
+    new_strided,
+    wrapped,
+)
 from dynamo_lite.capture.operator_rules.sizes import Size, has
 
 aten = torch.ops.aten
@@ -86,9 +97,13 @@ def dropout(input: Operand, p: float, train: bool) -> Outs:
     """In training a product with a mask. (One that is off is the recorder's: a sub-graph may not return its input.)"""
     if not train or type(p) is not float or not 0 < p < 1:
         return None
-    if not input.dtype.is_floating_point or not is_new_layout(input):
+    if not input.dtype.is_floating_point or has(input.shape, 0):
         return None
-    return None if has(input.shape, 0) else new(input.shape, input.dtype)
+    if is_new_layout(input):
+        return new(input.shape, input.dtype)
+    input = laid_out(input)
+    is_simple = is_dense(input.shape, input.stride) and is_settled(input) and not has(input.shape, 1)
+    return new_strided(input.shape, input.stride, input.dtype) if is_simple else None
 
 
 RULES: dict[Any, Callable[..., Outs]] = {
