@@ -255,6 +255,8 @@ def normalised(d: Draw) -> Any:
             lambda: F.softmax(t, d.dim(t)),
             lambda: F.log_softmax(t, d.dim(t)),
             lambda: F.dropout(t, d.choice((0.0, 0.5, 1.0)), d.random() < 0.6),
+            lambda: torch._weight_norm(t, d.tensor([t.shape[0], *[1] * (t.dim() - 1)])),
+            lambda: torch._weight_norm(t, d.tensor([*[1] * (t.dim() - 1), t.shape[-1]]), t.dim() - 1),
         )
     )()
 

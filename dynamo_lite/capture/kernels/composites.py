@@ -13,9 +13,13 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture._torch import FakeTensor
+from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.kernels import shape_rules
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
+from dynamo_lite.torch_internals._torch_fake import device_of, in_kernel, make_fake
 
 MISS = object()
 """Run the operator as it is."""
@@ -49,6 +53,25 @@ def _is_symbolic(args: Sequence[Any]) -> bool:
 
 def _reshape(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
     return view_kernel.reshape(env, tensor, shape)
+
+
+def _view(env: TorchShapeEnv, tensor: torch.Tensor, shape: Sequence[Any]) -> torch.Tensor | None:
+    """As torch's kernel below autograd (view_kernel.py), of a tensor that requires grad: of others autograd may have
+    to know the view."""
+    if type(tensor) is not FakeTensor or not tensor.requires_grad or not view_kernel.is_plain(tensor):
+        return None
+    layout = None if tensor.is_conj() or tensor.is_neg() else view_kernel.view(env, tensor, shape)
+    if layout is None:
+        return None
+    mode, (sizes, strides) = tensor.fake_mode, ([*map(env.wrap, part)] for part in layout)
+    with env.suppress_guards():
+        meta = in_kernel(mode, _viewed, tensor, sizes, strides)
+    return with_history(make_fake(mode, meta, device_of(tensor)), True, [tensor], tensor, False)
+
+
+def _viewed(tensor: torch.Tensor, sizes: Sequence[Any], strides: Sequence[Any]) -> torch.Tensor:
+    with _AutoDispatchBelowAutograd():  # of a plain tensor, as in results.py
+        return tensor.detach().as_strided(sizes, strides, tensor.storage_offset())
 
 
 def _flatten(env: TorchShapeEnv, tensor: torch.Tensor, start_dim: int = 0, end_dim: int = -1) -> torch.Tensor | None:
@@ -138,6 +161,7 @@ BY_PARTS = frozenset({torch.ops.aten.narrow.Tensor, torch.ops.aten.combinations.
 RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.is_nonzero.default: _is_nonzero,
     torch.ops.aten.reshape.default: _reshape,
+    torch.ops.aten.view.default: _view,
     torch.ops.aten.flatten.using_ints: _flatten,
     torch.ops.aten.pad_sequence.default: _pad_sequence,
     torch.ops.aten.linear.default: shape_rules.linear,

@@ -19,7 +19,7 @@ from dynamo_lite.capture.operator_rules.operands import (
     new_strided,
     wrapped,
 )
-from dynamo_lite.capture.operator_rules.sizes import Size, has
+from dynamo_lite.capture.operator_rules.sizes import Size, has, same
 
 aten = torch.ops.aten
 
@@ -93,6 +93,14 @@ def softmax(self: Operand, dim: int, dtype: torch.dtype | None = None) -> Outs:
     return new(self.shape, self.dtype) if is_new_layout(self) else None
 
 
+def weight_norm(v: Operand, g: Operand, dim: int = 0) -> Outs:
+    """aten._weight_norm of contiguous tensors: v, scaled along a dimension to the lengths g."""
+    if not alike((v, g)) or type(dim) is not int or not 0 <= dim < v.dim or not is_new_layout(v) or has(v.shape, 0):
+        return None
+    lengths = tuple([size if index == dim else 1 for index, size in enumerate(v.shape)])
+    return new(v.shape, v.dtype) if same(g.shape, lengths) and is_new_layout(g) else None
+
+
 def dropout(input: Operand, p: float, train: bool) -> Outs:
     """In training a product with a mask. (One that is off is the recorder's: a sub-graph may not return its input.)"""
     if not train or type(p) is not float or not 0 < p < 1:
@@ -114,4 +122,5 @@ RULES: dict[Any, Callable[..., Outs]] = {
     aten.softmax.int: softmax,
     aten.log_softmax.int: softmax,
     aten.dropout.default: dropout,
+    aten._weight_norm.default: weight_norm,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, new, wrapped
+from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, is_new_layout, new, wrapped
 from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
@@ -89,7 +89,8 @@ def running_total(self: Operand, dim: int, *, dtype: torch.dtype | None = None) 
 def vector_norm(
     self: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Outs:
-    is_empty = has(self.shape, 0) if ord == 2 else 0 in self.shape  # of a maximum torch asks
+    is_told = ord == 2 and is_new_layout(self)  # else torch asks whether there is anything, and of squares with gaps how
+    is_empty = has(self.shape, 0) if is_told else 0 in self.shape
     if not self.dtype.is_floating_point or dtype is not None or is_empty:
         return None
     return _result(self, dim, keepdim, self.dtype)

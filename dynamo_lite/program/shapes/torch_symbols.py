@@ -48,6 +48,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import settings
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
+from dynamo_lite.torch_internals._torch_fake import device_of, make_fake
 from dynamo_lite.torch_internals._torch_tensors import _conj, _neg_view
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -321,8 +322,7 @@ class Values:
             meta = _neg_view(meta) if tensor.is_neg() else meta
         else:
             raise _unsupported(f"a tensor of layout {tensor.layout}, or quantized,")
-        new = FakeTensor(self.fake_mode, meta, tensor.fake_device)
-        new.requires_grad_(tensor.requires_grad)
+        new = make_fake(self.fake_mode, meta, device_of(tensor), tensor.requires_grad)
         if getattr(tensor, "_is_param", False):
             new._is_param = True
         return new
