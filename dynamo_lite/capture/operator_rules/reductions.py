@@ -89,7 +89,8 @@ def running_total(self: Operand, dim: int, *, dtype: torch.dtype | None = None) 
 def vector_norm(
     self: Operand, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Outs:
-    is_told = ord == 2 and is_new_layout(self)  # else torch asks whether there is anything, and of squares with gaps how
+    # Else torch asks whether there is anything; where there are gaps, also how to lay the squares out.
+    is_told = ord == 2 and is_new_layout(self)
     is_empty = has(self.shape, 0) if is_told else 0 in self.shape
     if not self.dtype.is_floating_point or dtype is not None or is_empty:
         return None

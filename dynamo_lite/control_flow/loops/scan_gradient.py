@@ -82,7 +82,7 @@ def _rows(module: fx.GraphModule) -> Any:
         elif node.op not in ("placeholder", "output", "call_function"):
             return None
         given: Any = (node.args, node.kwargs)
-        rows.append((node.op, target, repr(fx.map_arg(given, places.__getitem__))))  # type: ignore[arg-type]
+        rows.append((node.op, target, repr(fx.map_arg(given, places.__getitem__))))
     return tuple(rows)
 
 
