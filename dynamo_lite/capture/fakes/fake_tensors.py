@@ -50,7 +50,7 @@ class StandIns:
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
         """Announces tensors together: those that share memory get stand-ins that share memory."""
-        counts = Counter(storage_key(t) for t in tensors if type(t) in _PLAIN)
+        counts = Counter(storage_key(t) for t in tensors if type(t) in PLAIN)
         self._shared.update(key for key, count in counts.items() if count > 1)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -61,6 +61,14 @@ class StandIns:
             return wrapper_subclasses.stand_in(tensor, self.of)
         if not self._is_simple(tensor):
             return self._of_any(tensor)
+        return _fake_like(tensor, self._mode)
+
+    def whole(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """The stand-in for a plain tensor that is all of its memory, which none of those announced shares; or None."""
+        if not self._is_simple(tensor) or not tensor.is_contiguous() or tensor.is_inference():
+            return None
+        if tensor.untyped_storage().nbytes() != tensor.numel() * tensor.element_size():
+            return None
         return _fake_like(tensor, self._mode)
 
     def meta_of(self, tensor: FakeTensor) -> torch.Tensor:
@@ -90,7 +98,7 @@ class StandIns:
 
     def _is_simple(self, tensor: torch.Tensor) -> bool:
         return (
-            type(tensor) in _PLAIN
+            type(tensor) in PLAIN
             and tensor.layout is torch.strided
             and tensor._base is None
             and tensor.is_leaf
@@ -192,7 +200,7 @@ def _hashable(value: Any) -> Any:
     return value.node if isinstance(value, torch.SymInt) else value
 
 
-_PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
+PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
 def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
