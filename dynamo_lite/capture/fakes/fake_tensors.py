@@ -63,12 +63,15 @@ class StandIns:
             return self._of_any(tensor)
         return _fake_like(tensor, self._mode)
 
-    def whole(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The stand-in for a plain tensor that is all of its memory, which none of those announced shares; or None."""
+    def is_whole(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is plain and all of its memory, which none of those announced shares: its sizes and strides
+        say it all."""
         if not self._is_simple(tensor) or not tensor.is_contiguous() or tensor.is_inference():
-            return None
-        if tensor.untyped_storage().nbytes() != tensor.numel() * tensor.element_size():
-            return None
+            return False
+        return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+
+    def like_real(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a tensor that `is_whole`."""
         return _fake_like(tensor, self._mode)
 
     def meta_of(self, tensor: FakeTensor) -> torch.Tensor:

@@ -61,10 +61,10 @@ class InputStandIns:
         if isinstance(alias, FakeTensor):
             return alias if alias.fake_mode is self._fake_mode else self._of_another_mode(alias, policy)
         self._keep.append(alias)
+        is_whole = self._are_plain and self._converter.is_whole(alias)
         if policy is not None:
-            return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source)
-        made = self._converter.whole(alias) if self._are_plain else None
-        return constant_fake(self._fake_mode, alias) if made is None else made
+            return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source, is_whole)
+        return self._converter.like_real(alias) if is_whole else constant_fake(self._fake_mode, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
         """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""
