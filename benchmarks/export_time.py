@@ -164,16 +164,18 @@ def example(case: Case) -> tuple[Inputs, Any]:
     return inputs, dynamic_shapes(case, *(axis for axis in (batch, length) if axis is not None))
 
 
-def first_of_process(exporter: str) -> float:
+def first_of_process(exporter: str, dynamic: bool = False) -> float:
     """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not).
 
     All bytecode is there, as pip leaves it: of a checkout it is not, where PYTHONDONTWRITEBYTECODE is set, and 500
     files would be compiled. So a process before the three that are measured writes it.
     """
     program = (
+        "from benchmarks.export_time import example; "
         "from benchmarks.exporters import timed; from tests.models.registry import load; "
         f"case = load('core')[{FIRST_OF_PROCESS!r}].case(); "
-        f"timing = timed({exporter!r}, case.module, case.inputs(0)); "
+        f"inputs, shapes = example(case) if {dynamic} else (case.inputs(0), None); "
+        f"timing = timed({exporter!r}, case.module, inputs, shapes); "
         "print(timing.seconds if timing.program else 'nan')"
     )
     command = [sys.executable, "-W", "ignore", "-c", program]
@@ -251,7 +253,7 @@ def main() -> None:
     first = []
     for exporter in EXPORTERS:
         progress(f"first export of a process: {exporter}")
-        first.append(f"{exporter} {_seconds(first_of_process(exporter))}")
+        first.append(f"{exporter} {_seconds(first_of_process(exporter, options.dynamic))}")
     progress("")
     command = " ".join(["python benchmarks/export_time.py", *sys.argv[1:]])
     text = "\n".join([
