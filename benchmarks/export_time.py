@@ -164,16 +164,16 @@ def example(case: Case) -> tuple[Inputs, Any]:
     return inputs, dynamic_shapes(case, *(axis for axis in (batch, length) if axis is not None))
 
 
-def first_of_process(exporter: str) -> float:
+def first_of_process(exporter: str, shapes: Any = None) -> float:
     """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not).
 
     All bytecode is there, as pip leaves it: of a checkout it is not, where PYTHONDONTWRITEBYTECODE is set, and 500
     files would be compiled. So a process before the three that are measured writes it.
     """
     program = (
-        "from benchmarks.exporters import timed; from tests.models.registry import load; "
-        f"case = load('core')[{FIRST_OF_PROCESS!r}].case(); "
-        f"timing = timed({exporter!r}, case.module, case.inputs(0)); "
+        "import pickle; from benchmarks.exporters import timed; from tests.models.registry import load; "
+        f"case, shapes = load('core')[{FIRST_OF_PROCESS!r}].case(), pickle.loads({pickle.dumps(shapes)!r}); "
+        f"timing = timed({exporter!r}, case.module, case.inputs(0), shapes); "
         "print(timing.seconds if timing.program else 'nan')"
     )
     command = [sys.executable, "-W", "ignore", "-c", program]
@@ -248,10 +248,10 @@ def main() -> None:
     rows = {name: measure_cold(models[name], options.dynamic) for name in chosen}  # before the process knows them
     for name, row in rows.items():
         measure_warm(row, models[name], options.runs, options.dynamic)
-    first = []
+    first, shapes = [], example(models[FIRST_OF_PROCESS].case())[1] if options.dynamic else None
     for exporter in EXPORTERS:
         progress(f"first export of a process: {exporter}")
-        first.append(f"{exporter} {_seconds(first_of_process(exporter))}")
+        first.append(f"{exporter} {_seconds(first_of_process(exporter, shapes))}")
     progress("")
     command = " ".join(["python benchmarks/export_time.py", *sys.argv[1:]])
     text = "\n".join([

@@ -107,8 +107,8 @@ class Recorder(InputLifter):
         """Whether an operator so far may have written to a tensor: in place, or in a sub-graph."""
         targets = [node.target for node in self.level.graph.nodes if node.op == "call_function"]
         plain = [isinstance(target, OpOverload) and not target._schema.is_mutable for target in targets]
-        batch_norm = torch.ops.aten.batch_norm.default  # writes its statistics, and does not say so
-        return bool(self.levels) or not all(plain) or batch_norm in targets
+        writes_statistics = torch.ops.aten.batch_norm.default in targets  # its schema does not say so
+        return bool(self.levels) or not all(plain) or writes_statistics
 
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
         """`copy.deepcopy(tensor)`: a leaf, with a copy of the tensor's memory."""
@@ -154,7 +154,7 @@ class Recorder(InputLifter):
         if facts.is_mutable and remembers:
             static_cache.check_mutation(func, fake_args, fake_kwargs)
         out, remember = self._known.recall(facts, fake_args, fake_kwargs, self.memory) if remembers else _UNKNOWN
-        if out is static_cache.MISS:
+        if not (is_known := out is not static_cache.MISS):
             try:
                 out = self._run_as(facts, has_wrappers, fake_args, fake_kwargs)
             except Exception as error:
@@ -177,7 +177,8 @@ class Recorder(InputLifter):
         if may_raise is not None and may_raise.asks(fake_args, fake_kwargs):
             self.context.may_raise(str(func), may_raise.kinds)
         elif self.context.in_handler():
-            self._raise_withheld(func, fake_args, fake_kwargs)
+            if not (is_known and facts.has_no_kernel):
+                self._raise_withheld(func, fake_args, fake_kwargs, is_known and facts.is_elementwise)
             self.layout.tried(func, lambda: self.context.goes_on(frozenset({RuntimeError})))
         self.record(func, node_args, node_kwargs, out)
         for carry in to_carry:
@@ -297,10 +298,9 @@ class Recorder(InputLifter):
             self.worded_for = (raised, eager_errors.symbolic_sizes((args, kwargs)))
         return raised
 
-    def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:
         """What eager raises though stand-ins do not, where the program may catch it."""
-        found = withheld_errors.withheld(func, args, kwargs, lambda: self.context.catches(withheld_errors.KINDS))
-        if found is None:
+        if (found := withheld_errors.withheld(func, args, kwargs, self.context.catches, sizes_fit)) is None:
             return
         self._raised, sizes = found
         for size in sizes:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from dynamo_lite.doctor.tables import PACKAGES, ROOT
@@ -15,7 +17,8 @@ from dynamo_lite.doctor.tables import PACKAGES, ROOT
 _NAME = re.compile(r"torch(\.\w+)*:[A-Za-z_]\w*(\.\w+)*")
 
 
-def named(root: Path = ROOT) -> dict[str, str]:
+@cache
+def named(root: Path = ROOT) -> Mapping[str, str]:
     """Name → the file whose table has it (relative to the root)."""
     found: dict[str, str] = {}
     for package in PACKAGES:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dynamo_lite.doctor import contracts, manifest
@@ -64,7 +64,7 @@ _UNSET = "NoneType"
 """What a variable of torch's is that is set when it is first needed."""
 
 
-def _of_names(strings: dict[str, str], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:
+def _of_names(strings: Mapping[str, str], found: dict[str, str], before: dict[str, str]) -> Iterator[Finding]:
     for name, file in strings.items():
         now = found[name]
         was = before.get(name, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,12 @@ def owners(root: Path = ROOT) -> list[Path]:
 
 def entries(root: Path = ROOT) -> list[PrivateTable]:
     """All rows of all tables. ValueError for a file without a table, or with one that is no literal."""
-    return [entry for path in owners(root) for entry in _of_file(path, root)]
+    return [*_entries(root)]
+
+
+@cache
+def _entries(root: Path) -> tuple[PrivateTable, ...]:
+    return tuple([entry for path in owners(root) for entry in _of_file(path, root)])
 
 
 def _of_file(path: Path, root: Path) -> Iterator[PrivateTable]:

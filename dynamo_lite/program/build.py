@@ -34,6 +34,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs, unusable
 from dynamo_lite.program.trees.outputs import FlatOutputs
 from dynamo_lite.program.trees.wrapper_inputs import admit
 from dynamo_lite.symbolic_shapes.dims.violations import Solution
+from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import sources_alone
 from dynamo_lite.torch_internals._torch_fx import code_on_demand
 
 _KINDS = {
@@ -86,7 +87,7 @@ def build_program(
     tree = ModuleTree(root)
     input_specs = _input_specs(recorder, tree)
     values = [node.meta.get("val") for node in graph.nodes]
-    with code_on_demand(graph) as comes_later, mode_known(values):
+    with code_on_demand(graph) as comes_later, mode_known(values), sources_alone():
         program = Program(
             root=dict(modules),
             graph=graph,

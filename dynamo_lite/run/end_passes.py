@@ -122,8 +122,8 @@ def _context_variables(run: FinishedRun, call: CallRecord) -> None:
 def _taken_apart(run: FinishedRun, call: CallRecord) -> None:
     """The result is flattened while operators are recorded: those of registered functions are the program's."""
     calls = ContainerFunctions(run.tracer, of_results=True)
-    register_containers({"output": call.result}, calls)
-    call.flat = flatten(call.result, calls)
+    known = register_containers({"output": call.result}, calls)
+    call.flat = flatten(call.result, calls, known)
     given = {}
     if run.inputs.is_foreign:
         lost = [part for part in run.inputs.restored.lost if part not in run.request.put_back]

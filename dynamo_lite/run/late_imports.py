@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.machinery import ModuleSpec
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,9 @@ class TorchImported(InternalError):
 
 
 class _Finder:
-    """A finder of `sys.meta_path` that finds nothing, and ends the run of the thread that asks for a module of torch.
+    """A finder of `sys.meta_path` that ends the run of the thread that asks for a module of torch.
+
+    It finds nothing, but for a function of torch's that is only to be kept away from TorchDynamo: `CalledDirectly`.
 
     An import that C++ asks for takes place (an exception there may end the process), of a torch without our functions.
     The run goes on then, for nothing: as where the program lets go what is raised, `broken` is what counts.
@@ -50,18 +53,22 @@ class _Finder:
     def __init__(self) -> None:
         self._thread = threading.get_ident()
         self._lets_pass = False
+        self._called_directly = torch_dynamo.CalledDirectly()
         self.tracer: Tracer | None = None
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         tracer = self.tracer
         if tracer is None or not name.startswith("torch.") or threading.get_ident() != self._thread:
-            return
+            return None
+        if name == torch_dynamo.PACKAGE and _keeps_away(sys._getframe(1)):
+            return self._called_directly.spec()
         if tracer.broken is None:
             tracer.broken = TorchImported(name)
         if not self._lets_pass and _asked_by_python(sys._getframe(1)):
             tracer.abort(tracer.broken)
         self._lets_pass = True  # what it imports itself as well
         tensor_repr.let_go()
+        return None
 
     @contextmanager
     def ending(self, tracer: Tracer) -> Iterator[None]:
@@ -72,6 +79,14 @@ class _Finder:
             yield
         finally:
             self.tracer, self._lets_pass = outer
+            self._called_directly.forget()
+
+
+def _keeps_away(frame: FrameType | None) -> bool:
+    """Whether torch asks for TorchDynamo to keep it away from a function, which is called for the first time."""
+    while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
+        frame = frame.f_back
+    return frame is not None and frame.f_code is torch_dynamo.KEEPS_AWAY
 
 
 def _asked_by_python(frame: FrameType | None) -> bool:

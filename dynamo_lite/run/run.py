@@ -286,7 +286,7 @@ def _trace(run: Run) -> None:
 
 
 def _started(request: RunRequest) -> Run:
-    if request.specs is not None or request.tracer.needs_torch_dynamo or not late_imports.are_seen():
+    if request.tracer.needs_torch_dynamo or not late_imports.are_seen():
         torch_dynamo.load()  # torch's converter imports it for an input with symbols
     run = Run(request)
     request.started(run)

@@ -22,10 +22,12 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     DimDynamic,
     FakeTensor,
     FakeTensorMode,
+    Source,
     StatelessSymbolicContext,
     StrictMinMaxConstraint,
     SymbolicContext,
     int_oo,
+    no_dispatch,
 )
 from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
@@ -57,16 +59,19 @@ class TensorPolicy(SymbolicContext):
 
 
 def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: Sequence[DimPolicy],
-                           source: Any = None) -> FakeTensor:
+                           source: Any = None, is_whole: bool = False) -> FakeTensor:
     """A fake of `tensor` in `mode` (whose shape_env is ours) with symbols where `policy` wants them.
 
-    `source` is a torch Source: where a size is found again at run time. ValueError if the policy does not fit the
-    tensor (its rank, a range, an expression with another value), or the tensor is fake already.
+    `source` is a torch Source: where a size is found again at run time. `is_whole`: it is a plain tensor that is all of
+    its memory, which no other input shares. ValueError if the policy does not fit the tensor (its rank, a range, an
+    expression with another value), or the tensor is fake already.
     """
     if isinstance(tensor, FakeTensor):
         raise ValueError("a fake tensor has no sizes of its own to start from: make it from the real one")
     if len(policy) != tensor.dim():
         raise ValueError(f"a policy for {len(policy)} dimensions and a tensor with {tensor.dim()}")
+    if is_whole:
+        return _created(mode, tensor, TensorPolicy(tuple(policy)), source)
     # As an input a view is a tensor like others: its base is not part of the program. (The memory is: tensors that
     # share it have fakes that share it.)
     real = tensor.data if tensor._is_view() else tensor
@@ -79,6 +84,20 @@ def create_symbolic_tensor(mode: FakeTensorMode, tensor: torch.Tensor, policy: S
     # torch may take the value of a scalar tensor for an input (from_real_tensor): data is not a size.
     fake.item_memo = None
     return fake
+
+
+def _created(mode: FakeTensorMode, tensor: torch.Tensor, policy: TensorPolicy, source: Any) -> FakeTensor:
+    """What torch's converter makes of a plain tensor, without its description in 60 fields and without TorchDynamo."""
+    env: Any = mode.shape_env
+    dynamic = [size is not None for size in policy.sizes]
+    with env.suppress_guards():
+        sizes, strides, _ = env._create_symbolic_sizes_strides_storage_offset(
+            tuple(tensor.shape), tensor.stride(), 0, dynamic, source, symbolic_context=policy
+        )
+        with no_dispatch():
+            meta = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device="meta")
+            fake = FakeTensor(mode, meta, tensor.device)
+    return fake.requires_grad_(tensor.requires_grad)
 
 
 class InputSymbols:
@@ -231,12 +250,26 @@ def _constrained(constraint: Any) -> tuple[Extended, Extended]:
     return (1 if lo == -int_oo else max(int(lo), 0)), INF if hi == int_oo else int(hi)
 
 
-def _dim_source(source: Any, kind: str, index: int | None) -> Any:
-    if source is None:
-        return None
-    from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo import TensorProperty, TensorPropertySource
+@dataclass(frozen=True)
+class PropertySource(Source):
+    """Where the program finds a size, a stride or the offset of an input: as TorchDynamo's TensorPropertySource, which
+    takes the whole of TorchDynamo to import."""
 
-    return TensorPropertySource(source, TensorProperty[kind], index)
+    base: Any
+    property: str
+    index: int | None
+
+    @property
+    def _name_template(self) -> str:
+        at = "" if self.index is None else f"[{self.index}]"
+        return f"{_name(self.base)}.{_READ_BY[self.property]}(){at}"
+
+
+_READ_BY = {"SIZE": "size", "STRIDE": "stride", "STORAGE_OFFSET": "storage_offset"}
+
+
+def _dim_source(source: Any, kind: str, index: int | None) -> Any:
+    return None if source is None else PropertySource(source, kind, index)
 
 
 def _name(source: Any) -> str:

@@ -31,6 +31,7 @@ from torch.fx.experimental.symbolic_shapes import (
     _eval_is_non_overlapping_and_dense_flat,
     _ShapeEnvGuardError,
 )
+from torch.utils._mode_utils import no_dispatch
 from torch.utils._sympy import functions as heads
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
@@ -87,6 +88,7 @@ SYMBOLS = (
         "torch.fx.experimental.sym_node:METHOD_TO_OPERATOR",
         "which operations the nodes of the installed torch have",
     ),
+    Symbol("torch.utils._mode_utils:no_dispatch", "a FakeTensor is made outside of all modes"),
     Symbol("torch.fx.experimental.symbolic_shapes:DimDynamic", "how the meta converter asks for a dimension"),
     Symbol(
         "torch.fx.experimental.symbolic_shapes:GuardOnDataDependentSymNode",
@@ -122,7 +124,7 @@ __all__ = [
     "METHOD_TO_OPERATOR", "DimDynamic", "FakeTensor", "FakeTensorMode", "GuardOnDataDependentSymNode",
     "HigherOrderOperator", "OpOverload", "RuntimeAssert", "ShapeEnvSettings", "ShapeGuard", "SLoc", "Source",
     "StatelessSymbolicContext", "StrictMinMaxConstraint", "SymbolicContext", "TorchSymNode", "ValueRanges",
-    "_ShapeEnvGuardError", "_eval_is_non_overlapping_and_dense_flat", "handle_sym_dispatch",
+    "_ShapeEnvGuardError", "_eval_is_non_overlapping_and_dense_flat", "handle_sym_dispatch", "no_dispatch",
     "heads", "in_kernel_invocation_manager", "int_oo", "is_builtin", "make_fx_mode", "resize_storage_bytes_",
     "share_storage_", "sym_node",
 ]

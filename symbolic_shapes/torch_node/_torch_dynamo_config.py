@@ -4,7 +4,8 @@ The settings are a file of their own, torch/_dynamo/config.py, which imports not
 its own name, so that the package finds it there when it is imported, and a changed setting holds for everyone. While
 torch's mode is active, an attribute of `torch` shows the settings where the mode looks for them (`settings_alone`).
 The program of a trace never sees it: what else it does with `torch._dynamo` imports the package, and the run is made
-again with it (run/run.py). `dispatch_alone` keeps torch from importing the package at the first operator.
+again with it (run/run.py). `dispatch_alone` and `CalledDirectly` keep torch from importing the package at the first
+call of a function that is kept away from it; `environment_alone` and `sources_alone`, where sizes vary.
 Checked with torch 2.13.0, 2.14.1 and 2.15.0.
 """
 
@@ -15,12 +16,16 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch._compile import _disable_dynamo
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental import _config as symbolic_shapes_config
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 from dynamo_lite.symbolic_shapes.torch_versions.first_imports import without_collector
@@ -32,11 +37,11 @@ _CONFIG = f"{PACKAGE}.config"
 
 
 class _Settings(ModuleType):
-    """What `torch._dynamo` is while the package is not imported. Anything but the settings imports it."""
+    """What `torch._dynamo` is while the package is not imported. Anything but what is given imports it."""
 
-    def __init__(self, config: ModuleType) -> None:
+    def __init__(self, **given: Any) -> None:
         super().__init__(PACKAGE)
-        self.__dict__["config"] = config
+        self.__dict__.update(given)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(PACKAGE), name)
@@ -69,13 +74,51 @@ def settings_alone() -> Iterator[None]:
     if config is None:  # loaded, shown by a block around this one, or not to be had alone
         yield
         return
-    shown = _Settings(config)
+    with _shown(config=config):
+        yield
+
+
+@contextmanager
+def _shown(**given: Any) -> Iterator[None]:
+    shown = _Settings(**given)
     setattr(torch, _ATTRIBUTE, shown)
     try:
         yield
     finally:
         if vars(torch).get(_ATTRIBUTE) is shown:  # else the package has been imported since
             delattr(torch, _ATTRIBUTE)
+
+
+@contextmanager
+def environment_alone() -> Iterator[None]:
+    """Within, torch's ShapeEnv is made without TorchDynamo, which it imports to look whether it is to check itself."""
+    if is_loaded() or _VALIDATOR in sys.modules or symbolic_shapes_config.translation_validation:
+        yield
+        return
+    stand_in = ModuleType(_VALIDATOR)
+    stand_in.translation_validation_enabled = lambda: False  # type: ignore[attr-defined]
+    sys.modules[_VALIDATOR] = stand_in
+    try:
+        yield
+    finally:
+        if sys.modules.get(_VALIDATOR) is stand_in:
+            del sys.modules[_VALIDATOR]
+
+
+@contextmanager
+def sources_alone() -> Iterator[None]:
+    """Within, torch's ExportedProgram looks for constants among the sources of its sizes without TorchDynamo, which
+    alone makes such sources."""
+    if is_loaded() or _ATTRIBUTE in vars(torch):
+        yield
+        return
+    sources = ModuleType(f"{PACKAGE}.source")
+    sources.ConstantSource = type("ConstantSource", (), {})  # type: ignore[attr-defined]
+    with _shown(source=sources):
+        yield
+
+
+_VALIDATOR = "torch.fx.experimental.validator"
 
 
 @contextmanager
@@ -93,6 +136,52 @@ def dispatch_alone() -> Iterator[None]:
             delattr(dispatch, _KEPT_AWAY)
 
 
+class CalledDirectly(Loader):
+    """Functions of torch's that are not to be compiled, called without TorchDynamo.
+
+    torch imports it at the first call of each, to be handed what it calls (torch/_compile.py, `_disable_dynamo`). Not
+    imported, it compiles nothing.
+    """
+
+    def __init__(self) -> None:
+        self._functions: list[Any] = []
+
+    def spec(self) -> ModuleSpec:
+        """What the import finds at such a call: a module for this one, which is gone when it has answered."""
+        return ModuleSpec(PACKAGE, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = ModuleType(PACKAGE)
+        before = vars(torch).get(_ATTRIBUTE)
+
+        def disable(function: Any, recursive: bool = True, wrapping: bool = True) -> Any:
+            if sys.modules.get(PACKAGE) is module:
+                del sys.modules[PACKAGE]
+            if vars(torch).get(_ATTRIBUTE) is module:
+                delattr(torch, _ATTRIBUTE) if before is None else setattr(torch, _ATTRIBUTE, before)
+            self._functions.append(function)
+            return function
+
+        module.disable = disable  # type: ignore[attr-defined]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """There is nothing to execute."""
+
+    def forget(self) -> None:
+        """Torch is to ask again, as TorchDynamo may be there then."""
+        for function in self._functions:
+            if vars(function).get(_KEPT_AWAY) is function:
+                delattr(function, _KEPT_AWAY)
+        self._functions.clear()
+
+
+def _keeps_away() -> None:
+    """A function for its wrapper's code."""
+
+
+KEEPS_AWAY = _disable_dynamo(_keeps_away).__code__
+"""The code of what torch puts around a function that is not to be compiled."""
 _KEPT_AWAY = "__dynamo_disable"
 """Where torch/_compile.py (`_disable_dynamo`) keeps what a wrapped function is called by."""
 
@@ -122,8 +211,23 @@ DISABLES = "nothing: exports import TorchDynamo then"
 
 SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode that reads the settings"),
+    Symbol("torch.fx.experimental:_config", "whether torch's environment checks itself"),
+    Symbol("torch._dynamo.source:ConstantSource", "what an ExportedProgram looks for among sources"),
     Symbol("torch#_lazy_modules", "TorchDynamo is imported when it is asked for"),
+    Symbol("torch._compile:_disable_dynamo", "whose wrapper imports TorchDynamo at the first call"),
     Symbol("torch._compile#__dynamo_disable", "what torch calls in the place of a function that is not to be compiled"),
 )
 
-__all__ = ["DTENSOR", "dispatch_alone", "is_loaded", "load", "load_dtensor", "settings_alone"]
+__all__ = [
+    "DTENSOR",
+    "KEEPS_AWAY",
+    "PACKAGE",
+    "CalledDirectly",
+    "dispatch_alone",
+    "environment_alone",
+    "is_loaded",
+    "load",
+    "load_dtensor",
+    "settings_alone",
+    "sources_alone",
+]

@@ -56,11 +56,16 @@ def differences(
 ) -> list[str]:
     """What a call of `make()` does differently from the module: results, errors, inputs and buffers afterwards.
 
+    `make` is called anew after a call that changed the state of what it made.
     relaid: further calls, which the program may reject as other than its example.
     """
     found = []
+    ours, state_before = None, None
     for number, (call, may_be_rejected) in enumerate([*((c, False) for c in calls), *((c, True) for c in relaid)]):
-        eager, ours = copy.deepcopy(module), make()
+        eager = copy.deepcopy(module)
+        if ours is None or _versions(ours) != state_before:
+            ours = make()
+            state_before = _versions(ours)
         given, also = copy.deepcopy(call), copy.deepcopy(call)
         want, got = _outcome(eager, given), _outcome(ours, also)
         if may_be_rejected and (isinstance(got, InputMismatch) or str(got).startswith("Guard failed")):
@@ -75,6 +80,12 @@ def differences(
             if not same(a, b):
                 found.append(f"call {number}: {what}: eager {a}, program {b}")
     return found
+
+
+def _versions(module: torch.nn.Module) -> list[tuple[int, int]]:
+    """Of all tensors that the module and its parts hold: which they are, and how often they were written to."""
+    held = [value for part in module.modules() for value in vars(part).values() if isinstance(value, torch.Tensor)]
+    return [(id(tensor), tensor._version) for tensor in (*module.parameters(), *module.buffers(), *held)]
 
 
 def _outcome(module: Any, args: tuple[Any, ...]) -> Any:

@@ -211,6 +211,39 @@ def dynamic(x: torch.Tensor) -> torch.Tensor:
     return x[1:] + x.shape[0]
 
 
+N, M = torch.export.Dim("n", min=2), torch.export.Dim("m")
+
+
+@of_function(X, X.clone(), dynamic_shapes=(({0: N, 1: M}, {0: N, 1: M}),))
+def dynamic_in_two_inputs(x: torch.Tensor, y: torch.Tensor) -> Any:
+    return torch.cat([x, y]).reshape(-1, 2).sum(0), x.shape[0] * y.shape[1], (x @ y.t()).flatten()
+
+
+@of_function(X.t(), X[1:], X, dynamic_shapes=(({1: N}, {0: torch.export.Dim.AUTO}, None),))
+def dynamic_in_other_layouts(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> Any:
+    return x.contiguous() + 1, y * z, x.stride()
+
+
+@of_function(X.clone().requires_grad_(), dynamic_shapes=(({0: N},),))
+def dynamic_with_a_gradient(x: torch.Tensor) -> Any:
+    return x.expand(4, *x.shape) if x.shape[0] > 1 else x
+
+
+@of_function(torch.arange(6), dynamic_shapes=(({0: torch.export.Dim.AUTO},),))
+def dynamic_and_of_run_time(x: torch.Tensor) -> Any:
+    kept = x.nonzero().squeeze(1)
+    n = x.max().item()
+    torch._check(n >= 1)
+    return kept, torch.zeros(n), x.repeat_interleave(2)
+
+
+@program
+def a_layer_whose_kernels_are_python() -> Call:
+    """torch's Python versions of operators are kept away from TorchDynamo."""
+    torch.manual_seed(0)
+    return nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), (torch.arange(24.0).reshape(2, 3, 4),), {}
+
+
 @program
 def lists_of_sizes() -> Call:
     class Program(nn.Module):

@@ -21,8 +21,16 @@ DO_WITHOUT = {
     "an_input_that_is_a_parameter",
     "asks_whether_it_is_compiled",
     "checkpoints",
+    "higher_order",
+    "dynamic",
+    "dynamic_in_two_inputs",
+    "dynamic_with_a_gradient",
+    "dynamic_and_of_run_time",
+    "lists_of_sizes",
+    "a_layer_whose_kernels_are_python",
 }
 """Programs whose export leaves TorchDynamo alone."""
+
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Any]:

@@ -54,7 +54,7 @@ class StandIns:
 
     def expect(self, tensors: Iterable[torch.Tensor]) -> None:
         """Announces tensors together: those that share memory get stand-ins that share memory."""
-        counts = Counter(storage_key(t) for t in tensors if type(t) in _PLAIN)
+        counts = Counter(storage_key(t) for t in tensors if type(t) in PLAIN)
         self._shared.update(key for key, count in counts.items() if count > 1)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -65,6 +65,17 @@ class StandIns:
             return wrapper_subclasses.stand_in(tensor, self.of)
         if not self._is_simple(tensor):
             return self._of_any(tensor)
+        return _fake_like(tensor, self._mode)
+
+    def is_whole(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is plain and all of its memory, which none of those announced shares: its sizes and strides
+        say it all."""
+        if not self._is_simple(tensor) or not tensor.is_contiguous() or tensor.is_inference():
+            return False
+        return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+
+    def like_real(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The stand-in for a tensor that `is_whole`."""
         return _fake_like(tensor, self._mode)
 
     def meta_of(self, tensor: FakeTensor) -> torch.Tensor:
@@ -94,7 +105,7 @@ class StandIns:
 
     def _is_simple(self, tensor: torch.Tensor) -> bool:
         return (
-            type(tensor) in _PLAIN
+            type(tensor) in PLAIN
             and tensor.layout is torch.strided
             and tensor._base is None
             and tensor.is_leaf
@@ -217,7 +228,7 @@ def _hashable(value: Any) -> Any:
     return value.node if isinstance(value, torch.SymInt) else value
 
 
-_PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
+PLAIN = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
 def _fake_like(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:

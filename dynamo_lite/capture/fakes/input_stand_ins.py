@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, fast_detach
 from dynamo_lite.capture.fakes import subclasses, wrapper_subclasses
-from dynamo_lite.capture.fakes.fake_tensors import StandIns
+from dynamo_lite.capture.fakes.fake_tensors import PLAIN, StandIns
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy, create_symbolic_tensor
 from dynamo_lite.symbolic_shapes.torch_node._torch_converter import constant_fake
@@ -27,6 +28,14 @@ class InputStandIns:
         self._fake_mode = fake_mode
         self._converter = converter
         self._keep = keep
+        self._are_plain = False
+
+    def expect(self, values: Iterable[Any]) -> None:
+        """Announces all inputs together."""
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        self._are_plain = all(type(tensor) in PLAIN for tensor in tensors)
+        if self._are_plain:
+            self._converter.expect(tensors)
 
     def of(self, name: str, tensor: torch.Tensor, policy: TensorPolicy | None) -> torch.Tensor:
         """The stand-in for the input `name`. Raises InvalidArguments for a tensor that has none."""
@@ -52,9 +61,10 @@ class InputStandIns:
         if isinstance(alias, FakeTensor):
             return alias if alias.fake_mode is self._fake_mode else self._of_another_mode(alias, policy)
         self._keep.append(alias)
+        is_whole = self._are_plain and self._converter.is_whole(alias)
         if policy is not None:
-            return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source)
-        return constant_fake(self._fake_mode, alias)
+            return create_symbolic_tensor(self._fake_mode, alias, policy.sizes, policy.source, is_whole)
+        return self._converter.like_real(alias) if is_whole else constant_fake(self._fake_mode, alias)
 
     def _of_another_mode(self, fake: FakeTensor, policy: TensorPolicy | None) -> torch.Tensor:
         """A stand-in for a FakeTensor of the user's, whose mode has no symbols."""

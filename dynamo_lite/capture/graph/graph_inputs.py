@@ -107,6 +107,7 @@ class InputLifter(GraphWriter):
         """
         if len(values) != len(self._input_names):
             raise ValueError(f"{len(self._input_names)} input names, but {len(values)} values")
+        self._input_stand_ins.expect(values)
         results: list[Any] = []
         for name, value, policy in zip(self._input_names, values, policies or [None] * len(values)):
             node = self.placeholder(name)

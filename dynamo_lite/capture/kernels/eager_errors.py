@@ -11,6 +11,7 @@ import math
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +102,10 @@ def raised_on(
 
     Raises: NotAsked.
     """
+    draws = torch.Tag.nondeterministic_seeded in func.tags  # the generator is put back at the end of the run as well
     with (
         DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher(),
-        torch.random.fork_rng(devices=()), torch.no_grad(), warnings.catch_warnings(),
+        torch.random.fork_rng(devices=()) if draws else nullcontext(), torch.no_grad(), warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
         try:

@@ -35,17 +35,25 @@ _SUCCEEDED: dict[Any, OpOverload] = {}
 
 
 def withheld(
-    func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], catches: Callable[[], bool]
+    func: OpOverload,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    catches: Callable[[frozenset[type[BaseException]]], bool],
+    sizes_fit: bool = False,
 ) -> tuple[Exception, list[Any]] | None:
     """(what eager raises for this call, the symbolic sizes that it rests on); None if it raises nothing, if
-    the program does not catch it, or if eager cannot be asked."""
+    the program does not catch it, or if eager cannot be asked.
+
+    sizes_fit: the operator is elementwise and a rule has its result, so that the answer does not rest on the sizes.
+    """
     if func.namespace not in eager_errors.OURS or (torch.Tag.nondeterministic_seeded in func.tags and not args):
         return None
-    key = _key((args, tuple(kwargs.items())), func)
+    described = _kind if sizes_fit else _described
+    key = _key((args, tuple(kwargs.items())), func, described)
     if key in _SUCCEEDED:
         return None
     symbolic = eager_errors.symbolic_sizes((args, kwargs))
-    if not all(map(_is_short, symbolic)) or not catches():
+    if not all(map(_is_short, symbolic)) or not catches(KINDS):
         return None
     try:
         error = _raised_whatever_the_data(func, args, kwargs)
@@ -55,7 +63,7 @@ def withheld(
         # A dtype that no kernel takes is none for other sizes either.
         return error, [] if isinstance(error, NotImplementedError) else symbolic
     if symbolic:
-        key = _key((args, tuple(kwargs.items())), func)  # their numbers have been worked out since
+        key = _key((args, tuple(kwargs.items())), func, described)  # their numbers have been worked out since
     if key is not None:
         _SUCCEEDED[key] = func
     return None
@@ -84,11 +92,11 @@ def _raised_whatever_the_data(func: OpOverload, args: Sequence[Any], kwargs: dic
     return error if type(other) is type(error) and str(other) == str(error) else None
 
 
-def _key(value: Any, func: OpOverload) -> Any:
+def _key(value: Any, func: OpOverload, described: Callable[[Any], Any]) -> Any:
     """What the answer rests on; None where it cannot be a key. Symbolic sizes are their numbers in the example, of
     which the kernel is asked; where those have not been worked out, there is no key."""
     try:
-        key = id(func), _described(value)  # by id: the hash of an operator is a call of Python
+        key = id(func), described(value)  # by id: the hash of an operator is a call of Python
         hash(key)
     except TypeError:
         return None
@@ -101,6 +109,13 @@ def _number(size: Any) -> Any:
     if number is None:
         raise TypeError
     return number
+
+
+def _kind(value: Any) -> Any:
+    """As `_described`, of tensors without their sizes."""
+    if type(value) is FakeTensor and value.layout is torch.strided:
+        return FakeTensor, value.dtype, device_of(value).type
+    return (type(value), tuple(map(_kind, value))) if isinstance(value, list | tuple) else _described(value)
 
 
 def _described(value: Any) -> Any:

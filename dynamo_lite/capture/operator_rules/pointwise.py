@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -17,6 +17,9 @@ from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new_strid
 from dynamo_lite.capture.operator_rules.sizes import Size, has
 
 aten = torch.ops.aten
+
+promote_types = cache(torch.promote_types)
+"""A call of torch's own goes through the modes of the recording."""
 
 
 class Gives(enum.Enum):
@@ -78,15 +81,15 @@ def promoted(values: Sequence[Any]) -> torch.dtype | None:
     for value in values:
         if isinstance(value, Operand):
             if value.shape:
-                dims = value.dtype if dims is None else torch.promote_types(dims, value.dtype)
+                dims = value.dtype if dims is None else promote_types(dims, value.dtype)
             else:
-                zero = value.dtype if zero is None else torch.promote_types(zero, value.dtype)
+                zero = value.dtype if zero is None else promote_types(zero, value.dtype)
         elif value is not None:
             found = _NUMBERS.get(type(value))
             if found is None:
                 return None
             found = torch.get_default_dtype() if found is torch.float32 else found
-            number = found if number is None else torch.promote_types(number, found)
+            number = found if number is None else promote_types(number, found)
     common = _combined(dims, _combined(zero, number))
     return None if common is None or common.is_complex else common
 
@@ -99,9 +102,9 @@ def _combined(higher: torch.dtype | None, lower: torch.dtype | None) -> torch.dt
     if higher is None or lower is None:
         return lower if higher is None else higher
     if higher.is_floating_point or higher.is_complex:
-        return torch.promote_types(higher, lower) if lower.is_complex and not higher.is_complex else higher
+        return promote_types(higher, lower) if lower.is_complex and not higher.is_complex else higher
     if higher is torch.bool or lower.is_floating_point or lower.is_complex:
-        return torch.promote_types(higher, lower)
+        return promote_types(higher, lower)
     return higher
 
 

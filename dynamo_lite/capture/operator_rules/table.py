@@ -53,6 +53,8 @@ RULES: dict[OpOverload, Callable[..., Outs]] = {
 }
 
 IN_PLACE = frozenset(in_place.RULES)
+VIEWS = frozenset(views.RULES)
+ELEMENTWISE = frozenset(pointwise.RULES)
 
 OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith(("2.13.", "2.14.", "2.15."))
 """Whether all operators run: for comparisons, and with another torch than the rules were held against."""

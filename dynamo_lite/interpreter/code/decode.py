@@ -171,18 +171,20 @@ def _decode(
     index_of: dict[int, int] = {}
     jumps: list[int] = []
     extended, start, after_kw_names = 0, -1, False
-    position, size = 0, len(content)
+    position, size, count = 0, len(content), 0
     while position < size:
         own, opcode, arg = position, content[position], content[position + 1] | extended
-        position += 2
-        if opcode == _EXTENDED_ARG:
-            extended, start = arg << 8, own if start < 0 else start
-            continue
-        while position < size and content[position] == 0:  # CACHE
-            position += 2
-        index_of[own if start < 0 else start] = len(operations)
-        extended, start = 0, -1
         form, name = _FORMS[opcode]
+        if form == _PREFIX:
+            extended, start = arg << 8, own if start < 0 else start
+            position += 2
+            continue
+        position += 2 + (_cached[opcode] if opcode in _cached else _bytes_of_cache(content, position))
+        if start < 0:
+            index_of[own] = count
+        else:
+            index_of[start] = count
+            extended, start = 0, -1
         if form == _SAME:
             operations.append((handlers[name], arg))
         elif form == _NAME:
@@ -192,19 +194,26 @@ def _decode(
         elif form == _BIT:
             operations.append((handlers[_BY_LOW_BIT[name][arg & 1]], names[arg >> 1]))
         elif form == _JUMP:
-            jumps.append(len(operations))
+            jumps.append(count)
             operations.append((handlers[JUMPS[name]], _target(name, arg, position)))
-        elif form == _FIXED:
-            known = _fixed.get((opcode, arg, after_kw_names))
-            if known is None:
-                known = _fixed[opcode, arg, after_kw_names] = [*expand(Raw(name, arg, 0, after_kw_names), code)]
-            operations += [(handlers[normal], value) for normal, value in known]
-        elif form == _OTHER:
-            for normal, value in expand(Raw(name, arg, _target(name, arg, position), after_kw_names), code):
-                if normal in HAS_TARGET:
-                    jumps.append(len(operations))
-                operations.append((handlers[normal], value))
-        offsets += [own] * (len(operations) - len(offsets))
+        else:
+            if form == _FIXED:
+                known = _fixed.get((opcode, arg, after_kw_names))
+                if known is None:
+                    known = _fixed[opcode, arg, after_kw_names] = [*expand(Raw(name, arg, 0, after_kw_names), code)]
+                operations += [(handlers[normal], value) for normal, value in known]
+            elif form == _OTHER:
+                for normal, value in expand(Raw(name, arg, _target(name, arg, position), after_kw_names), code):
+                    if normal in HAS_TARGET:
+                        jumps.append(len(operations))
+                    operations.append((handlers[normal], value))
+            added = len(operations) - count
+            offsets += [own] * added
+            count += added
+            after_kw_names = after_kw_names and opcode == _PRECALL
+            continue
+        offsets.append(own)
+        count += 1
         after_kw_names = opcode == _KW_NAMES or (after_kw_names and opcode == _PRECALL)
     index_of[size] = len(operations)
     for index in jumps:
@@ -214,14 +223,26 @@ def _decode(
     return tuple(operations), tuple(offsets), index_of
 
 
+def _bytes_of_cache(content: bytes, position: int) -> int:
+    """The bytes of the CACHE entries behind the instruction at `position`: the same for each with its opcode."""
+    behind = position + 2
+    while behind < len(content) and content[behind] == 0:
+        behind += 2
+    found = _cached[content[position]] = behind - position - 2
+    return found
+
+
+_cached: dict[int, int] = {}
+"""What `_bytes_of_cache` has found, by opcode."""
+
+
 def _target(name: str, arg: int, behind: int) -> int:
     """The byte offset that an instruction jumps to, if it jumps; `behind`: where the next one is."""
     return behind + (-2 * arg if "BACKWARD" in name else 2 * arg)
 
 
-_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 _KW_NAMES, _PRECALL = dis.opmap.get("KW_NAMES", -1), dis.opmap.get("PRECALL", -1)
-_SAME, _NAME, _CONSTANT, _BIT, _JUMP, _FIXED, _NOTHING, _OTHER = range(8)
+_SAME, _NAME, _CONSTANT, _BIT, _JUMP, _FIXED, _NOTHING, _OTHER, _PREFIX = range(9)
 _BY_LOW_BIT: Final = {"LOAD_GLOBAL": ("LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"), "LOAD_ATTR": ("LOAD_ATTR", "LOAD_METHOD")}
 _OF_CODE: Final = frozenset({"RETURN_CONST", "LOAD_SUPER_ATTR", "FOR_ITER", "SEND"})
 """Their expansion depends on the code object or on where they stand."""
@@ -231,6 +252,8 @@ _fixed: dict[tuple[int, int, bool], list[tuple[str, Any]]] = {}
 
 def _form_of(name: str) -> tuple[int, str]:
     """How `expand` treats an instruction, so far as the name tells it, and the normal instruction."""
+    if name == "EXTENDED_ARG":
+        return _PREFIX, name
     if name in SAME:
         return _SAME, name
     if name in ("LOAD_CONST", "KW_NAMES"):

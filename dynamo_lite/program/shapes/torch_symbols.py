@@ -44,7 +44,7 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import ToSympy
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
-from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import settings_alone
+from dynamo_lite.symbolic_shapes.torch_node._torch_dynamo_config import environment_alone, settings_alone
 from dynamo_lite.symbolic_shapes.torch_node.ranges import int_ranges
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
@@ -117,7 +117,8 @@ class _Symbols:
 
     def __init__(self, env: TorchShapeEnv, images: Mapping[Symbol, Int], ranges: dict[Symbol, Interval]) -> None:
         self._env, self._images, self._ranges = env, images, ranges
-        self.shape_env = ShapeEnv(assume_static_by_default=True)
+        with environment_alone():
+            self.shape_env = ShapeEnv(assume_static_by_default=True)
         self._declared: dict[Node, sympy.Symbol] = {}
         self._to_sympy = ToSympy(self._symbol, TORCH)
         self._memo: dict[Node, Any] = {}

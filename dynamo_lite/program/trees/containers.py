@@ -28,7 +28,7 @@ from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.program._torch import _IntWrapper, never_compiled, register_namedtuple
 from dynamo_lite.program.trees.container_context import Key, ObjectContext, copy_plain
-from dynamo_lite.program.trees.paths import Caller, direct, give_keys, is_foreign, parts
+from dynamo_lite.program.trees.paths import Caller, KnownParts, direct, give_keys, is_foreign, parts
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_pytree import forget_container, pytree, register_pytree_flatten_spec
 
@@ -123,12 +123,14 @@ def forgotten_after_errors() -> Iterator[None]:
         _registered_inside.reset(token)
 
 
-def register_containers(tree: Any, call: Caller = direct) -> None:
+def register_containers(tree: Any, call: Caller = direct) -> KnownParts:
     """Registers the class of each container in `tree` that torch does not know. Raises UnsupportedValue for a cycle.
 
-    call: how functions that the user has registered are called.
+    call: how functions that the user has registered are called. Returns what they have said, for `flatten`.
     """
-    _register_inside(tree, (), (), call)
+    known: KnownParts = {}
+    _register_inside(tree, (), (), call, known)
+    return known
 
 
 def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
@@ -190,7 +192,9 @@ def path_string(path: pytree.KeyPath) -> str:
     return f"{name}{pytree.keystr(tuple(rest))}"
 
 
-def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], call: Caller) -> None:
+def _register_inside(
+    value: Any, path: pytree.KeyPath, above: tuple[int, ...], call: Caller, known: KnownParts
+) -> None:
     if isinstance(value, _LEAVES):
         return
     if id(value) in above:
@@ -203,10 +207,13 @@ def _register_inside(value: Any, path: pytree.KeyPath, above: tuple[int, ...], c
         _reject_cycles(value, path, above)
         register_container(type(value))
     give_keys(type(value))
-    if not is_foreign(type(value)) and any(part is value for _, part in state_of(value)):
+    found = parts(value, call)
+    if is_foreign(type(value)):
+        known[id(value)] = (value, found)
+    elif any(part is value for _, part in state_of(value)):
         raise UnsupportedValue(path_string(path), "the object contains itself; a program's values have to be trees")
-    for key, child in children_of(value, call):
-        _register_inside(child, (*path, key), (*above, id(value)), call)
+    for key, child in found[0]:
+        _register_inside(child, (*path, key), (*above, id(value)), call, known)
 
 
 def _make_saveable(cls: type) -> None:

@@ -75,8 +75,8 @@ def flatten_inputs(
     # Only args are bound, so that keyword arguments keep the caller's order (torch/_export/utils.py,
     # _bind_signature_to_inputs).
     bound = signature.bind_partial(*args).arguments
-    register_containers({**bound, **kwargs}, call)
-    flat = flatten((args, kwargs), call)
+    known = register_containers({**bound, **kwargs}, call)
+    flat = flatten((args, kwargs), call, known)
     heads = _heads(signature, bound)
     leaves, paths = [leaf for _, leaf in flat.leaves], [path for path, _ in flat.leaves]
     named = list(zip((_named(path, heads) for path in paths), leaves))

@@ -58,26 +58,32 @@ class Flat(NamedTuple):
     contexts: list[tuple[pytree.KeyPath, Any, Any]]
 
 
-def flatten(tree: Any, call: Caller = direct) -> Flat:
-    """Takes a tree apart; each function of a foreign class is called once, by `call`."""
+Parts = tuple[list[tuple[Any, Any]], Any]
+"""([(key, child)], context) of a container."""
+KnownParts = dict[int, tuple[Any, Parts]]
+"""By id: a container, and its parts."""
+
+
+def flatten(tree: Any, call: Caller = direct, known: KnownParts | None = None) -> Flat:
+    """Takes a tree apart; each function of a foreign class is called once, by `call`; not for what is `known`."""
     leaves: list[tuple[pytree.KeyPath, Any]] = []
     contexts: list[tuple[pytree.KeyPath, Any, Any]] = []
-    return Flat(leaves, _flatten((), tree, call, leaves, contexts), contexts)
+    apart = {} if known is None else known
+
+    def below(path: pytree.KeyPath, tree: Any) -> pytree.TreeSpec:
+        kind = _kind(tree)
+        if kind not in pytree.SUPPORTED_NODES:
+            leaves.append((path, tree))
+            return pytree.treespec_leaf()
+        keyed, context = apart[id(tree)][1] if id(tree) in apart else parts(tree, call)
+        contexts.append((path, kind, context))
+        return pytree.TreeSpec(kind, context, [below((*path, key), child) for key, child in keyed])
+
+    return Flat(leaves, below((), tree), contexts)
 
 
-def _flatten(path: pytree.KeyPath, tree: Any, call: Caller, leaves: list[Any], contexts: list[Any]) -> pytree.TreeSpec:
-    kind = _kind(tree)
-    if kind not in pytree.SUPPORTED_NODES:
-        leaves.append((path, tree))
-        return pytree.treespec_leaf()
-    keyed, context = parts(tree, call)
-    contexts.append((path, kind, context))
-    specs = [_flatten((*path, key), child, call, leaves, contexts) for key, child in keyed]
-    return pytree.TreeSpec(kind, context, specs)
-
-
-def parts(value: Any, call: Caller = direct) -> tuple[list[tuple[Any, Any]], Any]:
-    """([(key, child)], context) of a container that pytree knows, one level deep."""
+def parts(value: Any, call: Caller = direct) -> Parts:
+    """The parts of a container that pytree knows, one level deep."""
     kind = _kind(value)
     handler = pytree.SUPPORTED_NODES[kind]
     with_keys = handler.flatten_with_keys_fn

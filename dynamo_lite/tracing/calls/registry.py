@@ -17,6 +17,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from operator import is_not
 from types import GetSetDescriptorType
 from typing import Any
 
@@ -67,10 +68,6 @@ from dynamo_lite.tracing.tensors.hashing import call_pop
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
-
-
-def _from_table(names: tuple[str, ...], rule: Callable[[str], Step]) -> dict[int, Step]:
-    return {key: rule(name) for key, name in loaded(names).items()}
 
 
 def _skip(name: str) -> Step:
@@ -238,31 +235,51 @@ def _functions() -> dict[int, Step]:
     return hidden_frames.rules() | rows
 
 
+_NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (
+    (skipped_calls.SKIPPED, _skip),
+    (skipped_calls.LOGGING, log_calls.rule),
+    (skipped_calls.WARNINGS, lambda name: call_warn),
+    (skipped_calls.UNRECORDABLE, _unrecordable),
+    (skipped_calls.SEEDED, _seeded),
+    (skipped_calls.GLOBAL_RNG, _refusal(_RANDOM)),
+    (skipped_calls.OF_GENERATORS, _of_generator),
+    (skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
+    (skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
+    (skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
+    (skipped_calls.READS_DATA, _refusal("data-dependent-value")),
+    (skipped_calls.READS_MODES, _refusal("process-state")),
+    (skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
+    (skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),
+    (skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator")),
+    (skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container),
+    (skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor")),
+    (skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode")),
+    (skipped_calls.BACKWARD, _refusal("backward-in-forward")),
+    (skipped_calls.TRUE_WHILE_TRACING, _true),
+)
+"""The rules of callables that are known by name; the later of two rows counts."""
+_made: tuple[list[dict[int, str]], dict[int, Step]] = ([], {})
+"""What `_of_names` has made last: the callables, and their rules."""
+
+
+def _of_names() -> dict[int, Step]:
+    """The rules of `_NAMED` for what is loaded, made once for the same callables."""
+    global _made
+    found = [loaded(names) for names, _ in _NAMED]
+    if len(found) != len(_made[0]) or any(map(is_not, found, _made[0])):
+        rows: dict[int, Step] = {}
+        for known, (_, rule) in zip(found, _NAMED):
+            rows |= {key: rule(name) for key, name in known.items()}
+        rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
+        rows[id(_random.Random.seed)] = seeded_generators.seeded_in_c
+        _made = found, rows
+    return dict(_made[1])
+
+
 def table() -> dict[int, Step]:
     """id(callable) → rule, for everything that is loaded now."""
-    rows = _from_table(skipped_calls.SKIPPED, _skip)
-    rows |= _from_table(skipped_calls.LOGGING, log_calls.rule)
-    rows |= _from_table(skipped_calls.WARNINGS, lambda name: call_warn)
-    rows |= _from_table(skipped_calls.UNRECORDABLE, _unrecordable)
-    rows |= _from_table(skipped_calls.SEEDED, _seeded)
-    rows |= _from_table(skipped_calls.GLOBAL_RNG, _refusal(_RANDOM))
-    rows[id(random.Random.seed)] = seeded_generators.seeding(rows[id(random.Random.seed)])
-    rows[id(_random.Random.seed)] = seeded_generators.seeded_in_c
-    rows |= _from_table(skipped_calls.OF_GENERATORS, _of_generator)
-    rows |= _from_table(skipped_calls.BACKGROUND, _refusal("background-code", libraries=True))
-    rows |= _from_table(skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True))
-    rows |= _from_table(skipped_calls.OUTSIDE_WORLD, _refusal("outside-world"))
-    rows |= _from_table(skipped_calls.READS_DATA, _refusal("data-dependent-value"))
-    rows |= _from_table(skipped_calls.READS_MODES, _refusal("process-state"))
-    rows |= _from_table(skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True))
-    rows |= _from_table(skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange)
-    rows |= _from_table(skipped_calls.HIGHER_ORDER, _refusal("higher-order-operator"))
+    rows = _of_names()
     rows |= dual_numbers.table()
-    rows |= _from_table(skipped_calls.AUTOMATIC_CONTAINERS, lambda name: call_automatic_container)
-    rows |= _from_table(skipped_calls.NESTED, lambda name: _refusal("tensor-subclass", libraries=True)("NestedTensor"))
-    rows |= _from_table(skipped_calls.DISPATCH_MODES, _refusal("dispatch-mode"))
-    rows |= _from_table(skipped_calls.BACKWARD, _refusal("backward-in-forward"))
-    rows |= _from_table(skipped_calls.TRUE_WHILE_TRACING, _true)
     rows |= _functions()
     rows |= of_distributed()
     for part in (
@@ -291,7 +308,7 @@ def table() -> dict[int, Step]:
 
 def outside_export(rows: dict[int, Any]) -> dict[int, Any]:
     """The rules for what each call of the program does as well, which is no export: its arguments are taken apart."""
-    return rows | _from_table(skipped_calls.TRUE_WHILE_TRACING, _false)
+    return rows | {key: _false(name) for key, name in loaded(skipped_calls.TRUE_WHILE_TRACING).items()}
 
 
 def _false(name: str) -> Step:

@@ -8,6 +8,7 @@ collector and so not listed: it is from outside exactly if an object from outsid
 from __future__ import annotations
 
 import gc
+from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,7 +17,8 @@ class Heap:
     """The boundary between before and during the run. Use `begin()` and, in a finally, `end()`."""
 
     def __init__(self) -> None:
-        self._young: set[int] | None = None
+        self._listed: array[int] | None = None  # ids of what was young at the last look
+        self._set: set[int] | None = None  # the same, made when a first question is about it
         self._frozen = False
 
     def begin(self) -> None:
@@ -31,22 +33,28 @@ class Heap:
     def refresh(self) -> None:
         """Look again at what is young (the set is kept until the next `refresh`)."""
         if self._frozen:
-            self._young = set(map(id, gc.get_objects()))
+            self._listed, self._set = array("Q", map(id, gc.get_objects())), None
+
+    def _young(self) -> set[int]:
+        """What was young at the last look; empty if there was none."""
+        if self._set is None:
+            self._set = set(self._listed or ())
+        return self._set
 
     def young_among(self, objects: Iterable[Any]) -> set[int]:
         """ids of those of `objects` that the collector lists as made during the run, now: one walk without a set of all
         that is young, which costs several times as much to make."""
         wanted = {id(obj) for obj in objects}
         if not self._frozen:
-            return wanted & (self._young or set())
+            return wanted & self._young()
         return {*filter(wanted.__contains__, map(id, gc.get_objects()))} if wanted else set()
 
     def is_young(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `mark`; None when the collector does not track it."""
-        if self._young is None:
+        if self._listed is None:
             self.refresh()
-        assert self._young is not None
-        if id(obj) in self._young:
+            assert self._listed is not None
+        if id(obj) in self._young():
             return True
         return None if not gc.is_tracked(obj) else False
 
@@ -59,7 +67,7 @@ class Heap:
 
     def is_old(self, obj: Any) -> bool | None:
         """Whether `obj` was there before the run, by a look now; None when the collector does not track it."""
-        if self._young is not None and id(obj) in self._young:
+        if self._listed is not None and id(obj) in self._young():
             return False
         if not gc.is_tracked(obj):
             return None
@@ -67,7 +75,7 @@ class Heap:
 
     def old_among(self, objects: Iterable[Any]) -> dict[int, bool | None]:
         """id → `is_old`, for several objects by one look."""
-        known = self._young or set()
+        known = self._young()
         answers: dict[int, bool | None] = {}
         unsure = []
         for obj in objects:
@@ -94,10 +102,12 @@ class Heap:
         unknown = [o for o in objects if id(o) in untracked]
         found: set[int] = set()
         self.refresh()  # after the lists above, so that they are young and do not count as holders
-        assert self._young is not None
-        found.update(i for o in objects if (i := id(o)) not in self._young and i not in untracked)
+        assert self._listed is not None
+        known = touched - untracked
+        found.update(known.difference(filter(known.__contains__, self._listed)))
         found |= owned & touched
-        self._young -= owned
+        if owned:
+            self._young().difference_update(owned)
         if unknown:
             found |= held_before(found, {id(o) for o in unknown})
             self.end()  # get_referrers does not look at frozen objects
@@ -106,8 +116,7 @@ class Heap:
 
     def _held_by_old(self, objects: list[Any], touched: set[int]) -> set[int]:
         """ids of those of `objects` that something from outside holds: one walk over the heap for all of them."""
-        assert self._young is not None
-        young = self._young
+        young = self._young()
         asked = tuple(objects)  # on 3.13 get_referrers finds the tuple of its own arguments, which is this one
         referrers = gc.get_referrers(*asked)
         old = [h for h in referrers if h is not asked and id(h) not in young and id(h) not in touched]
