@@ -51,8 +51,6 @@ class ForkingTracer(Tracer):
     only_marked = False
     """Whether only branches on what `dynamo_lite.branch` was given are captured."""
 
-    needs_torch_dynamo = True
-
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.marked: list[Any] = []

@@ -180,6 +180,36 @@ def branches_on_data(x: torch.Tensor) -> Any:
     return x + 1 if x.sum() > 3 else x.repeat(2, 1)[:2] * 2
 
 
+@of_function(X)
+def a_side_that_imports(x: torch.Tensor) -> Any:
+    if x.sum() > 3:
+        import torch._dynamo
+
+        return x + (1 if torch._dynamo.config.suppress_errors else 2)
+    return x * 2
+
+
+@of_function(X)
+def a_side_that_lets_go_what_an_import_raises(x: torch.Tensor) -> Any:
+    try:
+        if x.sum() > 3:
+            import torch._dynamo
+
+            return x + len(torch._dynamo.__name__)
+        return x * 2
+    except BaseException:
+        return x * 3
+
+
+@of_function(X)
+def a_loop_that_imports(x: torch.Tensor) -> Any:
+    while x.sum() < 100:
+        from torch._dynamo import is_compiling
+
+        x = x * (3 if is_compiling() else 2)
+    return x
+
+
 @torch.library.custom_op("first_exports::reads", mutates_args=())
 def reads(x: torch.Tensor) -> torch.Tensor:
     return x.clone()

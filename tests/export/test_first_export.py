@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-CHEAP = ("reads_a_setting", "imports_torchdynamo", "lets_go_what_an_import_raises", "inputs_of_rare_kinds", "refused")
+CHEAP = (
+    *("reads_a_setting", "imports_torchdynamo", "lets_go_what_an_import_raises", "inputs_of_rare_kinds", "refused"),
+    *("a_side_that_imports", "a_side_that_lets_go_what_an_import_raises", "a_loop_that_imports"),
+)
 """Of the programs that do import it, each of which pays for the import, those that the tests run. `python
 tests/export/first_exports.py` runs all."""
 DO_WITHOUT = {
@@ -22,6 +25,7 @@ DO_WITHOUT = {
     "asks_whether_it_is_compiled",
     "checkpoints",
     "higher_order",
+    "branches_on_data",
     "dynamic",
     "dynamic_in_two_inputs",
     "dynamic_with_a_gradient",
