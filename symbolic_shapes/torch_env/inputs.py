@@ -97,7 +97,8 @@ def _created(mode: FakeTensorMode, tensor: torch.Tensor, policy: TensorPolicy, s
         with no_dispatch():
             meta = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device="meta")
             fake = FakeTensor(mode, meta, tensor.device)
-    return fake.requires_grad_(tensor.requires_grad)
+    fake.requires_grad_(tensor.requires_grad)
+    return fake
 
 
 class InputSymbols:
@@ -256,13 +257,13 @@ class PropertySource(Source):
     takes the whole of TorchDynamo to import."""
 
     base: Any
-    property: str
+    part: str
     index: int | None
 
     @property
     def _name_template(self) -> str:
         at = "" if self.index is None else f"[{self.index}]"
-        return f"{_name(self.base)}.{_READ_BY[self.property]}(){at}"
+        return f"{_name(self.base)}.{_READ_BY[self.part]}(){at}"
 
 
 _READ_BY = {"SIZE": "size", "STRIDE": "stride", "STORAGE_OFFSET": "storage_offset"}
