@@ -305,7 +305,8 @@ def frames_variables(x: int) -> list[Any]:
     match seen:
         case {"x": found}:
             said.append(found)
-    said += [eval("x + 1", {}, seen), "{x}".format_map(seen), len(dict(seen)), "new" in locals(), type(locals()).__name__]
+    said += [eval("x + 1", {}, seen), "{x}".format_map(seen)]
+    said += [len(dict(seen)), type(locals()).__name__, "new" in locals()]
 
     def inner() -> int:
         sys._getframe().f_back.f_locals["x"] = 11  # type: ignore[union-attr]
