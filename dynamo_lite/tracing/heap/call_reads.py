@@ -131,6 +131,7 @@ def _showing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 def _referent(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tracer.reads.read("referent", fn)
+    tracer.reads.referents.append(fn)
     if type(datamodel.type_lookup(type(fn), "__call__")) is not FunctionType:
         tracer.reads.deep(args, kwargs, PARTS)
     return NOT_HANDLED
