@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import torch
@@ -19,9 +19,13 @@ from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 
 _MOST_OBJECTS = 10_000
-_NOT_FOLLOWED = (*ATOMS, torch.Tensor, type, ModuleType, FunctionType, CodeType, FrameType)
+_NOT_FOLLOWED: tuple[Any, ...] = (
+    *(*ATOMS, torch.Tensor, *SYMBOLIC, type, ModuleType, FunctionType, CodeType, FrameType),
+    *(GeneratorType, CoroutineType),  # an interpreted one holds the interpreter
+)
 _OF_LIBRARIES = ("torch", "dynamo_lite")
 
 
