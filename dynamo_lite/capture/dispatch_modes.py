@@ -213,6 +213,8 @@ class FunctionMode(PreDispatchTorchFunctionMode):
                 out = func(*args, **kwargs)
             self._recorder.layout.depends(args[0], out, "strides" if len(args) > 1 or kwargs else "contiguity")
             return out
+        elif func is _EQ and self._recorder.context.found_as_one(*args):
+            return True
         elif type(func) is FunctionType and self._recorder.env is not None:
             with self._recorder.env.inside_torch():  # this mode sees nothing of what the function calls
                 return _WITH_SIZES.get(func, func)(*args, **kwargs)
@@ -313,6 +315,7 @@ def _reads_data(name: str) -> Callable[..., Any]:
 
 _KEEP_OPERATORS: frozenset[Any] = frozenset(filter(subclasses.keeps_operators, (FakeTensor, torch.nn.Parameter)))
 _GETITEM, _SETITEM = torch.Tensor.__getitem__, torch.Tensor.__setitem__
+_EQ: Any = torch.Tensor.__eq__
 
 _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch_set_grad_enabled: _set_grad_enabled,

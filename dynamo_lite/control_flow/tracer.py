@@ -304,6 +304,10 @@ class ForkingTracer(Tracer):
             if number == index or index < 0:
                 self.refuse("branch-differs", what=f"{frame.info.names[number]!r} different", why=why)
 
+    def on_store_local(self, frame: Any) -> None:
+        if self.depth:
+            self.refuse("branch-unsupported", why="a variable is set by f_locals in it")
+
     def _is_marked(self, value: Any) -> bool:
         return any(value is marked for marked in self.marked)
 

@@ -34,6 +34,7 @@ class VM(Protocol):
     on_not: Any
     on_equal: Any
     on_unbound: Any
+    on_store_local: Any
     on_identity: Any
     on_key: Any
     on_formatted: Any

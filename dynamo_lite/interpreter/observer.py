@@ -162,6 +162,9 @@ class Observer:
         """Native code called `fn` back, which returned `result`: what the native code gets."""
         return result
 
+    def on_store_local(self, frame: Any) -> None:
+        """Before a variable of `frame` is set by its f_locals. Raising refuses it."""
+
     def on_identity(self, left: Any, right: Any) -> bool:
         """`left is right` for two different objects (`right` is not None): the answer."""
         return False
@@ -207,6 +210,7 @@ class Hooks:
     on_not: Any
     on_equal: Any
     on_unbound: Any
+    on_store_local: Any
     on_enter: Any
     on_exit: Any
     on_released: Any

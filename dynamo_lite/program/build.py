@@ -123,8 +123,11 @@ def _input_specs(recorder: Recorder, tree: ModuleTree) -> list[InputSpec]:
 def _check_keywords(program: ExportedProgram, inputs: FlatInputs) -> None:
     """Raises InvalidArguments for a keyword argument that hides what the generated code says (`device(type='cpu')`)."""
     hiding = RESERVED & inputs.kwargs.keys()
-    said = type(program.graph_module).forward.__code__.co_names if hiding else ()
-    for name in sorted(hiding.intersection(said)):
+    said = {*type(program.graph_module).forward.__code__.co_names} if hiding else set()
+    paths = [spec.target.split(".") for spec in program.graph_signature.input_specs if spec.target]
+    if not all(part.isidentifier() for path in paths for part in path):
+        said.add("getattr")  # `getattr(self.layers, "0").weight`, in the code of module()
+    for name in sorted(hiding & said):
         raise unusable(name, HIDDEN)
 
 

@@ -16,7 +16,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.types import FileLike
 
-from dynamo_lite.capture.graph.names import unusable_fqn
+from dynamo_lite.capture.graph.names import is_reserved, unusable_fqn
 from dynamo_lite.errors import InvalidArguments, UnsupportedValue
 from dynamo_lite.program.aliases import with_aliases, without_aliases
 from dynamo_lite.program.decompositions import decompose
@@ -117,6 +117,12 @@ class Program(ExportedProgram):
                 f"{resized}, whose sizes or strides the program changes in place",
                 "torch's functionalisation would copy the new values into the old sizes; use the operator that returns "
                 "a new tensor (`x = x.t()`)",
+            )
+        hiding = [name for name in self.call_spec.in_spec.child(1).context if is_reserved(name)]
+        if hiding:
+            raise InvalidArguments(
+                f"the keyword argument {hiding[0]!r} cannot be one of a decomposed program: torch writes it in lower "
+                "case there, which generated code cannot have as a parameter. Pass it by position, or rename it"
             )
         guards = self._guards_code
         bare = copy.copy(without_aliases(self))

@@ -26,6 +26,7 @@ from dynamo_lite.program.trees.containers import register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
+from dynamo_lite.run import dying_objects
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
@@ -228,6 +229,7 @@ def _writes(run: FinishedRun, call: CallRecord) -> None:
     for value in contents.containers(call.result) if emptied else ():
         emptied.pop(id(value), None)  # the next call empties it in the caller's hands
     run.effects = classify.classify(run.tracer)
+    dying_objects.check(run.tracer, run.effects)
     run.made = run.effects.made
 
 

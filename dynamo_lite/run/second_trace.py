@@ -14,6 +14,7 @@ from dataclasses import replace
 from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
+from dynamo_lite.run import dying_objects
 from dynamo_lite.run.run import Run, traced
 from dynamo_lite.tracing.effects import descriptions, persisted_sizes, persisted_tensors
 from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
@@ -112,6 +113,7 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
         same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
         if not same or any(not _is_none(second, change, free) for change in second.effects.pending):
             raise _Differs
+        dying_objects.check(first.tracer, first.effects, second.tracer)
         if free.were_read(second.tracer):
             raise _Differs
         _merge(first, second, free, cases)

@@ -12,6 +12,7 @@ from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
+from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
 
@@ -153,6 +154,9 @@ class TraceContext:
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
         return self._tracer.leaves_as(kinds) is None
+
+    def found_as_one(self, left: Any, right: Any) -> bool:
+        return item_equality.found_as_one(self._tracer, left, right)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""

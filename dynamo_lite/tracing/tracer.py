@@ -309,7 +309,7 @@ class Tracer(Refusing):
         return runtime_values.assert_truth(self, value)
 
     def on_equal(self, left: Any, right: Any, wanted: bool) -> Any:
-        return sequence_equality.equal(left, right, wanted)
+        return sequence_equality.equal(self, left, right, wanted)
 
     def on_key(self, key: Any) -> Any:
         """A size as a key of a dict is its number: what looks at the dict later finds an int."""

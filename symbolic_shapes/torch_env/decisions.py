@@ -21,7 +21,7 @@ import sympy
 import torch
 
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
-from dynamo_lite.symbolic_shapes.expressions.expr import INF, Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Int, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
@@ -180,8 +180,15 @@ class Decisions:
                 core = self._expressions.node_of(size).current()
                 if len(core.terms) == 1:
                     ((mono, coefficient),) = core.terms.items()
-                    if coefficient == 1 and len(mono) == 1 and not isinstance(mono[0], Symbol):
-                        self.derived_sizes.setdefault(mono[0], core)
+                    if coefficient == 1 and len(mono) == 1:
+                        self._note_size(mono[0], core)
+
+    def _note_size(self, atom: Atom, size: Int) -> None:
+        """`size` is `atom` and a number: of a symbol the smallest counts, if it is less than the symbol (`x[1:]`)."""
+        if not isinstance(atom, Symbol):
+            self.derived_sizes.setdefault(atom, size)
+        elif size.const < min(0, self.derived_sizes[atom].const if atom in self.derived_sizes else 0):
+            self.derived_sizes[atom] = size
 
     def is_size(self, node: Any) -> bool:
         """Whether an expression is a product of sizes: never negative, whatever they are."""

@@ -46,6 +46,9 @@ class ModuleContext:
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
         return False
 
+    def found_as_one(self, left: Any, right: Any) -> bool:
+        return False
+
     def module_stack(self) -> dict[str, tuple[str, str]]:
         return dict(self._stack)
 

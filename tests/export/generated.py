@@ -105,7 +105,7 @@ class M(nn.Module):
 
 FORWARD = """\
 
-    def forward(self, x, y):
+    def forward(self, {parameters}):
         global COUNT
         z, k, vs = x * 0.5, 1, [x]
 """
@@ -124,7 +124,7 @@ def build():
     VAR.set(1)
     if "extra_name" in vars(M):
         del M.extra_name
-    return M().train(), (torch.randn(2, 3), torch.randn(2, 3))
+    return M().train(), {arguments}
 """
 
 QUIET = """\
@@ -354,12 +354,24 @@ def _pair(lines: list[str], at: int) -> list[str]:
 
 
 @dataclass(frozen=True)
+class Signature:
+    """The parameters of `forward`, what it is called with (args, or args and kwargs), and statements that begin it and
+    set `x` and `y` where no parameter does."""
+
+    parameters: str = "x, y"
+    arguments: str = "(torch.randn(2, 3), torch.randn(2, 3))"
+    begins: str = ""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
-    """What programs are written with beside QUIET: statements that touch state, lines of `__init__` and of the file."""
+    """What programs are written with beside QUIET: statements that touch state, lines of `__init__` and of the file,
+    and the signatures of `forward` beside `Signature()`."""
 
     state: list[str] = field(default_factory=lambda: STATE)
     init: list[str] = field(default_factory=list)
     header: str = ""
+    signatures: list[Signature] = field(default_factory=list)
 
 
 PLAIN = Vocabulary()
@@ -384,20 +396,28 @@ def _block(rng: random.Random, words: Vocabulary) -> list[str]:
     return ["try:", *inner, "finally:", "    z = z + 1"]
 
 
+def _signature(seed: int, words: Vocabulary) -> Signature:
+    return random.Random(f"signature {seed}").choice([Signature(), *words.signatures])
+
+
 def _parts(seed: int, words: Vocabulary) -> tuple[str, str]:
     """What stands before the body of `forward`, and the body."""
     rng = random.Random(seed)
     lines: list[str] = []
+    signature = _signature(seed, words)
     for _ in range(rng.randint(2, 6)):
         lines += _block(rng, words)
     lines.append(rng.choice(RETURNS))
     init = "".join(f"        {line}\n" for line in words.init)
-    return words.header + HEADER + init + FORWARD, "".join(f"        {line}\n" for line in lines)
+    forward = FORWARD.replace("{parameters}", signature.parameters)
+    if signature.begins:
+        forward = forward.replace("        z, k", f"        {signature.begins}\n        z, k")
+    return words.header + HEADER + init + forward, "".join(f"        {line}\n" for line in lines)
 
 
 def source(seed: int, words: Vocabulary = PLAIN) -> str:
     """The program of `seed`: a module with `build()`, which returns (module, args)."""
-    return "".join(_parts(seed, words)) + FOOTER
+    return "".join(_parts(seed, words)) + FOOTER.replace("{arguments}", _signature(seed, words).arguments)
 
 
 def body(seed: int, words: Vocabulary = PLAIN) -> str:

@@ -443,6 +443,20 @@ def test_a_program_with_a_name_that_no_module_can_have(name: str) -> None:
             made()
 
 
+@pytest.mark.parametrize("name", ["In", "Class", "Self", "Torch"])
+def test_an_argument_whose_name_in_lower_case_no_code_can_have_is_decomposed(name: str) -> None:
+    found: dict[str, Any] = {}
+    exec(f"def forward(self, x, {name}):\n    return x + {name} * 2", found)
+    program = type("Adds", (nn.Module,), {"forward": found["forward"]})()
+    x, y = torch.randn(3), torch.randn(3)
+    decomposed = dynamo_lite.export(program, (x, y)).run_decompositions()
+    assert torch.equal(decomposed.module()(x, y), program(x, y))
+    by_keyword = dynamo_lite.export(program, (x,), {name: y})
+    assert torch.equal(by_keyword.module()(x, **{name: y}), program(x, y))
+    with pytest.raises(dynamo_lite.InvalidArguments, match=f"'{name}' cannot be one of a decomposed program"):
+        by_keyword.run_decompositions()
+
+
 class _Named(nn.Module):
     def __init__(self, name: str) -> None:
         super().__init__()

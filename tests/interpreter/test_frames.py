@@ -10,6 +10,7 @@ import threading
 import traceback
 import types
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,54 @@ def test_an_exception_that_is_no_Exception_passes_through_generators() -> None:
 
     with pytest.raises(Abort):
         Interpreter(Stop()).enter(lambda: list(gen()), (), {})
+
+
+def frames_variables(x: int) -> list[Any]:
+    """What f_locals of a running function shows and takes (PEP 667: from 3.13 on a live view)."""
+
+    def attempt(ask: Any) -> Any:
+        try:
+            return ask()
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
+            return type(error).__name__, str(error)
+
+    kept = [x]
+    seen = sys._getframe().f_locals
+    said: list[Any] = [len(seen), list(seen), seen == sys._getframe().f_locals, seen is sys._getframe().f_locals]
+    x = 5
+    said += [seen["x"], type(seen).__name__, isinstance(seen, dict), isinstance(seen, Mapping)]
+    seen["x"], seen["new"] = 7, 8
+    seen.update({"kept": [9]})
+    said += [x, kept, seen.get("new"), seen.setdefault("new", 1), "new" in seen, sorted(map(str, seen.keys()))]
+    said += [(lambda: kept)(), {**seen}["new"], (seen | {"x": 1})["x"], ({"x": 1} | seen)["x"], seen.copy()["x"]]
+    said += [attempt(lambda: seen["none"]), attempt(lambda: hash(seen)), list(seen.values())[:1], [*reversed(seen)][-1]]
+    match seen:
+        case {"x": found}:
+            said.append(found)
+    said += [eval("x + 1", {}, seen), "{x}".format_map(seen)]
+    said += [len(dict(seen)), type(locals()).__name__, "new" in locals()]
+
+    def inner() -> int:
+        sys._getframe().f_back.f_locals["x"] = 11  # type: ignore[union-attr]
+        return kept[0]
+
+    said += [inner(), x]
+    return said
+
+
+def test_the_variables_of_a_frame_are_what_cpython_gives() -> None:
+    assert repr(interpret(frames_variables, 3)) == repr(frames_variables(3))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="f_locals cannot be asked to delete before PEP 667")
+def test_what_a_frames_variables_refuse() -> None:
+    def program() -> list[str]:
+        x, seen, said = 1, sys._getframe().f_locals, []
+        for name in ("x", "none"):
+            try:
+                del seen[name]
+            except Exception as error:
+                said.append(repr(error))
+        return [*said, str(hasattr(seen, "pop")), str(x)]
+
+    assert interpret(program) == program()

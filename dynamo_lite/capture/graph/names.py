@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from torch import nn
 from torch.fx import GraphModule, Node
 
-# What the code that fx generates says itself (torch/fx/graph.py, _register_custom_builtin): an argument of that name
-# would hide it. Other builtins may be hidden, as torch.export does ("input", "max").
-RESERVED = frozenset({"self", "torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree", *keyword.kwlist})
+# What the code that fx generates says itself (torch/fx/graph.py, _register_custom_builtin, and `_format_target` for a
+# module called "0"): an argument of that name would hide it. Other builtins may be hidden, as torch.export does
+# ("input", "max").
+_BY_FX = frozenset({"self", "torch", "device", "inf", "nan", "NoneType", "fx_pytree", "pytree", "getattr"})
+RESERVED = _BY_FX | frozenset(keyword.kwlist)
 
 _NUMBERED = re.compile(r"(.+?)(?:_\d+)+")
 _NOT_IDENTIFIER = re.compile(r"[^a-zA-Z0-9]")
@@ -56,6 +58,11 @@ def unusable_fqn(fqn: str) -> str | None:
 def sanitize(text: str) -> str:
     """Every character that is no ASCII letter or digit becomes an underscore."""
     return _NOT_IDENTIFIER.sub("_", text)
+
+
+def is_reserved(name: str) -> bool:
+    """Whether the placeholder of an argument called `name` would have a name that generated code cannot have."""
+    return sanitize(name).lower() in RESERVED
 
 
 def rename_placeholder(node: Node, name: str) -> None:

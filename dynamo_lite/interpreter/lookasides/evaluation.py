@@ -36,7 +36,7 @@ def frame_locals(frame: Frame) -> Any:
         frame.vm.on_unbound(frame, -1)
     found = frame.f_locals()
     if VERSION >= (3, 13):
-        return found
+        return {**found, **frame.snapshot} if frame.snapshot else found  # what f_locals was given beside them
     if frame.snapshot is None:
         frame.snapshot = found
         return found

@@ -25,7 +25,8 @@ from dynamo_lite.interpreter.frames.exceptions import current_exception
 from dynamo_lite.interpreter.frames.frame import KEPT, Frame
 from dynamo_lite.interpreter.frames.tracebacks import genuine_frame, get_traceback
 from dynamo_lite.interpreter.interfaces import VM
-from dynamo_lite.interpreter.lookasides.evaluation import EVALUATION, Args, Kwargs, frame_locals
+from dynamo_lite.interpreter.lookasides import live_locals
+from dynamo_lite.interpreter.lookasides.evaluation import EVALUATION, Args, Kwargs
 
 
 class ProgramFrame:
@@ -62,7 +63,7 @@ class ProgramFrame:
 
     @property
     def f_locals(self) -> Any:
-        return frame_locals(self._frame)
+        return live_locals.of_frame(self._frame)
 
     @property
     def f_lineno(self) -> int:
@@ -248,6 +249,7 @@ OWN_LOOKASIDES: Final[dict[Any, Callable[[VM, Args, Kwargs], Any]]] = {
     sys.setrecursionlimit: _setrecursionlimit,
     warnings.warn: _warn,
     types.TracebackType: _make_traceback,
+    **live_locals.NATIVE,
 }
 
 if VERSION >= (3, 12):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from dynamo_lite.capture.graph.names import RESERVED, input_names, unique, unusable_keyword
+from dynamo_lite.capture.graph.names import RESERVED, input_names, is_reserved, unique, unusable_keyword
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.program.trees.containers import check_input, register_containers
 from dynamo_lite.program.trees.paths import Caller, direct, flatten, has_foreign, unflatten
@@ -112,7 +112,8 @@ def _arg_names(signature: inspect.Signature, bound: dict[str, Any], kwargs: dict
             names.extend(f"{name}_{i}" for i in range(len(value)))
         else:
             names.append(name)
-    used = {*RESERVED, *kwargs}
+    lowered = (name for name in names if is_reserved(name))  # torch's run_decompositions writes names so
+    used = {*RESERVED, *lowered, *kwargs}
     return [*(unique(name, used) for name in names), *kwargs]
 
 

@@ -23,21 +23,30 @@ def is_made_alike(change: Change, tracer: TracerView) -> bool:
     compared = (ids for how, *ids in tracer.reads.places if how == "is")
     if any(id(container) in ids for ids in compared for container in (change.old, change.new)):
         return False
-    return change.old is not MISSING and change.new is not MISSING and _alike(change.old, change.new)
+    if change.old is MISSING or change.new is MISSING:
+        return False
+    before = {id(each.owner): each.contents for each in tracer.journal.snapshots() if each.part == "items"}
+    return _alike(change.old, change.new, before)
 
 
-def _alike(old: Any, new: Any, depth: int = 8) -> bool:
+def _alike(old: Any, new: Any, before: dict[int, Any], depth: int = 8) -> bool:
+    """before: id of a container → what it held before the run. (One that the run has filled and then replaced; if the
+    program still holds it, that is a change of its own.)"""
     kind = type(old)
     if kind is not type(new) or not depth:
         return False
+    if kind in (list, tuple, dict, OrderedDict, set, frozenset):
+        old = before.get(id(old), old)
+        if len(old) != len(new):
+            return False
     if kind in (list, tuple):
-        return len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))
+        return all(_same(a, b, before, depth) for a, b in zip(old, new))
     if kind in (dict, OrderedDict):
-        keys = len(old) == len(new) and all(_same(a, b, depth) for a, b in zip(old, new))  # in the same order
-        return keys and all(_same(a, b, depth) for a, b in zip(old.values(), new.values()))
+        keys = all(_same(a, b, before, depth) for a, b in zip(old, new))  # in the same order
+        return keys and all(_same(a, b, before, depth) for a, b in zip(old.values(), new.values()))
     if kind in (set, frozenset):
-        return len(old) == len(new) and all(_same(a, b, 1) for a, b in zip(old, new))  # in the same order, too
-    return _is_plain(kind) and _alike(_attributes(old), _attributes(new), depth)
+        return all(_same(a, b, before, 1) for a, b in zip(old, new))  # in the same order, too
+    return _is_plain(kind) and _alike(_attributes(old), _attributes(new), before, depth)
 
 
 def _is_plain(kind: type) -> bool:
@@ -49,12 +58,12 @@ def _is_plain(kind: type) -> bool:
     return has_dict and not any(name in base.__dict__ for base in bases for name in ("__slots__", "__del__"))
 
 
-def _same(old: Any, new: Any, depth: int) -> bool:
+def _same(old: Any, new: Any, before: dict[int, Any], depth: int) -> bool:
     if old is new:
         return True
     if type(old) in _ATOMS:
         return type(old) is type(new) and repr(old) == repr(new)
-    return _alike(old, new, depth - 1)
+    return _alike(old, new, before, depth - 1)
 
 
 def _attributes(value: Any) -> Any:

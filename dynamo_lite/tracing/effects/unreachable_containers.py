@@ -9,6 +9,8 @@ unreachable where the run has taken it from a place that the journal knows.
 from __future__ import annotations
 
 import gc
+import weakref
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
@@ -16,7 +18,7 @@ from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.object_paths import path_of
 from dynamo_lite.tracing.interfaces import TracerView
 
-_KINDS = (dict, list, set)
+_KINDS = (dict, list, set, OrderedDict, defaultdict, deque)
 
 
 def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
@@ -33,6 +35,7 @@ def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
     for holder in referrers:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
+    held |= {key for key, owner in owners.items() if weakref.getweakrefcount(owner)}  # whoever asks that sees it die
     owned = {key for key, owner in owners.items() if tracer.own(OwnedDicts).owner_of(owner) is not None}
     return (set(owners) - held - owned) & _taken_away(tracer)
 

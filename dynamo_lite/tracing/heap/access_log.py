@@ -72,6 +72,7 @@ class Reads:
         self.memory: dict[tuple[int, int], Site | None] = {}  # addresses whose bytes the program read through Python
         self.called: dict[int, Site | None] = {}
         self.functions: list[weakref.ref[FunctionType]] = []
+        self.referents: list[Any] = []  # weak references that the program asked for what they refer to
         self.namespaces: dict[int, dict[str, Any]] = {}
         self.modules: dict[int, ModuleType] = {}
         self.key_orders: KeyOrders | None = None  # None: no argument has a dict with an order

@@ -14,11 +14,14 @@ import weakref
 from types import FunctionType, ModuleType
 from typing import Any
 
+from dynamo_lite.errors import UnsupportedValue
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.input_check import InputCheck
-from dynamo_lite.tracing.interfaces import Step, TracerView
+from dynamo_lite.program.trees.containers import state_of
+from dynamo_lite.program.trees.twins import is_container
+from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole, wraps_the_program
 from dynamo_lite.tracing.policy.native_reads import (
     EMPTIES,
@@ -130,10 +133,41 @@ def _showing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _referent(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if id(fn) in tracer.own(ReferencesInArguments).all:
+        tracer.abort(UnsupportedValue(tracer.own(ReferencesInArguments).all[id(fn)], _OF_AN_ARGUMENT))
     tracer.reads.read("referent", fn)
+    tracer.reads.referents.append(fn)
     if type(datamodel.type_lookup(type(fn), "__call__")) is not FunctionType:
         tracer.reads.deep(args, kwargs, PARTS)
     return NOT_HANDLED
+
+
+class ReferencesInArguments(FeatureState):
+    """The weak references that containers among the arguments hold: id → where. They refer to the caller's own objects,
+    of which the run has other ones, made of their tensors."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self.all: dict[int, str] = {}
+        if tracer.inputs is None:
+            return
+        todo = [*zip(tracer.inputs.arg_names, (*tracer.inputs.args, *tracer.inputs.kwargs.values()))]
+        seen: set[int] = set()
+        while todo:
+            path, value = todo.pop()
+            if id(value) in seen or not is_container(value):
+                continue
+            seen.add(id(value))
+            for key, part in state_of(value):
+                step = f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]"
+                if isinstance(part, weakref.ref):
+                    self.all[id(part)] = path + step
+                todo.append((path + step, part))
+
+
+_OF_AN_ARGUMENT = (
+    "the program asks this weak reference in an argument for its object, which is the caller's own; the program gets "
+    "objects that are made anew. Pass the object itself, as an argument or as a part of one"
+)
 
 
 def _import(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

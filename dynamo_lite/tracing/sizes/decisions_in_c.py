@@ -114,15 +114,23 @@ def decision(tracer: TracerView) -> Decision | None:
     """What of C asks for a tensor's truth at the moment; None if the program itself or something else does."""
     if not tracer.sees_python:
         return _of_native_code()
-    frame: FrameType | None = sys._getframe()
+    handed_over = at_work_in_c()
+    if handed_over is not None:
+        return _of_call(*handed_over)
+    at_work = tracer.vm.frame
+    return INSTEAD[operator.contains] if at_work is not None and at_work.code is _TENSOR_CONTAINS else None
+
+
+def at_work_in_c() -> tuple[Any, tuple[Any, ...]] | None:
+    """(the callable, its operands) that the interpreter has handed to C and waits for; None if it runs a function."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code not in _INTERPRETS:
         names = _HANDS_OVER.get(frame.f_code)
         if names is not None:
             callee, operands = names
-            return _of_call(frame.f_locals.get(callee), frame.f_locals[operands])
+            return frame.f_locals.get(callee), frame.f_locals[operands]
         frame = frame.f_back
-    at_work = tracer.vm.frame
-    return INSTEAD[operator.contains] if at_work is not None and at_work.code is _TENSOR_CONTAINS else None
+    return None
 
 
 def _of_native_code() -> Decision | None:

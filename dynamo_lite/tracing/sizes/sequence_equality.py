@@ -13,13 +13,15 @@ import torch
 
 from dynamo_lite.interpreter.datamodel.c_types import ATOMS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _LISTS, _TUPLES = frozenset({list}), frozenset({tuple, torch.Size})
 
 
-def equal(left: Any, right: Any, wanted: bool) -> Any:
+def equal(tracer: TracerView, left: Any, right: Any, wanted: bool) -> Any:
     """`left == right` (`!=` if not `wanted`); NOT_HANDLED but for two lists or two tuples of constants, numbers and
     tensors of one number, one of which only run time knows."""
     kinds = {type(left), type(right)}
@@ -27,7 +29,7 @@ def equal(left: Any, right: Any, wanted: bool) -> Any:
         return NOT_HANDLED
     if len(left) != len(right):
         return not wanted
-    conditions = _conditions(left, right)
+    conditions = _conditions(tracer, left, right)
     if conditions is None:
         return NOT_HANDLED
     whole: Any = True
@@ -44,7 +46,7 @@ def _is_of_run_time(value: Any) -> bool:
     return is_tensor(value)
 
 
-def _conditions(left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
+def _conditions(tracer: TracerView, left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
     """Whether each item equals its counterpart: a SymBool or False (those that do are left out). None if the items are
     not all constants and numbers."""
     found = []
@@ -53,6 +55,8 @@ def _conditions(left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
             continue
         if not (_is_plain(mine) and _is_plain(theirs)):
             return None
+        if is_tensor(mine) and is_tensor(theirs) and item_equality.are_one(tracer, mine, theirs):
+            continue
         condition = mine == theirs
         if is_tensor(condition):
             condition = condition.item()
@@ -63,4 +67,6 @@ def _conditions(left: Sequence[Any], right: Sequence[Any]) -> list[Any] | None:
 
 def _is_plain(item: Any) -> bool:
     """Whether C asks nothing of the program to compare it: a constant, a number, a tensor of one."""
-    return type(item) in ATOMS or type(item) in SYMBOLIC or (is_tensor(item) and item.dim() == 0)
+    if is_tensor(item):
+        return all(type(size) is int and size == 1 for size in item.shape)
+    return type(item) in ATOMS or type(item) in SYMBOLIC

@@ -239,3 +239,40 @@ def keyword_called_self():
         return x + kw["self"]
 
     return f, (t(3),), {"self": t(3)}
+
+
+def _numbered(*, by_keyword: bool):
+    class M(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = nn.Sequential(nn.Linear(3, 3))
+
+        if by_keyword:
+
+            def forward(self, x, *, getattr):
+                return self.blocks(x) * getattr
+
+        else:
+
+            def forward(self, x, getattr):
+                return self.blocks(x) * getattr
+
+    return M()
+
+
+@equal
+def argument_called_getattr_beside_a_module_with_a_number():
+    return _numbered(by_keyword=False), (t(2, 3), t(3))
+
+
+@refused("invalid-arguments")
+def keyword_called_getattr_beside_a_module_with_a_number():
+    return _numbered(by_keyword=True), (t(2, 3),), {"getattr": t(3)}
+
+
+@equal
+def keyword_called_getattr():
+    def f(x, *, getattr):
+        return x * getattr
+
+    return f, (t(3),), {"getattr": t(3)}

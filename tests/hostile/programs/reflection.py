@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import torch
 from torch import nn
 
-from tests.export.probe import Case, equal, refused, t
+from tests.export.probe import Case, equal, refused, sound, t
 
 
 class Base(nn.Module):
@@ -400,9 +401,34 @@ def frames_of_generators():
         before = inspect.getgeneratorlocals(numbers)
         next(numbers)
         named = numbers.gi_code.co_name, awaited.cr_code.co_name, numbers.gi_frame.f_code.co_name
-        inside = sorted(numbers.gi_frame.f_locals), inspect.getgeneratorlocals(numbers), len(before)
+        inside = sorted(numbers.gi_frame.f_locals), dict(inspect.getgeneratorlocals(numbers)), len(before)
         awaited.close()
         list(numbers)
         return x, named, inside, numbers.gi_frame is None, awaited.cr_frame is None
 
     return f, (t(3),)
+
+
+@equal
+def variables_set_by_their_frame():
+    def f(x):
+        y = x
+        seen = sys._getframe().f_locals  # from Python 3.13 on what is written there is written to the variables
+        seen["y"], seen["z"] = x + 1, 3
+        return x, y, sorted(seen), seen["z"]
+
+    return f, (t(3),)
+
+
+@sound("branch-unsupported")
+def a_callers_variable_set_on_one_side():
+    def set_(x, variables):
+        if x.sum() > 0:
+            variables["y"] = 2
+
+    def f(x):
+        y = 1
+        set_(x, sys._getframe().f_locals)
+        return x * y
+
+    return Case(f, (torch.ones(2),), also=[((-torch.ones(2),), {})])

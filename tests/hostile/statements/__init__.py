@@ -1,7 +1,8 @@
 """Statements of each class of hostile programs, for the generator of random modules (tests/export/generated.py).
 
 A file holds `STATEMENTS`, lines of `forward(self, x, y)` that use its names `z`, `k`, `vs` and assign `z`; `INIT`,
-lines of `__init__` (or none); `HEADER`, lines at the top of the program's file (or none).
+lines of `__init__` (or none); `HEADER`, lines at the top of the program's file (or none); `SIGNATURES`, other
+parameters of `forward` (or none).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ def vocabularies() -> dict[str, Vocabulary]:
     for info in iter_modules(__path__):
         words = vars(import_module(f"{__name__}.{info.name}"))
         state = words["STATEMENTS"].splitlines()
-        found[info.name] = Vocabulary(state, words.get("INIT", "").splitlines(), words.get("HEADER", ""))
+        init, header = words.get("INIT", "").splitlines(), words.get("HEADER", "")
+        found[info.name] = Vocabulary(state, init, header, words.get("SIGNATURES", []))
     return found
 
 
@@ -27,4 +29,5 @@ def all_statements() -> Vocabulary:
     found = vocabularies().values()
     state = [line for words in found for line in words.state]
     init = [line for words in found for line in words.init]
-    return Vocabulary(state, init, "".join(words.header for words in found))
+    signatures = [signature for words in found for signature in words.signatures]
+    return Vocabulary(state, init, "".join(words.header for words in found), signatures)

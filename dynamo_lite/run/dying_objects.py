@@ -1,0 +1,76 @@
+"""Objects from before the run that a call lets die, where something of the program sees that.
+
+CPython frees an object when the program puts another in its place. The run does not: its journal holds what it has to
+put back. So a weak reference shows the object in the trace, and in the next call of the program, where eager finds
+none; and neither its `__del__` nor a callback of a reference to it runs. (Objects of the run itself: lifetimes.py in
+tracing/heap.)
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from types import CodeType, CoroutineType, FrameType, FunctionType, GeneratorType, ModuleType
+from typing import Any
+
+import torch
+
+from dynamo_lite.tracing.effects.descriptions import Effects
+from dynamo_lite.tracing.heap.object_paths import path_of
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.vocabulary.contents import ATOMS
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+
+_MOST_OBJECTS = 10_000
+_NOT_FOLLOWED: tuple[Any, ...] = (
+    *(*ATOMS, torch.Tensor, *SYMBOLIC, type, ModuleType, FunctionType, CodeType, FrameType),
+    *(GeneratorType, CoroutineType),  # an interpreted one holds the interpreter
+)
+_OF_LIBRARIES = ("torch", "dynamo_lite")
+
+
+def check(tracer: TracerView, effects: Effects, later: TracerView | None = None) -> None:
+    """Raises the refusal of an object that dies in eager, if the program sees its death or may.
+
+    later: the run from the state that this one leaves, which asks the references.
+    """
+    changes = [*effects.dropped, *effects.pending, *effects.assigned.values()]
+    if not tracer.sees_python or not changes:
+        return
+    asked = set(map(id, (later or tracer).reads.referents))
+    for change in changes:
+        for value in _released(change.old):
+            if not _is_seen(value, asked) or tracer.heap.is_young(value):
+                continue
+            if path_of(value, tracer.root) is None:  # who else may hold it, may also let it go before the next call
+                name = type(value).__qualname__
+                what = f"a {name} from before the call may die in it, of which a weak reference or __del__ tells"
+                raise tracer.refusal("object-lifetime", change.mark, what=what)
+
+
+def _released(old: Any) -> list[Any]:
+    """What a place held before, and all that this holds."""
+    found: dict[int, Any] = {}
+    todo = [old]
+    while todo and len(found) < _MOST_OBJECTS:
+        value = todo.pop()
+        if id(value) not in found and not isinstance(value, _NOT_FOLLOWED):
+            found[id(value)] = value
+            todo += gc.get_referents(value)
+    return [*found.values()]
+
+
+def _is_seen(value: Any, asked: set[int]) -> bool:
+    """asked: ids of the weak references that the program has called."""
+    if type(getattr(type(value), "__del__", None)) is FunctionType:
+        return True
+    return any(
+        id(reference) in asked or isinstance(reference, weakref.ProxyTypes) or _calls_the_program(reference)
+        for reference in weakref.getweakrefs(value)
+    )
+
+
+def _calls_the_program(reference: Any) -> bool:
+    callback = reference.__callback__
+    package = str(getattr(callback, "__module__", "")).partition(".")[0]
+    return callback is not None and package not in _OF_LIBRARIES
