@@ -36,7 +36,7 @@ SYMBOLS = (
     Symbol("torch._C._functorch:is_functorch_wrapped_tensor", "whether a tensor belongs to a functorch transform"),
     Symbol("torch._C._functorch:maybe_current_level", "the depth of functorch transforms"),
     Symbol("torch._C._functorch:unwrap_if_dead", "a wrapper whose transform is over stands for what is in it"),
-    Symbol("torch._functorch.config:cse", "the gradient of a scan, made to see whether it can be, without inductor"),
+    Symbol("torch._functorch:config", "the gradient of a scan, made to see whether it can be, without inductor"),
 )
 
 

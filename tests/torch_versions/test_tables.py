@@ -83,6 +83,7 @@ OF_OPERATORS = frozenset(
         "_record_function_exit",
         "_to_copy",
         "_unsafe_view",
+        "_weight_norm",
     }
 )
 """Names of operators (torch.ops.aten._conj), whose schemas torch keeps."""
