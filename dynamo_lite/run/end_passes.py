@@ -36,6 +36,7 @@ from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
+from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
 from dynamo_lite.tracing.higher_order.autograd import SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
@@ -91,6 +92,11 @@ def _tensors_hashed(run: FinishedRun, call: CallRecord) -> None:
 def _result_read(run: FinishedRun, call: CallRecord) -> None:
     """The caller reads what is returned."""
     run.tracer.reads.parts(call.result, "state")
+
+
+def _proxies_read(run: FinishedRun, call: CallRecord) -> None:
+    if run.tracer.sees_python:
+        run.tracer.own(ReferencesInArguments).check_proxies(run.tracer.reads.places)
 
 
 def _logs_and_warnings(run: FinishedRun, call: CallRecord) -> None:
@@ -301,6 +307,7 @@ Pass = Callable[[FinishedRun, CallRecord], None]
 
 WHILE_RECORDING: tuple[Pass, ...] = (
     _tensors_hashed,
+    _proxies_read,
     _result_read,
     _logs_and_warnings,
     _switches,

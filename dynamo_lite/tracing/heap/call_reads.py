@@ -11,6 +11,7 @@ import functools
 import sys
 import typing
 import weakref
+from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,6 +22,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.trees.containers import state_of
 from dynamo_lite.program.trees.twins import is_container
+from dynamo_lite.tracing.heap.accesses import Place
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import is_trusted, is_trusted_as_a_whole, wraps_the_program
 from dynamo_lite.tracing.policy.native_reads import (
@@ -148,6 +150,7 @@ class ReferencesInArguments(FeatureState):
 
     def __init__(self, tracer: TracerView) -> None:
         self.all: dict[int, str] = {}
+        self.proxies: dict[int, tuple[str, Any]] = {}  # (where, its name there)
         if tracer.inputs is None:
             return
         todo = [*zip(tracer.inputs.arg_names, (*tracer.inputs.args, *tracer.inputs.kwargs.values()))]
@@ -159,9 +162,23 @@ class ReferencesInArguments(FeatureState):
             seen.add(id(value))
             for key, part in state_of(value):
                 step = f".{key.name}" if key.kind == "attr" else f"[{key.name!r}]"
+                if type(part) in weakref.ProxyTypes:  # by its type: its class is the other object's
+                    self.proxies[id(part)] = (path + step, key.name)
+                    continue
                 if isinstance(part, weakref.ref):
                     self.all[id(part)] = path + step
                 todo.append((path + step, part))
+
+    def check_proxies(self, places: Iterable[Place]) -> None:
+        """Raises UnsupportedValue if the program read anything through a proxy, or may have got one out of where it is:
+        its operators and calls are those of the object, and no event of their own tells of them."""
+        names = {name for _, name in self.proxies.values()}
+        for how, owner, key in places if names else ():
+            if owner in self.proxies:
+                raise UnsupportedValue(self.proxies[owner][0], _OF_AN_ARGUMENT)
+            if how in ("attr", "item") and key in names:
+                asked = next(path for path, name in self.proxies.values() if name == key)
+                raise UnsupportedValue(asked, _OF_AN_ARGUMENT)
 
 
 _OF_AN_ARGUMENT = (

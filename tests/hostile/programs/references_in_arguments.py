@@ -71,3 +71,48 @@ def made_in_forward():
         return data.store.parent().y + data.x, data.store.parent() is data
 
     return f, (t(3),)
+
+
+class Linked:
+    def __init__(self, x: Any) -> None:
+        self.x, self.proxy = x, weakref.proxy(self)
+
+    def __deepcopy__(self, memo: Any) -> Linked:
+        return Linked(self.x.clone())
+
+
+@refused("unsupported-value")
+def read_through_a_proxy():
+    return lambda node: node.proxy.x * 2, (Linked(t(3)),)
+
+
+@refused("unsupported-value")
+def read_through_a_proxy_in_a_list():
+    return lambda x, nodes: x * nodes[0].proxy.x, (t(3), [Linked(t(3))])
+
+
+@refused("unsupported-value")
+def called_through_a_proxy():
+    class Scaled(Linked):
+        def scaled(self, x: Any) -> Any:
+            return self.x * x
+
+    return lambda node: node.proxy.scaled(2), (Scaled(t(3)),)
+
+
+@refused("unsupported-value")
+def operand_that_is_a_proxy():
+    class Added(Linked):
+        def __add__(self, other: Any) -> Any:
+            return self.x + other
+
+    return lambda node: node.proxy + 1, (Added(t(3)),)
+
+
+@refused("unsupported-value")
+def proxy_that_is_called():
+    class Called(Linked):
+        def __call__(self, x: Any) -> Any:
+            return self.x * x
+
+    return lambda node: node.proxy(2), (Called(t(3)),)
