@@ -329,6 +329,12 @@ def test_what_a_frames_variables_refuse() -> None:
                 del seen[name]
             except Exception as error:
                 said.append(repr(error))
+        seen["new"] = 3
+        for name in ("x", "none", "new"):
+            try:
+                said.append(str(seen.pop(name)))
+            except Exception as error:
+                said.append(repr(error))
         return [*said, str(hasattr(seen, "pop")), str(x)]
 
     assert interpret(program) == program()

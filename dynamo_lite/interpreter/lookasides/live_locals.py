@@ -1,6 +1,6 @@
 """`frame.f_locals` of a function from Python 3.13 on: a view of its variables, which reads and writes them (PEP 667).
 
-Checked against CPython 3.13 (Objects/frameobject.c, FrameLocalsProxy).
+Checked against CPython 3.13 and 3.14 (Objects/frameobject.c, FrameLocalsProxy).
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ class LiveLocals:
     def __getitem__(self, name: Any) -> Any:
         found = self.copy().get(name, MISSING)
         if found is MISSING:
-            text = f"local variable '{name!r}' is not defined"
-            raise KeyError(text if VERSION < (3, 14) else name)
+            raise KeyError(f"local variable '{name!r}' is not defined")
         return found
 
     def __setitem__(self, name: Any, value: Any) -> None:
@@ -58,6 +57,13 @@ class LiveLocals:
         if name in self._frame.info.names:
             raise ValueError("cannot remove local variables from FrameLocalsProxy")
         del (self._frame.snapshot or {})[name]
+
+    if VERSION >= (3, 14):
+
+        def pop(self, name: Any, *default: Any) -> Any:
+            if name in self._frame.info.names:
+                raise ValueError("cannot remove local variables from FrameLocalsProxy")
+            return (self._frame.snapshot or {}).pop(name, *default)
 
     def __contains__(self, name: Any) -> bool:
         return name in self.copy()
