@@ -51,7 +51,7 @@ def test_one_row(name: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", OPERATIONS.keys() - {"attention"})
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name != "attention"])
 def test_gradient_of_one_row(name: str, cut: str) -> None:
     rows, least = CUTS[cut]
     operation = OPERATIONS[name]
