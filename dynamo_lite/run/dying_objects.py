@@ -54,10 +54,15 @@ def _released(old: Any) -> list[Any]:
     todo = [old]
     while todo and len(found) < _MOST_OBJECTS:
         value = todo.pop()
-        if id(value) not in found and not isinstance(value, _NOT_FOLLOWED):
+        if id(value) not in found and not isinstance(value, _NOT_FOLLOWED) and not _is_ours(type(value)):
             found[id(value)] = value
             todo += gc.get_referents(value)
     return [*found.values()]
+
+
+def _is_ours(cls: type) -> bool:
+    """Whether an object is of the run: it stands for a list whose length depends on data, for instance."""
+    return str(cls.__module__).startswith("dynamo_lite.")
 
 
 def _is_seen(value: Any, asked: set[int]) -> bool:

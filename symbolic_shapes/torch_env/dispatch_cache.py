@@ -35,6 +35,7 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import (
     in_kernel_invocation_manager,
     is_builtin,
     make_fx_mode,
+    no_dispatch,
     resize_storage_bytes_,
     share_storage_,
 )
@@ -247,7 +248,7 @@ class SymbolicCache:
         if tensor.fake_mode is not self._mode:
             raise Bypass("a fake tensor of another mode")
         if tensor.constant is not None:
-            parts.append(_CONSTANT)
+            parts.append(value_of(tensor.constant))  # a kernel that is made of others may read it
         if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
             raise Bypass("not a strided tensor")
         # requires_grad is not part of it: this runs below autograd.
@@ -332,7 +333,18 @@ DTYPE_VIEWS = {"aten::view.dtype", "aten::view_as_real", "aten::view_as_complex"
 """Views with elements of another type, or with the conjugate or negative bit: `share_storage_` keeps the dtype."""
 
 
-_CONSTANT = "a tensor with a known value"
+_MOST_ELEMENTS = 64
+"""Of a known value that is part of a key."""
+
+
+def value_of(constant: torch.Tensor) -> tuple[Any, ...]:
+    """A known value as a part of a key. Raises Bypass for a long one."""
+    if constant.numel() > _MOST_ELEMENTS or constant.layout is not torch.strided:
+        raise Bypass("a tensor with a known value")
+    with no_dispatch():
+        return tuple(constant.flatten().tolist())
+
+
 _INDEX = torch.ops.aten.index.Tensor
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch.export import ExportedProgram
+from torch.utils._pytree import tree_leaves
 
 import dynamo_lite
 from dynamo_lite.capture.fakes import static_cache
@@ -217,3 +218,22 @@ def test_one_tensor_given_twice_is_no_example_of_two_tensors(name: str, dynamic:
         module = Module(same)
         program = dynamo_lite.export(module, (x, y), dynamic_shapes=shapes)
         torch.testing.assert_close(program.module()(x, y), module(x, y))
+
+
+@pytest.mark.parametrize("sizes", [None, ({0: torch.export.Dim.AUTO},)], ids=["static", "dynamic"])
+@pytest.mark.parametrize("inference", [False, True])
+def test_operators_that_read_a_known_value(sizes: Any, inference: bool) -> None:
+    """tensor_split is made of others, which read how many pieces there are: the second call had those of the first."""
+
+    class Splits(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            pieces = [x.tensor_split(torch.tensor(count)) for count in (2, 3)]
+            return pieces, x.tensor_split(torch.tensor([1])), x.tensor_split(torch.tensor([2]))
+
+    module, x = Splits(), torch.arange(12.0).reshape(6, 2)
+    with torch.inference_mode(inference):
+        program = dynamo_lite.export(module, (x,), dynamic_shapes=sizes)
+        got, want = program.module()(x + 1), module(x + 1)
+    assert [len(part) for part in got[0]] == [2, 3]
+    for one, other in zip(tree_leaves(got), tree_leaves(want), strict=True):
+        assert torch.equal(one, other)

@@ -21,6 +21,7 @@ import torch
 from dynamo_lite.capture._torch import FakeTensor, FakeTensorMode, OpOverload
 from dynamo_lite.capture.fakes.results import Result, is_plain_view, made, recipe_of, tensors_among
 from dynamo_lite.errors import InternalError
+from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, value_of
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.torch_internals._torch_fake import device_of
 
@@ -156,7 +157,10 @@ def _describe_tensor(parts: list[Any], tensor: FakeTensor) -> bool:
     if tensor.layout is not torch.strided or tensor.is_quantized:
         return False
     if tensor.constant is not None:
-        parts.append(_CONSTANT)
+        try:  # an operator that is made of others may read it (tensor_split)
+            parts += (_CONSTANT, value_of(tensor.constant))
+        except Bypass:
+            return False
     if tensor._has_symbolic_sizes_strides:
         return False  # symbols mean something in one environment only, which has a cache of its own (dispatch_cache.py)
     flags = (tensor.requires_grad, tensor.is_conj(), tensor.is_neg(), tensor.is_inference())

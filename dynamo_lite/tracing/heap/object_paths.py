@@ -60,8 +60,9 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f".{name}", part) for name, part in value.__dict__.get(registry, {}).items())
     if isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in dict.items(value) if isinstance(key, (str, int, bool)))
-    elif isinstance(value, (list, tuple, deque)):
-        yield from ((f"[{index}]", part) for index, part in enumerate(value))
+    elif (kind := next((kind for kind in (list, tuple, deque) if isinstance(value, kind)), None)) is not None:
+        items = kind.__iter__(value)  # past an override: none of the program's code runs here
+        yield from ((f"[{index}]", part) for index, part in enumerate(items))
     elif isinstance(value, FunctionType):
         for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()):
             yield from _contents(f"'s {name}", cell)
