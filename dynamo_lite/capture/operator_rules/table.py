@@ -37,6 +37,7 @@ from dynamo_lite.capture.operator_rules.sizes import Undecided, reader
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
+from dynamo_lite.symbolic_shapes.torch_versions import Variant, current
 from dynamo_lite.torch_internals._torch_fake import device_of
 
 RULES: dict[OpOverload, Callable[..., Outs]] = {
@@ -56,6 +57,12 @@ IN_PLACE = frozenset(in_place.RULES)
 VIEWS = frozenset(views.RULES)
 ELEMENTWISE = frozenset(pointwise.RULES)
 
+ASKS_MORE: frozenset[OpOverload] = current(
+    Variant(frozenset(), until=(2, 14)),
+    Variant(frozenset({torch.ops.aten.stack.default, torch.ops.aten.group_norm.default}), since=(2, 14)),
+)
+"""Operators of which this torch asks more about sizes that vary (whether they are 0 or 1) than their rules do."""
+
 OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith(("2.13.", "2.14.", "2.15."))
 """Whether all operators run: for comparisons, and with another torch than the rules were held against."""
 
@@ -73,7 +80,7 @@ def result_of(
     env: the environment of their symbolic sizes. The result's are `Size`s then, and hold without a further fact.
     """
     rule = RULES.get(func)
-    if rule is None or OFF or torch.is_inference_mode_enabled():
+    if rule is None or OFF or torch.is_inference_mode_enabled() or (env is not None and func in ASKS_MORE):
         return None
     operands: list[Operand] = []
     read = None if env is None else reader(env)
