@@ -58,7 +58,8 @@ def text_of(rows: dict[str, Row], count: int, dynamic: bool, first: str) -> str:
     return "\n".join([
         f"# First exports{' with dynamic batch and length' if dynamic else ''}, seconds", "",
         f"Command: `{' '.join(['python benchmarks/cold_exports.py', *sys.argv[1:]])}`; {machine()}.",
-        f"The first export of a model in a process that has exported a toy only; median of {COLD_RUNS} forks.{missing}", "",
+        f"The first export of a model in a process that has exported a toy only; median of {COLD_RUNS} forks.{missing}",
+        "",
         table(rows), "", first, "",
     ])  # fmt: skip
 
