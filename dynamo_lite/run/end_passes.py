@@ -22,7 +22,7 @@ from dynamo_lite.errors import DynamoLiteError, UnsupportedValue
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.effect_record import Effect, Verdict
 from dynamo_lite.program.shapes.size_check import ambiguous
-from dynamo_lite.program.trees.containers import register_containers
+from dynamo_lite.program.trees.containers import leave_references, register_containers
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
@@ -94,9 +94,12 @@ def _result_read(run: FinishedRun, call: CallRecord) -> None:
     run.tracer.reads.parts(call.result, "state")
 
 
-def _proxies_read(run: FinishedRun, call: CallRecord) -> None:
+def _references_in_arguments(run: FinishedRun, call: CallRecord) -> None:
     if run.tracer.sees_python:
-        run.tracer.own(ReferencesInArguments).check_proxies(run.tracer.reads.places)
+        references = run.tracer.own(ReferencesInArguments)
+        references.check_proxies(run.tracer.reads.places)
+        if references.all:
+            leave_references(run.inputs.spec)
 
 
 def _logs_and_warnings(run: FinishedRun, call: CallRecord) -> None:
@@ -307,7 +310,7 @@ Pass = Callable[[FinishedRun, CallRecord], None]
 
 WHILE_RECORDING: tuple[Pass, ...] = (
     _tensors_hashed,
-    _proxies_read,
+    _references_in_arguments,
     _result_read,
     _logs_and_warnings,
     _switches,

@@ -9,6 +9,7 @@ import random
 import sys
 import time
 import warnings
+import weakref
 from typing import Any
 
 import pytest
@@ -438,3 +439,19 @@ def test_a_tensor_of_dynamic_size_that_a_hook_keeps() -> None:
     shapes = ({0: Dim("rows", min=2, max=9)},)
     with pytest.raises(errors.ConstraintViolation, match="only works for 2"):
         dynamo_lite.export(Module(), (torch.ones(2, 3),), dynamic_shapes=shapes, strict=False)
+
+
+class Node:
+    """Refers to itself, so that a program can reach its tensor past the arguments."""
+
+    def __init__(self, x: Tensor) -> None:
+        self.x, self.itself = x, weakref.ref(self)
+
+
+def test_a_weak_reference_in_an_argument_is_that_of_the_example() -> None:
+    """CPython asks it, and no hook tells: the program has the example's tensor, and takes no other object."""
+    example, other = Node(torch.ones(3)), Node(torch.zeros(3))
+    program = dynamo_lite.export(lambda node: node.itself().x * 2, (example,), strict=False).module()
+    assert torch.equal(program(example), torch.ones(3) * 2)
+    with pytest.raises(errors.InputMismatch):
+        program(other)

@@ -76,12 +76,15 @@ class ObjectContext:
     """`keys`: the children, in order; `order`: all parts; `rest`: the parts that are constants of the program.
 
     `is_made` tells which objects in `rest` the program itself makes, so that each result has objects of its own.
+    `references_unread`: the program asks no weak reference in `rest` for its object (a run that is interpreted sees
+    that), so that it may be another one.
     """
 
     keys: tuple[Key, ...]
     order: tuple[Key, ...]
     rest: dict[Key, Any]
     is_made: Callable[[Any], bool] = _never
+    references_unread: bool = False
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -91,7 +94,9 @@ class ObjectContext:
             return NotImplemented
         if self.keys != other.keys or self.rest.keys() != other.rest.keys():
             return False
-        return all(_same(value, other.rest[key]) for key, value in self.rest.items())
+        unread = self.references_unread or other.references_unread
+        pairs = [(value, other.rest[key]) for key, value in self.rest.items()]
+        return all((unread and type(a) is type(b) is weakref.ref) or _same(a, b) for a, b in pairs)
 
     def __repr__(self) -> str:
         parts = [f"{key.name}=*" if key in self.keys else f"{key.name}={self.rest[key]!r}" for key in self.order]
@@ -126,8 +131,6 @@ def _same(left: Any, right: Any) -> bool:
         return True
     if type(left) is not type(right):
         return False
-    if type(left) is weakref.ref:  # no program asks one in an argument what it refers to (tracing/heap/call_reads.py)
-        return True
     equal = left == right
     if isinstance(equal, bool) and equal:
         return True

@@ -147,6 +147,14 @@ def declare_numbers(spec: pytree.TreeSpec, leaves: Iterator[Any]) -> None:
             _NUMBERS.setdefault(spec.type, set()).add(key.name)
 
 
+def leave_references(spec: pytree.TreeSpec) -> None:
+    """Notes that the program asks no weak reference in its arguments for its object: others are as good."""
+    if isinstance(spec.context, ObjectContext):
+        spec.context.references_unread = True
+    for child in spec.children():
+        leave_references(child)
+
+
 def registered_classes(program: ExportedProgram) -> tuple[type, ...]:
     """The classes among the containers of a program that the rule of this module has registered."""
     signature = program.module_call_graph[0].signature
