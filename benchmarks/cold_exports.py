@@ -8,18 +8,14 @@ Each export is made in a fork of a process that has exported a toy only; the exp
 
 from __future__ import annotations
 
-import argparse
-import logging
 import math
 import sys
-import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.export_time import (
     COLD_RUNS,
-    CORE,
     EXPORTERS,
     FIRST_OF_PROCESS,
     NON_STRICT,
@@ -27,13 +23,14 @@ from benchmarks.export_time import (
     RESULTS,
     STRICT,
     Row,
+    chosen_models,
     example,
     export_a_toy,
     first_of_process,
     geometric_mean,
-    load,
     machine,
     measure_cold,
+    parser_of,
     ratios,
 )
 
@@ -65,15 +62,8 @@ def text_of(rows: dict[str, Row], count: int, dynamic: bool, first: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--models", default="", help="comma-separated names (default: the core list)")
-    parser.add_argument("--dynamic", action="store_true", help="a dynamic batch and length")
-    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
-    models = load(CORE)
-    chosen = options.models.split(",") if options.models else list(models)
+    options = parser_of(__doc__).parse_args()
+    models, chosen = chosen_models(options.models)
     shapes = example(models[FIRST_OF_PROCESS].case())[1] if options.dynamic else None
     seconds = ", ".join(f"{exporter} {first_of_process(exporter, shapes):.3f}" for exporter in EXPORTERS)
     first = f"First export of a fresh process ({FIRST_OF_PROCESS}, the exporter's imports included): {seconds}."

@@ -233,17 +233,28 @@ def table(rows: dict[str, Row]) -> str:
     return "\n".join([*lines, "", *(["Refused:", "", *refused] if refused else ["Nothing was refused."])])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=5, help="warm runs per model and exporter")
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """The options of the benchmarks of export time."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("--models", default="", help="comma-separated names (default: the core list)")
     parser.add_argument("--dynamic", action="store_true", help="a dynamic batch and length")
     parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.relative_to(ROOT)}")
-    options = parser.parse_args()
+    return parser
+
+
+def chosen_models(names: str) -> tuple[dict[str, Model], list[str]]:
+    """(all core models, the names that are asked for). Warnings and logs are off from here on."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     models = load(CORE)
-    chosen = options.models.split(",") if options.models else list(models)
+    return models, names.split(",") if names else list(models)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="warm runs per model and exporter")
+    options = parser.parse_args()
+    models, chosen = chosen_models(options.models)
     export_a_toy()
     rows = {name: measure_cold(models[name], options.dynamic) for name in chosen}  # before the process knows them
     for name, row in rows.items():

@@ -39,7 +39,10 @@ def check(tracer: TracerView, effects: Effects, later: TracerView | None = None)
         return
     asked = set(map(id, (later or tracer).reads.referents))
     for change in changes:
-        for value in _released(change.old):
+        released = _released(change.old)
+        if len(released) >= _MOST_OBJECTS:
+            tracer.note(f"the call lets go of over {_MOST_OBJECTS} objects; weak references to some were not looked for")
+        for value in released:
             if not _is_seen(value, asked) or tracer.heap.is_young(value):
                 continue
             if path_of(value, tracer.root) is None:  # who else may hold it, may also let it go before the next call

@@ -145,6 +145,7 @@ class CalledDirectly(Loader):
 
     def __init__(self) -> None:
         self._functions: list[Any] = []
+        self._shown: list[tuple[ModuleType, Any]] = []  # the modules, and what torch showed in their place before
 
     def spec(self) -> ModuleSpec:
         """What the import finds at such a call: a module for this one, which is gone when it has answered."""
@@ -152,13 +153,10 @@ class CalledDirectly(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(PACKAGE)
-        before = vars(torch).get(_ATTRIBUTE)
+        self._shown.append((module, vars(torch).get(_ATTRIBUTE)))
 
         def disable(function: Any, recursive: bool = True, wrapping: bool = True) -> Any:
-            if sys.modules.get(PACKAGE) is module:
-                del sys.modules[PACKAGE]
-            if vars(torch).get(_ATTRIBUTE) is module:
-                delattr(torch, _ATTRIBUTE) if before is None else setattr(torch, _ATTRIBUTE, before)
+            self._take_away()
             self._functions.append(function)
             return function
 
@@ -168,8 +166,17 @@ class CalledDirectly(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """There is nothing to execute."""
 
+    def _take_away(self) -> None:
+        while self._shown:
+            module, before = self._shown.pop()
+            if sys.modules.get(PACKAGE) is module:
+                del sys.modules[PACKAGE]
+            if vars(torch).get(_ATTRIBUTE) is module:
+                delattr(torch, _ATTRIBUTE) if before is None else setattr(torch, _ATTRIBUTE, before)
+
     def forget(self) -> None:
         """Torch is to ask again, as TorchDynamo may be there then."""
+        self._take_away()  # of a call that was interrupted
         for function in self._functions:
             if vars(function).get(_KEPT_AWAY) is function:
                 delattr(function, _KEPT_AWAY)

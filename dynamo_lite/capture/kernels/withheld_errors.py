@@ -112,9 +112,9 @@ def _number(size: Any) -> Any:
 
 
 def _kind(value: Any) -> Any:
-    """As `_described`, of tensors without their sizes."""
+    """As `_described`, of tensors without their sizes; one without dimensions counts less in the common dtype."""
     if type(value) is FakeTensor and value.layout is torch.strided:
-        return FakeTensor, value.dtype, device_of(value).type
+        return FakeTensor, value.dtype, device_of(value).type, value.dim() == 0
     return (type(value), tuple(map(_kind, value))) if isinstance(value, list | tuple) else _described(value)
 
 

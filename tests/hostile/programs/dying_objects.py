@@ -164,6 +164,6 @@ def put_back():
 
 
 @equal
-def nobody_asks():
+def reference_that_is_not_asked():
     held = Thing()
     return Holds(lambda m: True, _set(Thing), held=held, ref=weakref.ref(held)), (t(3),)

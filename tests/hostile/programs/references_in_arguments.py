@@ -45,7 +45,7 @@ def data_with_a_store():
 
 
 @equal
-def reference_that_nobody_asks():
+def reference_that_is_not_asked():
     return Case(lambda node: node.x * 2, (Node(t(3)),), also=[((Node(t(3)),), {})])
 
 
