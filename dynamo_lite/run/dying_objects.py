@@ -41,7 +41,7 @@ def check(tracer: TracerView, effects: Effects, later: TracerView | None = None)
     for change in changes:
         released = _released(change.old)
         if len(released) >= _MOST_OBJECTS:
-            tracer.note(f"the call lets go of over {_MOST_OBJECTS} objects; weak references to some were not looked for")
+            tracer.note(f"the call lets go of over {_MOST_OBJECTS} objects; references to some were not looked for")
         for value in released:
             if not _is_seen(value, asked) or tracer.heap.is_young(value):
                 continue
