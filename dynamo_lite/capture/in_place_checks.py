@@ -14,13 +14,14 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import Lifted
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.kernels import eager_errors
+from dynamo_lite.capture.unwritable import Unwritable
 
 
 class Constants(Protocol):
     """The memory of tensors that are no input, parameter or buffer, as the recorder knows it."""
 
     constant_storages: dict[int, Lifted]
-    computed_storages: set[int]
+    computed_storages: dict[int, Unwritable]
 
 
 def written(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
@@ -41,9 +42,9 @@ def may_reshape(func: OpOverload) -> bool:
 def check_constants(constants: Constants, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Refuses to change a constant from outside, or a view of one: the program would change its own copy."""
     for tensor in written(func, args, kwargs):
-        if storage_key(tensor) in constants.computed_storages:
-            what = "changes in place what the registered functions of a container have made of an input"
-            raise CaptureError("container-mutated", what, "return the new value", {"function": str(func)})
+        reason = constants.computed_storages.get(storage_key(tensor))
+        if reason is not None:
+            raise CaptureError(reason.id, reason.what, reason.instead, {"function": str(func), **reason.details})
         lifted = constants.constant_storages.get(storage_key(tensor))
         if lifted is not None:
             raise CaptureError(

@@ -17,6 +17,7 @@ from torch import nn
 from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.heap.errors_from_outside import LooksAtTracebacks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 _CALL: Any = nn.Module._wrapped_call_impl
@@ -62,15 +63,19 @@ def call_stack(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 
 def call_traceback(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of the traceback module, which runs natively."""
-    if tracer.own(ModuleCalls).left_by_error and not tracer.in_library():
-        _again(tracer)
+    if not tracer.in_library():
+        tracer.own(LooksAtTracebacks).happened = True
+        if tracer.own(ModuleCalls).left_by_error:
+            _again(tracer)
     return NOT_HANDLED
 
 
 def read_traceback(tracer: TracerView, owner: Any, key: str, value: Any) -> Any:
     """An attribute of a traceback."""
-    if key in _OF_TRACEBACKS and tracer.own(ModuleCalls).left_by_error and _is_for_the_program(tracer):
-        _again(tracer)
+    if key in _OF_TRACEBACKS and _is_for_the_program(tracer):
+        tracer.own(LooksAtTracebacks).happened = True
+        if tracer.own(ModuleCalls).left_by_error:
+            _again(tracer)
     return NOT_HANDLED
 
 

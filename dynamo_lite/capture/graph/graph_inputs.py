@@ -31,6 +31,7 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.capture.module_tree import unregistered_buffers
+from dynamo_lite.capture.unwritable import Unwritable
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead
@@ -68,7 +69,7 @@ class InputLifter(GraphWriter):
         """Classes that tensors of the program have, and their stand-ins have not."""
         self.constant_storages: dict[int, Lifted] = {}  # memory that the program may not change
         self.shared_views = SharedViews(self)
-        self.computed_storages: set[int] = set()  # nor this, of tensors that registered functions made of inputs
+        self.computed_storages: dict[int, Unwritable] = {}  # nor this, which stands for memory that is elsewhere
         self._root = root
         self._lifted_by_id: dict[int, Lifted] = {}
         self._constant_fqns: dict[int, str] | None = None

@@ -109,8 +109,8 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], where: tuple[Where
 
 def _mutates(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], verdict: CallVerdict) -> Any:
     for owner in _arguments(args, kwargs, verdict.where):
-        if is_tensor(owner):
-            continue
+        if is_tensor(owner) or numpy_arrays.is_array(owner):
+            continue  # what is written to it is an operator
         if verdict.part == "memory":
             shared_buffers.touch(tracer, owner)
         elif verdict.part == "members":

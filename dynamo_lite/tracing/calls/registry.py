@@ -34,7 +34,7 @@ from dynamo_lite.tracing.calls.context_values import call_context_var
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_statistics
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.heap import lifetimes
+from dynamo_lite.tracing.heap import errors_from_outside, lifetimes
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
@@ -232,7 +232,7 @@ def _functions() -> dict[int, Step]:
         rows[id(getattr(_C, name))] = type_queries.call_has_torch_function
     for name in ("cache_info", "cache_clear"):
         rows[id(LruCacheWrapper.__dict__[name])] = call_cache_statistics
-    return hidden_frames.rules() | rows
+    return hidden_frames.rules() | errors_from_outside.rules() | rows
 
 
 _NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (

@@ -20,7 +20,7 @@ from dynamo_lite.tracing.effects.descriptions import Effects, is_globals, regist
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_places import is_scratch
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
-from dynamo_lite.tracing.heap import locks
+from dynamo_lite.tracing.heap import errors_from_outside, locks
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING
@@ -53,7 +53,7 @@ def classify(tracer: TracerView) -> Effects:
     for change in journal.changes():
         if id(change.owner) not in outside or _same_value(change.old, change.new):
             continue
-        if is_invisible_place(change):
+        if is_invisible_place(change) and not errors_from_outside.is_seen(tracer, change):
             if _is_source_text(change):
                 tracer.note("the text of code made in forward, for tracebacks (linecache), is not kept by the program")
             continue

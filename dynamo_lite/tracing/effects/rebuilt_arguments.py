@@ -22,6 +22,7 @@ from torch import nn
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.unwritable import Unwritable
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key
@@ -198,10 +199,11 @@ def _protect(recorder: Recorder, call: Any, leaves: list[Any], trip: RoundTrip) 
     """Refuse in-place changes of what is no tensor of the user's: the user's own would not change."""
     stand_ins = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     inputs = {storage_key(leaf) for leaf in stand_ins}
-    recorder.computed_storages |= {storage_key(leaf) for i, leaf in enumerate(leaves) if i in trip.made}
-    for tensor in tensors_in(call):
-        if isinstance(tensor, FakeTensor) and storage_key(tensor) not in inputs:
-            recorder.computed_storages.add(storage_key(tensor))
+    made = [leaf for i, leaf in enumerate(leaves) if i in trip.made]
+    made += [t for t in tensors_in(call) if isinstance(t, FakeTensor) and storage_key(t) not in inputs]
+    what = "changes in place what the registered functions of a container have made of an input"
+    reason = Unwritable("container-mutated", what, "return the new value", {}, made)
+    recorder.computed_storages |= {storage_key(tensor): reason for tensor in made}
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:

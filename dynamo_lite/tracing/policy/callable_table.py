@@ -79,7 +79,7 @@ TYPES: dict[str, CallVerdict] = {
         "_hashlib:HASHXOF _md5:md5 _sha1:sha1 _sha256:sha256 _sha512:sha512 _sha3:sha3_256 _blake2:blake2b "
         "_blake2:blake2s _elementtree:XMLParser _elementtree:TreeBuilder pyexpat:xmlparser builtins:generator "
         "builtins:coroutine builtins:async_generator _asyncio:Future _asyncio:Task _struct:unpack_iterator "
-        "_contextvars:Token",
+        "_contextvars:Token _sre:SRE_Scanner",
         _OWN_STATE,
     ),
     **_each(

@@ -13,6 +13,7 @@ from dynamo_lite.capture.fakes.data_assignment import shows_same
 from dynamo_lite.interpreter import datamodel
 from dynamo_lite.interpreter.observer import DELETED, NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
+from dynamo_lite.tracing.heap import instance_dicts
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.tensors import autograd_nodes, toggled_flags, type_queries
@@ -177,10 +178,19 @@ def _has_grad(tracer: TracerView, owner: torch.Tensor) -> bool:
 
 
 def call_getter(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`torch.Tensor.grad_fn.__get__(x)`: the descriptor behind an attribute."""
-    if len(args) < 2 or not is_fake(args[1]) or tracer.in_library():
+    """`torch.Tensor.grad_fn.__get__(x)`, `CellType.cell_contents.__get__(c)`: the descriptor behind an attribute."""
+    if len(args) < 2 or tracer.in_library():
+        return NOT_HANDLED
+    if not is_fake(args[1]):
+        _read_by_getter(tracer, args[1], args[0].__name__)
         return NOT_HANDLED
     return read_attribute(tracer, args[1], args[0].__name__, fn(*args, **kwargs))
+
+
+def _read_by_getter(tracer: TracerView, owner: Any, name: str) -> None:
+    if name not in instance_dicts.NAMES:  # an object's `__dict__` is known as what it is
+        tracer.reads.read_first.setdefault((id(owner), name), True)
+        tracer.reads.attribute(owner, name)
 
 
 def call_dir(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

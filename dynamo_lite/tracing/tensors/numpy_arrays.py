@@ -9,6 +9,7 @@ program asks as numpy's own class would; what torch._numpy does not have is refu
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -18,20 +19,16 @@ import torch
 
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.tensors import autograd_nodes
-from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
+from dynamo_lite.tracing.tensors import autograd_nodes, numpy_differences, numpy_layouts
+from dynamo_lite.tracing.tensors.numpy_layouts import is_array
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _MODULES = {"numpy": "torch._numpy", "numpy.linalg": "torch._numpy.linalg", "numpy.fft": "torch._numpy.fft"}
 _RUNS_THE_PROGRAM = frozenset({"dynamo_lite.interpreter.datamodel.trampolines", "dynamo_lite.tracing.calls.registry"})
-_UNTOUCHED = frozenset({"__init__", "__str__", "__repr__", "__dlpack__"})
+_UNTOUCHED = frozenset({"__init__", "__str__", "__repr__", "__dlpack__", "__iter__"})
 _LAYOUT = ("strides", "flags", "data", "nbytes", "flat")
-
-
-def is_array(value: Any) -> bool:
-    """Whether `value` is an array that a trace has made of a tensor."""
-    cls = type(value)
-    return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"
+_PARTS = ("T", "real", "imag")
 
 
 def array_of(tracer: TracerView, tensor: torch.Tensor, force: bool = False) -> Any:
@@ -85,6 +82,8 @@ def _prepare(tracer: TracerView, cls: type) -> None:
         "__getattribute__": _with_class(tracer),  # a class cannot be given a property `__class__` later
         "dtype": property(_dtype(before["dtype"].fget)),
         **{name: property(_layout(tracer, name, before[name].fget)) for name in _LAYOUT},
+        **{name: property(_part(tracer, name, before[name])) for name in _PARTS},
+        "__iter__": _items(before["__iter__"]),
         **{
             name: _with_converted(tracer, name, value)
             for name, value in before.items()
@@ -152,6 +151,27 @@ def _layout(tracer: TracerView, name: str, own: Callable[[Any], Any]) -> Callabl
     return attribute
 
 
+def _part(tracer: TracerView, name: str, own: property) -> Callable[[Any], Any]:
+    def attribute(array: Any) -> Any:
+        get: Any = own.fget
+        if _called_by_torch():
+            return get(array)
+        return call(tracer, f"numpy.ndarray.{name}", (operator.attrgetter(name), get), (array,), {})
+
+    return attribute
+
+
+def _items(own: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """An item of an array with one dimension is a number of its own, not a view: each is taken by its index."""
+
+    def items(array: Any) -> Any:
+        if _called_by_torch() or array.tensor.ndim == 0:
+            return own(array)
+        return (array[place] for place in range(len(array)))
+
+    return items
+
+
 def _missing(tracer: TracerView) -> Callable[[Any, str], Any]:
     def getattribute(array: Any, name: str) -> Any:
         import numpy
@@ -178,17 +198,23 @@ def call(tracer: TracerView, name: str, pair: tuple[Any, Any], args: Any, kwargs
 
     Refused is what torch._numpy does not do, and what it gives another dtype or number of dimensions than numpy.
     """
+    import numpy
+
     reference, fn = pair
     args = _promoted(tracer, reference, [converted(tracer, value) for value in args])
     kwargs = {key: converted(tracer, value) for key, value in kwargs.items()}
-    expected = _reference(tracer, reference, args, kwargs)
+    if (differs := numpy_differences.refused(reference, args, kwargs)) is not None:
+        tracer.refuse("numpy-function", function=f"{name} ({differs})")
+    asked = numpy_layouts.reference(tracer, reference, args, kwargs)
     try:
         result = fn(*args, **kwargs)
     except NotImplementedError:
         tracer.refuse("numpy-function", function=name)
-    for given, wanted in zip(_arrays_in(result), expected):
-        if (given.tensor.ndim, _numpys_dtype(given)) != wanted:
-            tracer.refuse("numpy-function", function=f"{name} (which gives {wanted[1]} here)")
+    results = _arrays_in(result)
+    for given, like in zip(results, asked.results):
+        if (given.tensor.ndim, _numpys_dtype(given)) != (numpy.ndim(like), numpy.asarray(like).dtype):
+            tracer.refuse("numpy-function", function=f"{name} (which gives {numpy.asarray(like).dtype} here)")
+    numpy_layouts.as_in_numpy(tracer, name, asked, [*args, *kwargs.values()], results)
     return result
 
 
@@ -213,36 +239,6 @@ def _promoted(tracer: TracerView, reference: Any, args: list[Any]) -> list[Any]:
 
 
 _UFUNCS = {"__truediv__": "true_divide", "__rtruediv__": "true_divide", "__pow__": "power", "__rpow__": "power"}
-
-
-def _reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> list[tuple[int, Any]]:
-    """(dimensions, dtype) of each result that numpy gives for arrays of ones like these; none if it raises on ones."""
-    import numpy
-
-    try:
-        with tracer.suspended(), numpy.errstate(all="ignore"):
-            args, kwargs = [_ones(value) for value in args], {key: _ones(value) for key, value in kwargs.items()}
-            result = fn(*args, **kwargs)
-    except Exception:
-        return []
-    parts = result if isinstance(result, (tuple, list)) else [result]
-    return [(numpy.ndim(part), numpy.asarray(part).dtype) for part in parts]
-
-
-def _ones(value: Any) -> Any:
-    import numpy
-
-    if is_array(value):
-        sizes = [_EXAMPLE if type(size) in SYMBOLIC else size for size in value.shape]
-        return numpy.ones(sizes, _numpys_dtype(value))
-    if type(value) in SYMBOLIC:
-        return real_type(value)(_EXAMPLE)
-    if type(value) in (list, tuple):
-        return type(value)(_ones(part) for part in value)
-    return value
-
-
-_EXAMPLE = 3  # stands for a size that varies: only dimensions and dtypes are compared
 
 
 def _arrays_in(result: Any) -> list[Any]:
@@ -294,16 +290,16 @@ def _constant(tracer: TracerView, array: Any) -> torch.Tensor:
 
 def _ufunc(tracer: TracerView) -> Callable[..., Any]:
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        counterpart = _counterpart(ufunc)
+        fn = counterpart(ufunc)
         name = f"numpy.{ufunc.__name__}"
-        if method != "__call__" or counterpart is None or any(is_tensor(value) for value in inputs):
+        if method != "__call__" or fn is None or any(is_tensor(value) for value in inputs):
             tracer.refuse("numpy-function", function=name if method == "__call__" else f"{name}.{method}")
         out = kwargs.pop("out", None)
         if out is not None:
             if len(out) != 1 or not is_array(out[0]):
                 tracer.refuse("numpy-function", function=f"{name} with out=")
             kwargs["out"] = out[0]
-        return call(tracer, name, (ufunc, counterpart), inputs, kwargs)
+        return call(tracer, name, (ufunc, fn), inputs, kwargs)
 
     return __array_ufunc__
 
@@ -311,18 +307,19 @@ def _ufunc(tracer: TracerView) -> Callable[..., Any]:
 def _function(tracer: TracerView) -> Callable[..., Any]:
     def __array_function__(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = f"{func.__module__}.{func.__name__}"
-        counterpart = _counterpart(func)
-        if counterpart is None or any(issubclass(kind, torch.Tensor) for kind in types):
+        fn = counterpart(func)
+        if fn is None or any(issubclass(kind, torch.Tensor) for kind in types):
             tracer.refuse("numpy-function", function=name)
-        return call(tracer, name, (func, counterpart), args, kwargs)
+        return call(tracer, name, (func, fn), args, kwargs)
 
     return __array_function__
 
 
-def _counterpart(fn: Any) -> Callable[..., Any] | None:
+def counterpart(fn: Any) -> Callable[..., Any] | None:
     """torch._numpy's function for one of numpy's; None if it has none."""
     for here, there in _MODULES.items():
         module, name = sys.modules[here], fn.__name__
         if getattr(module, name, None) is fn:
-            return getattr(sys.modules[there], name, None)
+            instead = numpy_differences.INSTEAD.get(name) if here == "numpy" else None
+            return instead or getattr(sys.modules[there], name, None)
     return None

@@ -14,8 +14,8 @@ from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import CallKind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
-from dynamo_lite.tracing.tensors import constructors
-from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, is_array
+from dynamo_lite.tracing.tensors import constructors, numpy_layouts
+from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, counterpart, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _MAKES_ARRAYS = ("array", "asarray", "asanyarray", "ascontiguousarray")
@@ -78,8 +78,8 @@ def call_array(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         source = arrays_of(tracer).stack([converted(tracer, part) for part in source])
     elif not is_array(source):
         return NOT_HANDLED
-    pair = (fn, getattr(arrays_of(tracer), fn.__name__))
-    return call(tracer, f"numpy.{fn.__name__}", pair, (source, *args[1:]), kwargs)
+    of_arrays = arrays_of(tracer).asarray if fn.__name__ == "asanyarray" else counterpart(fn)  # all are plain arrays
+    return call(tracer, f"numpy.{fn.__name__}", (fn, of_arrays), (source, *args[1:]), kwargs)
 
 
 def _to_tensor(before: Step | None, shares: bool) -> Step:
@@ -92,6 +92,9 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
             args = (_stacked(tracer, fn, args[0]), *args[1:])
         if not args or not is_array(args[0]):
             return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
+        if not numpy_layouts.is_as_its_tensor(args[0]):
+            with tracer.suspended():
+                fn(numpy_layouts.ones_like(args[0]))  # raises where the strides are negative
         tensor = args[0].tensor.detach()
         if shares and not args[1:] and not kwargs:
             return tensor
