@@ -11,10 +11,9 @@ import torch
 from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.graph.lifting import Lifted
+from dynamo_lite.capture.graph.lifting import Lifted, Unwritable
 from dynamo_lite.capture.graph.subgraphs import Levels
 from dynamo_lite.capture.kernels import eager_errors
-from dynamo_lite.capture.unwritable import Unwritable
 
 
 class Constants(Protocol):

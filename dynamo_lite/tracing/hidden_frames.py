@@ -17,7 +17,7 @@ from torch import nn
 from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing.heap.errors_from_outside import LooksAtTracebacks
+from dynamo_lite.tracing.errors_from_outside import LooksAtTracebacks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 
 _CALL: Any = nn.Module._wrapped_call_impl

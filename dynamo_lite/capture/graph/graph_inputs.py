@@ -19,6 +19,7 @@ from dynamo_lite.capture.graph.lifting import (
     Lifted,
     LiftedKind,
     StateEntry,
+    Unwritable,
     constant_attributes,
     copied,
     registered_state,
@@ -31,7 +32,6 @@ from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.graph.writer import GraphWriter
 from dynamo_lite.capture.interfaces import EarlierRecording
 from dynamo_lite.capture.module_tree import unregistered_buffers
-from dynamo_lite.capture.unwritable import Unwritable
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx, nn
@@ -117,3 +117,16 @@ def constant_attributes(root: nn.Module | None) -> dict[int, str]:
             if isinstance(value, torch.Tensor):
                 found.setdefault(id(value), dot + name)
     return found
+
+
+class Unwritable(NamedTuple):
+    """Memory that stands for memory elsewhere: the refusal of a write to it, with its words.
+
+    `tensors` are kept alive: memory is known by a key of the living.
+    """
+
+    id: str
+    what: str
+    instead: str
+    details: dict[str, str]
+    tensors: list[torch.Tensor]

@@ -27,14 +27,14 @@ from torch import nn
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
-from dynamo_lite.tracing import hidden_frames, module_attributes, module_calls, torch_wrappers
+from dynamo_lite.tracing import errors_from_outside, hidden_frames, module_attributes, module_calls, torch_wrappers
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import call_context_var
 from dynamo_lite.tracing.calls.distributed import table as of_distributed
 from dynamo_lite.tracing.calls.lru_cache import LruCacheWrapper, call_cache_statistics
 from dynamo_lite.tracing.calls.run_native import run_native
-from dynamo_lite.tracing.heap import errors_from_outside, lifetimes
+from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView

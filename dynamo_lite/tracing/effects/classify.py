@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.tracing import errors_from_outside
 from dynamo_lite.tracing.effects.buffer_assignment import check_assigned
 from dynamo_lite.tracing.effects.descriptions import Effects, is_globals, registries_of
 from dynamo_lite.tracing.effects.run_made_keys import is_under_an_own_key
 from dynamo_lite.tracing.effects.scratch_places import is_scratch
 from dynamo_lite.tracing.effects.unreachable_containers import unreachable
-from dynamo_lite.tracing.heap import errors_from_outside, locks
+from dynamo_lite.tracing.heap import locks
 from dynamo_lite.tracing.heap.instance_dicts import OwnedDicts
 from dynamo_lite.tracing.heap.journal import Change, Order
 from dynamo_lite.tracing.heap.snapshots import MISSING

@@ -22,7 +22,7 @@ from torch import nn
 
 from dynamo_lite.capture import Recorder
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.unwritable import Unwritable
+from dynamo_lite.capture.graph.lifting import Unwritable
 from dynamo_lite.errors import GraphBreak
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.program.trees.container_context import Key

@@ -17,10 +17,11 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.tracing.arrays import differences, layouts
+from dynamo_lite.tracing.arrays.layouts import is_array
 from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.interfaces import TracerView
-from dynamo_lite.tracing.tensors import autograd_nodes, numpy_differences, numpy_layouts
-from dynamo_lite.tracing.tensors.numpy_layouts import is_array
+from dynamo_lite.tracing.tensors import autograd_nodes
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -203,9 +204,9 @@ def call(tracer: TracerView, name: str, pair: tuple[Any, Any], args: Any, kwargs
     reference, fn = pair
     args = _promoted(tracer, reference, [converted(tracer, value) for value in args])
     kwargs = {key: converted(tracer, value) for key, value in kwargs.items()}
-    if (differs := numpy_differences.refused(reference, args, kwargs)) is not None:
-        tracer.refuse("numpy-function", function=f"{name} ({differs})")
-    asked = numpy_layouts.reference(tracer, reference, args, kwargs)
+    if (other := differences.refused(reference, args, kwargs)) is not None:
+        tracer.refuse("numpy-function", function=f"{name} ({other})")
+    asked = layouts.reference(tracer, reference, args, kwargs)
     try:
         result = fn(*args, **kwargs)
     except NotImplementedError:
@@ -214,7 +215,7 @@ def call(tracer: TracerView, name: str, pair: tuple[Any, Any], args: Any, kwargs
     for given, like in zip(results, asked.results):
         if (given.tensor.ndim, _numpys_dtype(given)) != (numpy.ndim(like), numpy.asarray(like).dtype):
             tracer.refuse("numpy-function", function=f"{name} (which gives {numpy.asarray(like).dtype} here)")
-    numpy_layouts.as_in_numpy(tracer, name, asked, [*args, *kwargs.values()], results)
+    layouts.as_in_numpy(tracer, name, asked, [*args, *kwargs.values()], results)
     return result
 
 
@@ -320,6 +321,6 @@ def counterpart(fn: Any) -> Callable[..., Any] | None:
     for here, there in _MODULES.items():
         module, name = sys.modules[here], fn.__name__
         if getattr(module, name, None) is fn:
-            instead = numpy_differences.INSTEAD.get(name) if here == "numpy" else None
+            instead = differences.INSTEAD.get(name) if here == "numpy" else None
             return instead or getattr(sys.modules[there], name, None)
     return None

@@ -10,11 +10,12 @@ import torch
 
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
+from dynamo_lite.tracing.arrays import layouts
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy.classify import classify
 from dynamo_lite.tracing.policy.verdicts import CallKind
 from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable_function
-from dynamo_lite.tracing.tensors import constructors, numpy_layouts
+from dynamo_lite.tracing.tensors import constructors
 from dynamo_lite.tracing.tensors.numpy_arrays import array_of, arrays_of, call, converted, counterpart, is_array
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -92,9 +93,9 @@ def _to_tensor(before: Step | None, shares: bool) -> Step:
             args = (_stacked(tracer, fn, args[0]), *args[1:])
         if not args or not is_array(args[0]):
             return NOT_HANDLED if before is None else before(tracer, fn, args, kwargs)
-        if not numpy_layouts.is_as_its_tensor(args[0]):
+        if not layouts.is_as_its_tensor(args[0]):
             with tracer.suspended():
-                fn(numpy_layouts.ones_like(args[0]))  # raises where the strides are negative
+                fn(layouts.ones_like(args[0]))  # raises where the strides are negative
         tensor = args[0].tensor.detach()
         if shares and not args[1:] and not kwargs:
             return tensor

@@ -1,7 +1,8 @@
 """What numpy's results share with their arguments, and how they lie in memory: numpy itself is asked, on ones.
 
-torch._numpy's functions give a view where numpy makes a copy (`flatten`, `astype`, `conj`, an item), where numpy
-makes a view (`a[::-1]`, which no tensor can be; `np.diag`), and another order of strides. A later write through one of the two shows the first two, `stride()` and `view()` of a tensor made of the array the third.
+torch._numpy's functions give a view where numpy makes a copy (`flatten`, `astype`, `conj`, an item), a copy where numpy
+makes a view (`a[::-1]`, which no tensor can be; `np.diag`), and another order of strides. A later write through one of
+the two shows the first two, `stride()` and `view()` of a tensor made of the array the third.
 Checked with torch 2.13, numpy 2.4.
 """
 
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
-from dynamo_lite.capture.unwritable import Unwritable
+from dynamo_lite.capture.graph.lifting import Unwritable
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 
@@ -21,14 +22,14 @@ _EXAMPLE = 3  # stands for a size that varies: only dimensions, dtypes and memor
 _LAYOUT = "_dynamo_lite_layout"
 
 
-class Layout(NamedTuple):
+class ArrayLayout(NamedTuple):
     """What numpy says of an array and its tensor does not: strides in elements, and whether it may be written to."""
 
     strides: tuple[int, ...]
     writeable: bool
 
 
-class Reference(NamedTuple):
+class NumpyAnswer(NamedTuple):
     """numpy's results for arrays of ones like the arguments; `given` are those arrays."""
 
     results: list[Any]
@@ -41,7 +42,7 @@ def is_array(value: Any) -> bool:
     return cls.__name__ == "ndarray" and cls.__module__ == "torch._numpy._ndarray"
 
 
-def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Reference:
+def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> NumpyAnswer:
     """What numpy gives for arrays of ones like these; nothing if it raises on ones.
 
     Raises numpy's ValueError for a write into an array that it makes read-only (`a.diagonal()`).
@@ -55,10 +56,10 @@ def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, An
     except ValueError as error:
         if "read-only" in str(error) and not all(array.flags.writeable for array in given):
             raise
-        return Reference([], given)
+        return NumpyAnswer([], given)
     except Exception:
-        return Reference([], given)
-    return Reference([*result] if isinstance(result, (tuple, list)) else [result], given)
+        return NumpyAnswer([], given)
+    return NumpyAnswer([*result] if isinstance(result, (tuple, list)) else [result], given)
 
 
 def ones_like(array: Any) -> Any:
@@ -70,7 +71,7 @@ def is_as_its_tensor(array: Any) -> bool:
     return _LAYOUT not in vars(array)
 
 
-def as_in_numpy(tracer: TracerView, name: str, asked: Reference, args: list[Any], results: list[Any]) -> None:
+def as_in_numpy(tracer: TracerView, name: str, asked: NumpyAnswer, args: list[Any], results: list[Any]) -> None:
     """Give the results of numpy's function `name` the memory and the layout that numpy says."""
     import numpy
 
@@ -108,7 +109,7 @@ def _sever(tracer: TracerView, name: str, arrays: list[Any]) -> None:
 def _note_layout(result: Any, like: Any) -> None:
     strides = tuple(stride // like.itemsize for stride in like.strides)
     if any(stride < 0 for stride in strides) or not like.flags.writeable:
-        vars(result)[_LAYOUT] = Layout(strides, like.flags.writeable)
+        vars(result)[_LAYOUT] = ArrayLayout(strides, like.flags.writeable)
 
 
 def _laid_out(tensor: torch.Tensor, like: Any) -> torch.Tensor:
@@ -124,11 +125,10 @@ def _laid_out(tensor: torch.Tensor, like: Any) -> torch.Tensor:
 
 def _order(strides: Any, sizes: Any) -> list[int]:
     """The dimensions from the outermost to the innermost; those of one element stay before what follows them."""
-    outer = [stride if size != 1 else None for stride, size in zip(strides, sizes)]
-    following = 0
-    for place in reversed(range(len(outer))):
-        outer[place] = following = following if outer[place] is None else outer[place]
-    return sorted(range(len(outer)), key=lambda place: -outer[place])
+    outer, following = [0] * len(sizes), 0
+    for place in reversed(range(len(sizes))):
+        outer[place] = following = following if sizes[place] == 1 else strides[place]
+    return sorted(range(len(sizes)), key=lambda place: -outer[place])
 
 
 def _inverse(order: list[int]) -> list[int]:
