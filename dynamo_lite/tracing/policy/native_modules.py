@@ -162,7 +162,7 @@ def _functions_of(cls: type) -> Iterator[FunctionType]:
                 yield function
 
 
-def _that_ask_who_calls(module: ModuleType) -> Iterator[FunctionType]:
+def _that_ask_who_calls(module: ModuleType) -> Iterator[Any]:
     """The functions of a module that write down which module called them (`typing.NewType`, of 3.11 also `TypeVar`)."""
     for value in vars(module).values():
         own = _functions_of(value) if isinstance(value, type) and value.__module__ == module.__name__ else (value,)
