@@ -24,7 +24,6 @@ from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
-from dynamo_lite.program.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.trees import constant_inputs
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.containers import declare_numbers, register_container, registered_classes
@@ -32,6 +31,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.trees.reshaped_inputs import reshaped
+from dynamo_lite.program.trees.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
