@@ -10,6 +10,7 @@ guard that is not checked afterwards. Three remedies:
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,8 @@ from dynamo_lite.symbolic_shapes.torch_node.sympy_functions import TORCH
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 Run = Callable[[], ExportedProgram]
+_SIZES = frozenset({"size", "stride", "storage_offset"})
+_FUNCTIONS = frozenset({"torch", "math", "operator"})
 _SIZE_OF = re.compile(r"L\['(\w+)'\]((?:\[[^]]*\])*)\.size\(\)\[(\d+)\]")
 
 
@@ -56,6 +59,25 @@ def decompose(program: ExportedProgram, run: Run) -> tuple[ExportedProgram, list
         _write_fixed_sizes(decomposed, env)
     conditions = (guard.xreplace(constants) for guard in _conditions(env))
     return decomposed, list(dict.fromkeys(_code(guard, sources) for guard in conditions if guard != sympy.true))
+
+
+def asks_for_sizes(guard: str) -> bool:
+    """Whether a guard of the inputs is about sizes and numbers alone. torch traces the program on stand-ins: what it is
+    to ask of their class, of autograd, or whether two are one, they answer in their own way."""
+    try:
+        todo: list[ast.AST] = [ast.parse(guard, mode="eval").body]
+    except SyntaxError:  # a name that only our own check can ask
+        return False
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SIZES:
+            continue
+        if isinstance(node, (ast.Is, ast.IsNot)):
+            return False
+        if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id in _FUNCTIONS):
+            return False
+        todo += ast.iter_child_nodes(node)
+    return True
 
 
 def _fixed_sizes(program: ExportedProgram, env: ShapeEnv) -> dict[sympy.Symbol, int]:
@@ -143,18 +165,24 @@ def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     values = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
+    sizes: list[tuple[Any, str]] = []
+    layouts: list[tuple[Any, str]] = []
     for value, path in zip(values, program.input_paths):  # type: ignore[attr-defined]
         name = "L" + pytree.keystr(path)
-        sizes: list[tuple[Any, str]] = [(value, name)]
-        if isinstance(value, torch.Tensor):
-            sizes = [(size, f"{name}.size()[{i}]") for i, size in enumerate(value.shape)]
-        for size, text in sizes:
-            if isinstance(size, torch.SymInt):
-                expr = size.node.expr
-                if isinstance(expr, sympy.Symbol):
-                    sources.setdefault(expr, text)
-                else:
-                    derived.append((expr, text))
+        if not isinstance(value, torch.Tensor):
+            sizes.append((value, name))
+            continue
+        sizes += [(size, f"{name}.size()[{i}]") for i, size in enumerate(value.shape)]
+        if value.layout is torch.strided:
+            layouts += [(stride, f"{name}.stride()[{i}]") for i, stride in enumerate(value.stride())]
+            layouts.append((value.storage_offset(), f"{name}.storage_offset()"))
+    for size, text in [*sizes, *layouts]:
+        if isinstance(size, torch.SymInt):
+            expr = size.node.expr
+            if isinstance(expr, sympy.Symbol):
+                sources.setdefault(expr, text)
+            else:
+                derived.append((expr, text))
     for expr, text in derived:
         _solve(expr, text, sources)
     return sources

@@ -19,7 +19,7 @@ from torch.types import FileLike
 from dynamo_lite.capture.graph.names import is_reserved, unusable_fqn
 from dynamo_lite.errors import InvalidArguments, UnsupportedValue
 from dynamo_lite.program.aliases import with_aliases, without_aliases
-from dynamo_lite.program.decompositions import decompose
+from dynamo_lite.program.decompositions import asks_for_sizes, decompose
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.questions import Questions
@@ -31,6 +31,7 @@ from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
 from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
 from dynamo_lite.program.trees.reshaped_inputs import reshaped
+from dynamo_lite.program.trees.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
@@ -125,14 +126,14 @@ class Program(ExportedProgram):
                 "case there, which generated code cannot have as a parameter. Pass it by position, or rename it"
             )
         guards = self._guards_code
-        bare = copy.copy(without_aliases(self))
-        # The tensors that torch traces the program with are one for each input.
-        bare._guards_code = [guard for guard in guards if " is L[" not in guard]
+        bare = copy.copy(separated(without_aliases(self)))
+        bare._guards_code = [guard for guard in guards if asks_for_sizes(guard)]
         known = structures(self)
         put_structures(bare, *map(plain, known))
         run = partial(ExportedProgram.run_decompositions, bare, decomp_table, **options)
         with constant_inputs.hidden(bare):
             decomposed, assumed = decompose(bare, run)
+        refuse_changed(self, decomposed)
         constant_inputs.put_back(decomposed, self)
         program = type(self)._of(decomposed)
         put_structures(program, *known)

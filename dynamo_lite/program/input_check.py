@@ -22,6 +22,7 @@ from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.paths import is_foreign, parts
 from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
+from dynamo_lite.program.trees.shared_inputs import Changed
 from dynamo_lite.program.trees.twins import Path, check_apart
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
@@ -33,7 +34,7 @@ class InputCheck:
     `sizes` looks at what varies, and at the guards; None for a static program. Not `is_checked_by_torch`: the inputs'
     names are such that torch cannot write checks of its own. `dtypes`: what an input may have instead of the dtype that
     it was exported with, once the module was converted; None: any. `state`: what the program has read of containers
-    beside their leaves. `apart`: as of the program.
+    beside their leaves. `apart`: as of the program. `changed`: what a decomposed program changes.
     """
 
     in_spec: pytree.TreeSpec
@@ -45,6 +46,7 @@ class InputCheck:
     dtypes: Mapping[torch.dtype, torch.dtype] | None = field(default_factory=dict)
     state: tuple[StateRead, ...] = ()
     apart: tuple[tuple[Path, Path], ...] | None = None
+    changed: Changed | None = None
 
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
@@ -66,7 +68,9 @@ class InputCheck:
         orders = getattr(program, "key_orders", ())
         state = getattr(program, "state_reads", ())
         apart = getattr(program, "apart", None)
-        return cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, apart=apart)
+        check = cls(signature.in_spec, names, expected, sizes, is_checked_by_torch, orders, state=state, apart=apart)
+        check.changed = Changed.of(program)
+        return check
 
     def __deepcopy__(self, memo: dict[int, Any]) -> InputCheck:
         """Itself: it never changes, and FakeTensors of symbolic sizes have no copies (`copy.deepcopy(ep.module())`)."""
@@ -79,29 +83,34 @@ class InputCheck:
             return
         if torch.jit.is_tracing():
             with jit_trace_paused():
-                self.check(args, kwargs)
+                self.check(args, kwargs, module)
         else:
-            self.check(args, kwargs)
+            self.check(args, kwargs, module)
 
-    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raises InputMismatch naming the input, what was expected and what was given."""
+    def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], module: Any = None) -> None:
+        """Raises InputMismatch naming the input, what was expected and what was given. module: what holds the state."""
         if self.apart is not None:
             check_apart((args, kwargs), self.apart, self.arg_names)
         leaves = self._quick(args, kwargs) if not self.key_orders else None
         if leaves is not None:
-            if self.sizes is not None:
-                self.sizes.check(leaves)
+            self._check_leaves(leaves, module)
             return
         self._check_names(args, kwargs)
         for path, keys in self.key_orders:
             self._check_order(path, keys, (args, kwargs))
         given_tree = (tuple(args), reorder_kwargs(kwargs, self.in_spec))
         self._compare("", given_tree, self.in_spec, iter(self.expected))
-        leaves = pytree.tree_leaves(given_tree) if self.sizes is not None or self.state else []
-        if self.sizes is not None:
-            self.sizes.check(leaves)
+        needed = self.sizes is not None or self.state or self.changed is not None
+        leaves = pytree.tree_leaves(given_tree) if needed else []
+        self._check_leaves(leaves, module)
         for read in self.state:
             read.check(given_tree, leaves)
+
+    def _check_leaves(self, leaves: Sequence[Any], module: Any) -> None:
+        if self.sizes is not None:
+            self.sizes.check(leaves)
+        if self.changed is not None:
+            self.changed.check(leaves, module)
 
     @cached_property
     def _quick(self) -> QuickFit:

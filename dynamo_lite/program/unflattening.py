@@ -53,6 +53,6 @@ def _hook(check: InputCheck) -> Callable[[Any, tuple[Any, ...], dict[str, Any]],
         """A forward pre-hook. With an adapter of flat arguments the call may have another structure."""
         traced = is_fx_symbolic_tracing() or torch.compiler.is_compiling()
         if module.check_input_constraints and module.flat_args_adapter is None and not traced:
-            check.check(args, kwargs)
+            check.check(args, kwargs, module)
 
     return before

@@ -42,7 +42,7 @@ from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
-from dynamo_lite.tracing.strings import tensor_repr
+from dynamo_lite.tracing.strings import error_messages, tensor_repr
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -192,6 +192,7 @@ class Run:
             for _, refusal in lost_reads(tracer, (args, kwargs), lost):
                 raise refusal from error
             tracer.check_raised(error)
+            error_messages.reword(tracer, error)
             raise
         self.lost_reads = lost_reads(tracer, (args, kwargs), lost)
         for part, refusal in self.lost_reads:

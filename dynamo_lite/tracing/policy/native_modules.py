@@ -14,9 +14,10 @@ import inspect
 import opcode
 import sys
 import traceback
+import typing
 from collections.abc import Iterator
 from contextlib import suppress
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -161,18 +162,29 @@ def _functions_of(cls: type) -> Iterator[FunctionType]:
                 yield function
 
 
+def _that_ask_who_calls(module: ModuleType) -> Iterator[Any]:
+    """The functions of a module that write down which module called them (`typing.NewType`, of 3.11 also `TypeVar`)."""
+    for value in vars(module).values():
+        own = _functions_of(value) if isinstance(value, type) and value.__module__ == module.__name__ else (value,)
+        for fn in own:
+            if isinstance(fn, FunctionType) and not _WHO_CALLS.isdisjoint(fn.__code__.co_names):
+                yield fn
+
+
+_WHO_CALLS = frozenset({"_caller", "_getframe", "_getframemodulename"})
 _FRAME_READERS = frozenset(
     fn.__code__
     for fn in (
         *(inspect.currentframe, inspect.stack, inspect.trace),
         *(traceback.extract_stack, traceback.format_stack, traceback.print_stack, traceback.walk_stack),
+        *_that_ask_who_calls(typing),
     )
 )
 
 
 def reads_frames(fn: FunctionType) -> bool:
     """Whether `fn`, of a trusted module, looks at the frames of its caller: natively it would find those of ours."""
-    return fn.__code__ in _FRAME_READERS
+    return original_code(fn.__code__) in _FRAME_READERS
 
 
 INTERPRETED = frozenset(

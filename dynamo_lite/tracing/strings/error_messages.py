@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import re
 
+import torch
+
 from dynamo_lite.tracing.heap.lifetimes import Raised
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import real_type
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 _CLASSES = re.compile(r"\b(FakeTensor|SymInt|SymFloat|SymBool)\b")
+_STAND_IN = re.compile(r"\bFakeTensor\b")
 _SYMBOLS = re.compile(r"\b[a-z]+\d+\b")
 _NUMBER = re.compile(r"\d")
 """A text without numbers says the same for each size for which the operator fails like that, which is a fact."""
@@ -36,3 +41,12 @@ def check(tracer: TracerView, error: BaseException) -> None:
     symbols = env.core.symbols if env is not None else ()
     if _CLASSES.search(text) or (symbols and any(name in symbols for name in _SYMBOLS.findall(text))):
         error.args = (tracer.own(TextsAtWork).of_error(text, None),)
+
+
+def reword(tracer: TracerView, error: Exception) -> None:
+    """An error that ends the program names the class that the user's tensor has, where Python names its stand-in's."""
+    if error is tracer.own(Raised).last or len(error.args) != 1 or type(error.args[0]) is not str:
+        return
+    owner = getattr(error, "obj", None)  # of an AttributeError
+    kind = real_type(owner) if is_fake(owner) else torch.Tensor
+    error.args = (_STAND_IN.sub(kind.__name__, error.args[0]),)

@@ -21,6 +21,9 @@ from dynamo_lite.tracing.vocabulary.program_points import Mark
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor, is_wrapped
 
+_PARTS = frozenset({"real", "imag"})
+"""Attributes that are set by an operator: copy_() into a view of the tensor."""
+
 
 class TensorWrites(FeatureState):
     """What the program has set on tensors.
@@ -134,7 +137,7 @@ def write(tracer: TracerView, owner: torch.Tensor, key: str, value: Any) -> None
     if outside and key == "requires_grad" and type(value) is bool and toggled_flags.toggle(tracer, owner):
         return
     taken = is_fake(owner) and stand_in_names.is_hidden(key) and not tracer.in_library()
-    if key == "grad" or (outside and key != "data") or taken:
+    if key == "grad" or (outside and key != "data" and key not in _PARTS) or taken:
         tracer.refuse("tensor-attribute", name=key)
     check_around(tracer, owner, f"sets {key} of a tensor")
     if key == "requires_grad":

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.export.probe import equal, t
+from tests.export.probe import equal, refused, t
 
 
 @equal
@@ -99,3 +99,33 @@ def noop_aliasing_outputs():
 
     return (f, (t(3),))
 
+
+
+@equal
+def parts_of_complex_tensors_set():
+    """`x.real = y` is copy_() into a view, of an argument, a buffer and a value of the program."""
+
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer('b', torch.ones(3, dtype=torch.complex64))
+
+        def forward(self, x):
+            y = x * 2
+            y.real, y.imag = 10, x.real
+            x.imag = y.real + 1
+            self.b.real = x.imag
+            return y, self.b * 1, [x.sum(), y[0]]
+
+    return M(), (torch.randn(3, dtype=torch.complex64),)
+
+
+@refused('constant-mutated')
+def part_of_a_constant_set():
+    kept = torch.ones(3, dtype=torch.complex64)
+
+    def f(x):
+        kept.real = x
+        return x + kept.imag
+
+    return f, (t(3),)

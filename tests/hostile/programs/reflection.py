@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
+import typing
 
 import torch
 from torch import nn
@@ -432,3 +433,17 @@ def a_callers_variable_set_on_one_side():
         return x * y
 
     return Case(f, (torch.ones(2),), also=[((-torch.ones(2),), {})])
+
+
+@equal
+def which_module_makes_a_type():
+    """Functions of typing write down which module calls them: the program's, not one of the interpreter's."""
+
+    def f(x):
+        made = (
+            *(typing.TypeVar("T"), typing.ParamSpec("P"), typing.TypeVarTuple("Ts"), typing.NewType("N", int)),
+            *(typing.NamedTuple("NT", [("a", int)]), typing.TypedDict("D", {"a": int})),
+        )
+        return x, [each.__module__ for each in made]
+
+    return f, (t(3),)
