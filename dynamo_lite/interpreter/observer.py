@@ -22,7 +22,7 @@ kind       owner                                           key
 from __future__ import annotations
 
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 
 class _Sentinel:
@@ -186,7 +186,7 @@ class Observer:
         """The sentry saw CPython evaluate a frame of the program (interpreter/frame_audit.py)."""
 
 
-class Hooks:
+class HookTable(Protocol):
     """The methods of an observer as the interpreter calls them: None for one that it does not override, so that an
     unused hook is one test for None."""
 
@@ -223,8 +223,12 @@ class Hooks:
     enters_by_trampoline: Any
     runs_natively: Any
 
+
+class Hooks(HookTable):
+    """The hooks of one observer."""
+
     def __init__(self, observer: Observer) -> None:
-        for name in Hooks.__annotations__:
+        for name in HookTable.__annotations__:
             method = getattr(observer, name)
             is_default = getattr(method, "__func__", None) is Observer.__dict__[name]
             setattr(self, name, None if is_default else method)
