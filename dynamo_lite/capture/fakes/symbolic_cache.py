@@ -160,7 +160,7 @@ class SymbolicMemory:
             return
         requires_grad_of = tuple(t.requires_grad for t in outputs)
         self._known[key] = (entry, requires_grad_of)
-        # Whoever hears of numbers that are taken (`specialized`) hears it of a run only.
+        # `specialized` is called when an operator runs, not when its result is remembered: such a call is not shared.
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
             self._keep(call, entry, requires_grad_of)
 
@@ -207,7 +207,7 @@ class SymbolicMemory:
         return CachedDispatch(tuple(outputs), remembered.container)
 
     def _meta(self, layout: ResultLayout) -> torch.Tensor:
-        """A meta tensor with this layout, and without memory that anyone uses."""
+        """A meta tensor with this layout, and with no memory of its own."""
         return self._laid_out((layout.shape, layout.stride, layout.offset, layout.dtype), self._past.our_number)
 
     def _laid_out(self, layout: tuple[Any, Any, Any, torch.dtype], number: Callable[[Any], Any]) -> torch.Tensor:
