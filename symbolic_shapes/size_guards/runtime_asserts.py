@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.codegen import divides
 from dynamo_lite.symbolic_shapes.size_guards.derivations import environment_of
-from dynamo_lite.symbolic_shapes.size_guards.simplify import complexity
+from dynamo_lite.symbolic_shapes.size_guards.relation_order import complexity
 
 
 @dataclass(frozen=True)
