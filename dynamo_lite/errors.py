@@ -116,7 +116,7 @@ class DynamoLiteError(Exception):
 
 
 class InternalError(DynamoLiteError):
-    """A promise between our own layers was broken. Please report it with the program that shows it."""
+    """An assumption of dynamo-lite's own code does not hold. Please report it with the program that shows it."""
 
     id = "internal"
 

@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
+from .tree import brief_line
+
 _SHOWN = 30
 
 
@@ -21,9 +23,5 @@ def as_html(guards: Iterable[Any]) -> str:
 
 
 def _row(number: int, guard: Any) -> str:
-    brief = getattr(guard.line, "brief", None)
-    if brief is None and guard.line is not None:
-        lines = [row.strip() for row in str(guard.line).splitlines() if row.strip() and set(row.strip()) != {"^"}]
-        brief = " | ".join(lines[-2:])
-    cells = (str(number), f"<code>{html.escape(guard.text)}</code>", html.escape(brief or ""))
+    cells = (str(number), f"<code>{html.escape(guard.text)}</code>", html.escape(brief_line(guard)))
     return "<tr>" + "".join(f"<td style='text-align:left'>{cell}</td>" for cell in cells) + "</tr>"

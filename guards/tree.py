@@ -55,10 +55,15 @@ def _branch(
 
 
 def _line(guard: Guard, lines: bool) -> str:
-    if not lines or guard.line is None:
+    return f"  # {brief_line(guard)}" if lines and guard.line is not None else ""
+
+
+def brief_line(guard: Guard) -> str:
+    """Where the program asked, in one line: the last frame and its source."""
+    if guard.line is None:
         return ""
-    brief = getattr(guard.line, "brief", None)
+    brief: str | None = getattr(guard.line, "brief", None)
     if brief is not None:
-        return f"  # {brief}"
+        return brief
     last = [row.strip() for row in str(guard.line).splitlines() if row.strip() and set(row.strip()) != {"^"}]
-    return "  # " + " | ".join(last[-2:])
+    return " | ".join(last[-2:])

@@ -1,4 +1,4 @@
-"""The operators of a program, to hold two exports of one module against each other."""
+"""The operators of a program, to compare two exports of one module with each other."""
 
 from __future__ import annotations
 

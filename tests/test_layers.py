@@ -147,6 +147,23 @@ def test_folders_have_few_files() -> None:
     assert crowded == {}
 
 
+LONG_FILE, LONG_FUNCTION = 400, 70
+
+
+def test_files_and_functions_are_short() -> None:
+    long: list[str] = []
+    for module, path in MODULES.items():
+        text = path.read_text(encoding="utf-8")
+        if len(text.splitlines()) > LONG_FILE:
+            long.append(module)
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                assert node.end_lineno is not None
+                if node.end_lineno - node.lineno >= LONG_FUNCTION:
+                    long.append(f"{module}:{node.lineno} {node.name}")
+    assert long == []
+
+
 def test_each_package_says_what_it_is_for() -> None:
     """What it is for, who calls it, what it may import: that takes a few lines."""
     packages = {name: path for name, path in MODULES.items() if path.name == "__init__.py"}

@@ -14,16 +14,13 @@ from torch._functorch.pyfunctorch import (
     temporarily_clear_interpreter_stack,
 )
 from torch._higher_order_ops.base_hop import FunctionWithNoFreeVars
-from torch._ops import HigherOrderOperator, OpOverload, _higher_order_ops
+from torch._ops import _higher_order_ops
 from torch._subclasses.fake_impls import fast_detach
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
-    FakeTensor,
-    FakeTensorMode,
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
-    in_kernel_invocation_manager,
 )
 from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.fx.experimental.proxy_tensor import (
@@ -38,9 +35,12 @@ from torch.fx.experimental.symbolic_shapes import (
     statically_known_true,
 )
 from torch.fx.passes.shape_prop import TensorMetadata, _extract_tensor_metadata
-from torch.utils._python_dispatch import _disable_current_modes, _pop_mode_temporarily
+from torch.utils._python_dispatch import _pop_mode_temporarily
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.torch_internals._torch_dispatch import _disable_current_modes
+from dynamo_lite.torch_internals._torch_fake import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
+from dynamo_lite.torch_internals._torch_operators import HigherOrderOperator, OpOverload
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -62,20 +62,12 @@ SYMBOLS = (
         "operators outside of the functorch transforms around them",
     ),
     Symbol("torch._higher_order_ops.base_hop:FunctionWithNoFreeVars", "the branches of eager higher-order operators"),
-    Symbol("torch._ops:HigherOrderOperator", "operators that take functions"),
-    Symbol("torch._ops:OpOverload", "operators"),
     Symbol("torch._ops:_higher_order_ops", "which higher-order operators there are"),
     Symbol("torch._subclasses.fake_impls:fast_detach", "an alias of a stand-in without a call of the dispatcher"),
     Symbol("torch._subclasses.fake_tensor:DataDependentOutputException", "an operator whose meta kernel needs data"),
     Symbol("torch._subclasses.fake_tensor:DynamicOutputShapeException", "an operator whose result's shape needs data"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
     Symbol("torch._subclasses.fake_tensor:UnsupportedFakeTensorException", "an operator without a meta kernel"),
     Symbol("torch._subclasses.fake_tensor:UnsupportedOperatorException", "an operator without a meta kernel"),
-    Symbol(
-        "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
-        "a stand-in is seen as the meta tensor that it is, to build views of it",
-    ),
     Symbol("torch.amp.autocast_mode:_enter_autocast", "the node at which an autocast region starts"),
     Symbol("torch.amp.autocast_mode:_exit_autocast", "the node at which an autocast region ends"),
     Symbol(
@@ -108,7 +100,6 @@ SYMBOLS = (
     ),
     Symbol("torch.fx.passes.shape_prop:TensorMetadata", "node.meta['tensor_meta']"),
     Symbol("torch.fx.passes.shape_prop:_extract_tensor_metadata", "node.meta['tensor_meta']"),
-    Symbol("torch.utils._python_dispatch:_disable_current_modes", "real tensors are made below all modes"),
     Symbol("torch.utils._python_dispatch:_pop_mode_temporarily", "the recorder is off while an operator runs"),
 )
 

@@ -13,22 +13,20 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
-from torch._C import DispatchKey
-from torch._C import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
 from torch._C import _dispatch_tls_set_dispatch_key_included as _set_included
-from torch._ops import OpOverload, mode_stack_state_for_pre_dispatch
+from torch._ops import mode_stack_state_for_pre_dispatch
 from torch._subclasses import schema_check_mode as _asked_for_by_a_mode  # noqa: F401  # by _set_mode_pre_dispatch
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.torch_internals._torch_dispatch import DispatchKey
+from dynamo_lite.torch_internals._torch_dispatch import _dispatch_tls_is_dispatch_key_excluded as _is_excluded
+from dynamo_lite.torch_internals._torch_operators import OpOverload
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
-    Symbol("torch._C:DispatchKey", "keys of the dispatcher"),
-    Symbol("torch._C:_dispatch_tls_is_dispatch_key_excluded", "whether modes are off"),
     Symbol("torch._C:_dispatch_tls_set_dispatch_key_included", "the mode is off while it answers"),
-    Symbol("torch._ops:OpOverload", "the class of operators, whose dispatch cache takes a handler"),
     Symbol("torch._ops:OpOverload._dispatch_cache", "where a handler is left"),
     Symbol("torch._ops:OpOverload._get_dispatch", "torch's own handler, for another mode"),
     Symbol("torch._ops:OpOverload._uncache_dispatch", "the handler is taken away"),

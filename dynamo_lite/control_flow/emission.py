@@ -18,6 +18,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
+from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
@@ -327,13 +328,4 @@ def _same_layout(a: torch.Tensor, b: torch.Tensor) -> bool:
         offsets = [a.storage_offset(), b.storage_offset()]
         if any(type(s) is torch.SymInt for s in (*one, *other, *a.shape, *b.shape, *offsets)):
             return False
-        return one == other and offsets == [0, 0] and _is_dense(a.shape, one)
-
-
-def _is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    expected = 1
-    for stride, size in sorted((stride, size) for stride, size in zip(strides, sizes) if size != 1):
-        if stride != expected:
-            return False
-        expected *= size
-    return True
+        return one == other and offsets == [0, 0] and is_dense(a.shape, one)

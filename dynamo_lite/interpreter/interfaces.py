@@ -10,37 +10,14 @@ from collections.abc import Container
 from types import FunctionType, TracebackType
 from typing import Any, Protocol
 
+from dynamo_lite.interpreter.observer import HookTable
 
-class VM(Protocol):
-    """The interpreter (vm.Interpreter). The hooks are the observer's methods, or None where it has no use for one."""
+
+class VM(HookTable, Protocol):
+    """The interpreter (vm.Interpreter)."""
 
     observer: Any
-    before_call: Any
-    after_native_call: Any
-    after_operator: Any
-    on_read: Any
-    on_look: Any
-    before_write: Any
-    before_raise: Any
-    on_caught: Any
-    on_left: Any
     entries: Any
-    on_truth: Any
-    on_branch: Any
-    on_iter: Any
-    on_for: Any
-    on_subscript: Any
-    on_store_key: Any
-    on_not: Any
-    on_equal: Any
-    on_unbound: Any
-    on_store_local: Any
-    on_identity: Any
-    on_key: Any
-    on_formatted: Any
-    on_text: Any
-    on_native_result: Any
-    enters_by_trampoline: Any
 
     trampolines: Any
     """The trampolines that native code enters the program by (datamodel/trampolines.py)."""

@@ -22,7 +22,7 @@ kind       owner                                           key
 from __future__ import annotations
 
 from types import CodeType, FrameType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 
 class _Sentinel:
@@ -186,45 +186,49 @@ class Observer:
         """The sentry saw CPython evaluate a frame of the program (interpreter/frame_audit.py)."""
 
 
-class Hooks:
+class HookTable(Protocol):
     """The methods of an observer as the interpreter calls them: None for one that it does not override, so that an
     unused hook is one test for None."""
 
-    before_call: Any
-    after_native_call: Any
-    after_operator: Any
-    on_read: Any
-    on_look: Any
-    before_write: Any
-    before_raise: Any
-    on_caught: Any
-    on_left: Any
-    on_ended: Any
-    on_swallowed: Any
-    on_truth: Any
-    on_branch: Any
-    on_iter: Any
-    on_for: Any
-    on_subscript: Any
-    on_store_key: Any
-    on_not: Any
-    on_equal: Any
-    on_unbound: Any
-    on_store_local: Any
-    on_enter: Any
-    on_exit: Any
-    on_released: Any
-    on_instruction: Any
-    on_identity: Any
-    on_key: Any
-    on_formatted: Any
-    on_text: Any
-    on_native_result: Any
-    enters_by_trampoline: Any
-    runs_natively: Any
+    before_call: Any = None
+    after_native_call: Any = None
+    after_operator: Any = None
+    on_read: Any = None
+    on_look: Any = None
+    before_write: Any = None
+    before_raise: Any = None
+    on_caught: Any = None
+    on_left: Any = None
+    on_ended: Any = None
+    on_swallowed: Any = None
+    on_truth: Any = None
+    on_branch: Any = None
+    on_iter: Any = None
+    on_for: Any = None
+    on_subscript: Any = None
+    on_store_key: Any = None
+    on_not: Any = None
+    on_equal: Any = None
+    on_unbound: Any = None
+    on_store_local: Any = None
+    on_enter: Any = None
+    on_exit: Any = None
+    on_released: Any = None
+    on_instruction: Any = None
+    on_identity: Any = None
+    on_key: Any = None
+    on_formatted: Any = None
+    on_text: Any = None
+    on_native_result: Any = None
+    enters_by_trampoline: Any = None
+    runs_natively: Any = None
+
+
+class Hooks(HookTable):
+    """The hooks of one observer."""
 
     def __init__(self, observer: Observer) -> None:
-        for name in Hooks.__annotations__:
+        for name in HookTable.__annotations__:
             method = getattr(observer, name)
             is_default = getattr(method, "__func__", None) is Observer.__dict__[name]
             setattr(self, name, None if is_default else method)

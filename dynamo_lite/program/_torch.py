@@ -10,35 +10,37 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch._C import _get_tracing_state, _len_torch_dispatch_stack, _set_tracing_state  # type: ignore[attr-defined]
+from torch._C import _get_tracing_state, _set_tracing_state  # type: ignore[attr-defined]
 from torch._C._dynamo.eval_frame import _FrameAction, _FrameExecStrategy, set_code_exec_strategy
 from torch._dispatch.python import no_python_dispatcher
 from torch._export.verifier import TrainingIRVerifier
 from torch._guards import SLoc, Source, TracingContext, tracing
 from torch._higher_order_ops.wrap import wrap_with_autocast, wrap_with_set_grad_enabled
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
-from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 from torch.export._tree_utils import reorder_kwargs
 from torch.export.dynamic_shapes import _IntWrapper
 from torch.export.exported_program import ModuleCallEntry, ModuleCallSignature
 from torch.fx.experimental import _config
-from torch.fx.experimental.symbolic_shapes import (
-    SYMPY_INTERP,
-    CallMethodKey,
-    ConvertIntKey,
-    DivideByKey,
-    ShapeEnv,
-    ValueRangesSLoc,
-)
-from torch.fx.passes.shape_prop import TensorMetadata
+from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP, ShapeEnv, ValueRangesSLoc
 from torch.utils._pytree import _register_namedtuple as register_namedtuple
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
 from torch.utils._sympy.value_ranges import ValueRanges
 from torch.utils._traceback import CapturedTraceback
 
+from dynamo_lite.capture._torch import (
+    CallMethodKey,
+    ConvertIntKey,
+    DivideByKey,
+    FakeTensor,
+    FakeTensorMode,
+    TensorMetadata,
+    _enter_autocast,
+    _exit_autocast,
+    in_kernel_invocation_manager,
+)
 from dynamo_lite.symbolic_shapes.torch_node._torch import resize_storage_bytes_
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack
 
 config_patch: Any = _config.patch  # type: ignore[attr-defined]
 """config_patch(backed_size_oblivious=True): a context manager; see the settings in torch/fx/experimental/_config.py."""
@@ -107,7 +109,6 @@ DISABLES = "every export and trace"
 
 SYMBOLS = (
     Symbol("torch._C:_get_tracing_state", "inputs are checked outside of torch.jit.trace"),
-    Symbol("torch._C:_len_torch_dispatch_stack", "whether another mode is active"),
     Symbol("torch._C:_set_tracing_state", "inputs are checked outside of torch.jit.trace"),
     Symbol("torch._C._dynamo.eval_frame:_FrameAction", "skipping a frame, as an action of torch.compile"),
     Symbol("torch._C._dynamo.eval_frame:_FrameExecStrategy", "what torch.compile does with frames of a code object"),
@@ -132,14 +133,6 @@ SYMBOLS = (
         "torch._higher_order_ops.wrap:wrap_with_set_grad_enabled",
         "regions with another grad mode become sub-graphs, as torch.export writes them",
     ),
-    Symbol("torch._subclasses.fake_tensor:FakeTensor", "stand-ins for tensors"),
-    Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "makes the stand-ins and runs meta kernels on them"),
-    Symbol(
-        "torch._subclasses.fake_tensor:in_kernel_invocation_manager",
-        "a stand-in is seen as the meta tensor that it is, to build views of it",
-    ),
-    Symbol("torch.amp.autocast_mode:_enter_autocast", "the node at which an autocast region starts"),
-    Symbol("torch.amp.autocast_mode:_exit_autocast", "the node at which an autocast region ends"),
     Symbol(
         "torch.export._tree_utils:reorder_kwargs",
         "keyword arguments in the order of the signature, as module() orders them",
@@ -156,23 +149,10 @@ SYMBOLS = (
         "the functions that a guard in an ExportedProgram's text may call",
     ),
     Symbol(
-        "torch.fx.experimental.symbolic_shapes:CallMethodKey",
-        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
-    ),
-    Symbol(
-        "torch.fx.experimental.symbolic_shapes:ConvertIntKey",
-        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
-    ),
-    Symbol(
-        "torch.fx.experimental.symbolic_shapes:DivideByKey",
-        "the path from an operator's result to an unbacked symbol (node.meta['unbacked_bindings'])",
-    ),
-    Symbol(
         "torch.fx.experimental.symbolic_shapes:ShapeEnv",
         "the environment that the finished program's sizes belong to",
     ),
     Symbol("torch.fx.experimental.symbolic_shapes:ValueRangesSLoc", "where the two ends of a range came from"),
-    Symbol("torch.fx.passes.shape_prop:TensorMetadata", "node.meta['tensor_meta']"),
     Symbol("torch.utils._pytree:_register_namedtuple", "named tuples as containers that can be saved"),
     Symbol("torch.utils._sympy.numbers:int_oo", "no bound, in range constraints"),
     Symbol(

@@ -17,6 +17,7 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind, InputS
 from dynamo_lite.capture import Lifted, LiftedKind
 from dynamo_lite.capture.graph.names import lifted_names, rename_placeholder
 from dynamo_lite.capture.module_tree import ModuleTree
+from dynamo_lite.program.trees.user_inputs import input_rows
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER)
 
@@ -86,9 +87,8 @@ def with_aliases(program: ExportedProgram, original: ExportedProgram) -> None:
     if not aliases:
         return
     nodes = {node.name: node for node in program.graph.nodes}
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    by_target = {spec.target: node for spec, node in zip(program.graph_signature.input_specs, placeholders)}
-    rows = list(zip(program.graph_signature.input_specs, placeholders))
+    rows = input_rows(program)
+    by_target = {spec.target: node for node, spec in rows}
     tensors = {**original.constants, **original.state_dict}
     place, last = 0, program.graph._root
     for spec in original.graph_signature.input_specs:
@@ -100,10 +100,10 @@ def with_aliases(program: ExportedProgram, original: ExportedProgram) -> None:
         if node is None and name in aliases and name not in nodes:
             like = next(by_target[t] for t in by_target if t in tensors and tensors[t] is tensors[spec.target])
             node = _placeholder(program.graph, name, last, like)
-            rows.insert(place, (InputSpec(spec.kind, TensorArgument(name), spec.target, spec.persistent), node))
+            rows.insert(place, (node, InputSpec(spec.kind, TensorArgument(name), spec.target, spec.persistent)))
         if node is not None:
             place, last = place + 1, node
-    program.graph_signature.input_specs = [spec for spec, _ in rows]
+    program.graph_signature.input_specs = [spec for _, spec in rows]
     program.graph_module.recompile()
 
 

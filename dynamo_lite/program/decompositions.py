@@ -19,12 +19,12 @@ from typing import Any
 import sympy
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 
 from dynamo_lite.capture.fakes.cond_outputs import known_layouts
 from dynamo_lite.program._torch import PythonPrinter, ShapeEnv, config_patch
 from dynamo_lite.program.fresh_shape_env import AskedGuards, fresh_sizes, shape_env_of
 from dynamo_lite.program.shapes.torch_symbols import Values, all_graphs
+from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.symbolic_shapes import environment as core
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.heads import NotConvertible
@@ -160,14 +160,11 @@ class _LargeSizes:
 
 def _sources(program: ExportedProgram) -> dict[sympy.Symbol, str]:
     """How to ask the inputs for each symbol: `L['x'].size()[0]`, or `(L['x'].size()[0] - 1)//2` if that is 2*s + 1."""
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    values = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
     sources: dict[sympy.Symbol, str] = {}
     derived: list[tuple[Any, str]] = []
     sizes: list[tuple[Any, str]] = []
     layouts: list[tuple[Any, str]] = []
-    for value, path in zip(values, program.input_paths):  # type: ignore[attr-defined]
+    for value, path in zip(user_values(program), program.input_paths):  # type: ignore[attr-defined]
         name = "L" + pytree.keystr(path)
         if not isinstance(value, torch.Tensor):
             sizes.append((value, name))

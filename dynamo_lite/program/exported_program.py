@@ -33,6 +33,7 @@ from dynamo_lite.program.trees.plain_structures import plain, put_structures, st
 from dynamo_lite.program.trees.reshaped_inputs import reshaped
 from dynamo_lite.program.trees.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.trees.twins import Path
+from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable
 from dynamo_lite.program.unflattening import announced_to
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -217,9 +218,7 @@ def save(program: ExportedProgram, f: FileLike, **options: Any) -> None:
 
 def _input_paths(program: ExportedProgram) -> list[pytree.KeyPath]:
     """`Program.input_paths` of a program that was loaded: what an object's parts are may depend on their kinds."""
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    leaves = [n.meta["val"] for n, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
+    leaves = user_values(program)
     signature = program.module_call_graph[0].signature
     assert signature is not None
     declare_numbers(signature.in_spec, iter(leaves))

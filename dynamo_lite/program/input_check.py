@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 
 from dynamo_lite.errors import InputMismatch, StructureMismatch
 from dynamo_lite.program._torch import jit_trace_paused, never_compiled, reorder_kwargs
@@ -24,6 +23,7 @@ from dynamo_lite.program.trees.paths import is_foreign, parts
 from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
 from dynamo_lite.program.trees.shared_inputs import Changed
 from dynamo_lite.program.trees.twins import Path, check_apart
+from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.torch_internals._torch_pytree import pytree
 
 
@@ -51,12 +51,7 @@ class InputCheck:
     @classmethod
     def of(cls, program: ExportedProgram, guards: bool = False) -> InputCheck:
         """The check for what `program` was exported with. guards: all of them, whether torch checks them too or not."""
-        placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-        expected = [
-            node.meta["val"]
-            for node, spec in zip(placeholders, program.graph_signature.input_specs)
-            if spec.kind is InputKind.USER_INPUT
-        ]
+        expected = user_values(program)
         signature = program.module_call_graph[0].signature
         assert signature is not None
         names = signature.forward_arg_names or []

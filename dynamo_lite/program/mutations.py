@@ -11,6 +11,7 @@ from torch.export.graph_signature import InputKind
 
 from dynamo_lite.errors import UserFrame
 from dynamo_lite.program.effect_record import Effect, Verdict
+from dynamo_lite.program.trees.user_inputs import input_rows
 
 _KINDS = {InputKind.USER_INPUT: "input", InputKind.BUFFER: "buffer", InputKind.PARAMETER: "parameter"}
 
@@ -20,9 +21,8 @@ def changed_in_place(program: ExportedProgram, assigned: set[str]) -> Iterator[E
 
     `assigned` are the buffers that the program assigns, which is an effect of its own.
     """
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
     changes = _last_changes(program.graph)
-    for node, spec in zip(placeholders, program.graph_signature.input_specs):
+    for node, spec in input_rows(program):
         change = changes.get(node, node)
         if change is not node and spec.kind in _KINDS and spec.target not in assigned:
             name = node.name if spec.kind is InputKind.USER_INPUT else f"self.{spec.target}"

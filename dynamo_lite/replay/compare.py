@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import OutputKind
 
 from dynamo_lite.program.mutations import frames_of, last_change
+from dynamo_lite.program.trees.user_inputs import input_rows, user_inputs
 from dynamo_lite.replay.python_state import StateChange, accounted_arguments, argument_names
 from dynamo_lite.replay.seen import Seen
 from dynamo_lite.torch_internals._torch_pytree import pytree
@@ -83,7 +84,7 @@ def _of_arguments(
     program: ExportedProgram, eager: Seen, exported: Seen, tolerance: float, where: str
 ) -> Iterator[Difference]:
     """Each argument after the call, but for containers whose change the trace says is the caller's loss."""
-    inputs, leaf = _user_inputs(program), 0
+    inputs, leaf = [node for node, _ in user_inputs(program)], 0
     names = [*argument_names(program), *map(str, range(len(eager.arguments[0])))]
     rows = [*zip(names, eager.arguments[0], exported.arguments[0])]
     rows += [(name, value, exported.arguments[1].get(name)) for name, value in eager.arguments[1].items()]
@@ -155,16 +156,8 @@ def _output_nodes(program: ExportedProgram) -> list[fx.Node | None]:
     return [arg if isinstance(arg, fx.Node) else None for arg, spec in pairs if spec.kind is OutputKind.USER_OUTPUT]
 
 
-def _user_inputs(program: ExportedProgram) -> list[fx.Node]:
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    return [node for node, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
-
-
 def _state_node(program: ExportedProgram, name: str) -> fx.Node | None:
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    return next((node for node, spec in zip(placeholders, specs) if spec.target == name), None)
+    return next((node for node, spec in input_rows(program) if spec.target == name), None)
 
 
 def _last_change(node: fx.Node | None) -> fx.Node | None:

@@ -10,9 +10,9 @@ from typing import Any
 import sympy
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 
 from dynamo_lite.program.trees.paths import unflatten
+from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.torch_internals._torch_pytree import pytree
 from dynamo_lite.torch_internals._torch_tensors import _debug_has_internal_overlap
 
@@ -50,13 +50,6 @@ def _refill(tensor: torch.Tensor, generator: torch.Generator) -> None:
             tensor.copy_(tensor.flatten()[order].reshape(tensor.shape))
 
 
-def _inputs(program: ExportedProgram) -> list[Any]:
-    """The `val` of each flat user input, in order."""
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    return [node.meta["val"] for node, spec in zip(placeholders, specs) if spec.kind is InputKind.USER_INPUT]
-
-
 def _expression(size: Any) -> Any:
     return size.node.expr if isinstance(size, torch.SymInt) else int(size)
 
@@ -64,7 +57,7 @@ def _expression(size: Any) -> Any:
 def _symbols(program: ExportedProgram, leaves: list[Any]) -> dict[sympy.Symbol, int]:
     """The symbols that stand alone as a size (or a number) of an input, with the example's value."""
     found: dict[sympy.Symbol, int] = {}
-    for value, leaf in zip(_inputs(program), leaves):
+    for value, leaf in zip(user_values(program), leaves):
         if isinstance(value, torch.Tensor) and isinstance(leaf, torch.Tensor):
             for size, given in zip(value.shape, leaf.shape):
                 if isinstance(expression := _expression(size), sympy.Symbol):
@@ -112,7 +105,7 @@ def at_sizes(program: ExportedProgram, call: Arguments, values: dict[str, int], 
     leaves, spec = pytree.tree_flatten(call)
     generator = torch.Generator().manual_seed(seed)
     made: list[Any] = []
-    for value, leaf in zip(_inputs(program), leaves):
+    for value, leaf in zip(user_values(program), leaves):
         if isinstance(value, torch.Tensor) and isinstance(leaf, torch.Tensor):
             shape = [_evaluate(size, values) for size in value.shape]
             if any(size is None or size < 0 for size in shape):

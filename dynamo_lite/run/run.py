@@ -232,7 +232,6 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
     interpreted. Also where it imported more of torch, whose functions the rules of the run did not know. Where C code
     in there does not take what only run time knows, the first refusal stands.
     """
-    levels: list[Memory] = [*Memory]
     refused: DataDependent | None = None
     run = _started(request)
     try:  # not in a generator: what the program raises may be a StopIteration
@@ -241,29 +240,16 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
                 with logs.phase("the run in the interpreter"):
                     _trace(run)
                 break
-            except TorchImported as error:
-                run.undo()
-                error.load()
-                run = _started(request)
-            except Inexact as error:
-                lower = levels[levels.index(run.recorder.memory) + 1 :]
-                if not lower:
+            except (TorchImported, Inexact, HiddenFrames, DataDependent) as error:
+                changed = _changed(request, error, run.recorder.memory)
+                if changed is None:
                     raise
+                if isinstance(error, DataDependent):
+                    refused = refused or error
                 run.undo()
-                enough: list[Memory] = [level for level in lower if level is error.needs] or lower
-                request = replace(request, memory=enough[0])
-                run = _started(request)
-            except HiddenFrames as error:
-                run.undo()
-                request = replace(request, interpreted=request.interpreted | error.interpreted)
-                run = _started(request)
-            except DataDependent as error:
-                more = error.native_code - request.interpreted
-                if not more or not request.tracer.sees_python:
-                    raise
-                refused = refused or error
-                run.undo()
-                request = replace(request, interpreted=request.interpreted | more)
+                if isinstance(error, TorchImported):
+                    error.load()
+                request = changed
                 run = _started(request)
             except Exception as error:
                 if refused is None or isinstance(error, DynamoLiteError):
@@ -273,6 +259,23 @@ def traced(request: RunRequest) -> AbstractContextManager[Run]:
         run.undo()
         raise
     return _undone(run)
+
+
+def _changed(
+    request: RunRequest, error: TorchImported | Inexact | HiddenFrames | DataDependent, memory: Memory
+) -> RunRequest | None:
+    """The request of another run, which may do without `error`; None if there is none. memory: what this one used."""
+    if isinstance(error, TorchImported):
+        return request
+    if isinstance(error, Inexact):
+        levels: list[Memory] = [*Memory]
+        lower = levels[levels.index(memory) + 1 :]
+        enough = [level for level in lower if level is error.needs] or lower
+        return replace(request, memory=enough[0]) if enough else None
+    if isinstance(error, HiddenFrames):
+        return replace(request, interpreted=request.interpreted | error.interpreted)
+    more = error.native_code - request.interpreted
+    return replace(request, interpreted=request.interpreted | more) if more and request.tracer.sees_python else None
 
 
 def _trace(run: Run) -> None:

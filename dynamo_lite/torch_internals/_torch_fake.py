@@ -11,19 +11,18 @@ from typing import Any
 
 import torch
 from torch._C import (
-    _DisableTorchDispatch,
     _PreserveDispatchKeyGuard,
     _set_dispatch_mode,
     _set_meta_in_tls_dispatch_include,
     _set_throw_on_mutable_data_ptr,
     _set_warn_deprecated_on_mutable_data_ptr,
-    _TorchDispatchModeKey,
     _unset_dispatch_mode,
 )
 from torch._subclasses.fake_tensor import FakeTensor as FakeTensor
 from torch._subclasses.fake_tensor import FakeTensorConfig, FakeTensorMode, in_kernel_invocation_manager
 
 from dynamo_lite.symbolic_shapes.torch_versions import Symbol
+from dynamo_lite.torch_internals._torch_dispatch import _DisableTorchDispatch, _TorchDispatchModeKey
 
 DISABLES = "every export and trace"
 """What does not work if one of these is missing."""
@@ -34,21 +33,21 @@ SYMBOLS = (
     Symbol("torch._subclasses.fake_tensor:FakeTensorMode", "the mode of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_fake_device", "the device of a stand-in"),
     Symbol("torch._subclasses.fake_tensor#_allow_unsafe_data_ptr_access", "what reading a stand-in's memory does"),
-    Symbol("torch._C:_DisableTorchDispatch", "the plain meta tensor inside of a stand-in"),
     Symbol("torch._subclasses.fake_tensor:in_kernel_invocation_manager", "operators on the meta tensors of stand-ins"),
     Symbol("torch._C:_PreserveDispatchKeyGuard", "operators on the meta tensors of stand-ins"),
     Symbol("torch._C:_set_meta_in_tls_dispatch_include", "operators on the meta tensors of stand-ins"),
     Symbol("torch._C:_set_dispatch_mode", "the mode of stand-ins is back after autograd has looked at one"),
     Symbol("torch._C:_unset_dispatch_mode", "autograd asks a stand-in for its device, not the mode"),
-    Symbol("torch._C:_TorchDispatchModeKey", "the mode of stand-ins among others"),
     Symbol("torch._C:_set_throw_on_mutable_data_ptr", "what reading a stand-in's memory does"),
     Symbol("torch._C:_set_warn_deprecated_on_mutable_data_ptr", "what reading a stand-in's memory does"),
 )
 
 __all__ = [
     "FakeTensor",
+    "FakeTensorMode",
     "device_of",
     "in_kernel",
+    "in_kernel_invocation_manager",
     "make_fake",
     "without_mode",
 ]

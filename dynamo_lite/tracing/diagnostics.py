@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from functools import partial
 from typing import Any, NoReturn
 
 from dynamo_lite.capture import CaptureError
@@ -15,8 +14,6 @@ from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.notes import Notes
 from dynamo_lite.tracing.policy.native_modules import in_library, libraries, stateless_code_at_work
 from dynamo_lite.tracing.sizes import data_dependent_errors, decisions_in_c
-from dynamo_lite.tracing.strings import discarded
-from dynamo_lite.tracing.strings.nondeterministic import Unrecordable
 from dynamo_lite.tracing.vocabulary.display_names import spelled
 from dynamo_lite.tracing.vocabulary.exception_handlers import leaves_as
 from dynamo_lite.tracing.vocabulary.program_points import Mark, frames_at, origin_of
@@ -135,11 +132,6 @@ class Refusing(Observer):
         return self.broken
 
     # ---- what data decides, and what capture cannot record
-
-    def unrecordable(self: TracerView, name: str) -> Unrecordable:
-        """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
-        is_dropped = partial(discarded.is_dropped, self)
-        return Unrecordable(name, lambda function: self.refuse("unrecordable-value", function=function), is_dropped)
 
     def undecided(self: TracerView, error: Any) -> NoReturn:
         """Stop the trace: a question about sizes (a `DataDependentError`) depends on data."""

@@ -1,7 +1,7 @@
 """Frames that a call of a module has in eager and a trace leaves out: those of torch.nn.Module's own functions.
 
-`registry.call_module` calls `forward` directly. A program that looks at its stack, or at the traceback of an error that
-passed through a module's call, would see that: the run is made again with the functions interpreted.
+`module_calls.call_module` calls `forward` directly. A program that looks at its stack, or at the traceback of an error
+that passed through a module's call, would see that: the run is made again with the functions interpreted.
 """
 
 from __future__ import annotations

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
-from dynamo_lite.interpreter.opcodes.operators import BINARY, COMPARE, INPLACE
+from dynamo_lite.interpreter.datamodel.operators import PLAIN_BINARY, PLAIN_COMPARE, PLAIN_INPLACE
 
 if TYPE_CHECKING:
     from dynamo_lite.interpreter.frames.frame import Frame
 
 Function = Callable[..., Any]
 
-_BY_SYMBOL: dict[str, dict[str, Function]] = {"BINARY_OP": BINARY, "INPLACE_OP": INPLACE, "COMPARE_OP": COMPARE}
+_BY_SYMBOL: dict[str, dict[str, Function]] = {
+    "BINARY_OP": PLAIN_BINARY, "INPLACE_OP": PLAIN_INPLACE, "COMPARE_OP": PLAIN_COMPARE,
+}  # fmt: skip
 _ALONE: dict[str, Function] = {
     "UNARY_NEGATIVE": operator.neg,
     "UNARY_POSITIVE": operator.pos,

@@ -15,7 +15,7 @@ from dynamo_lite.symbolic_shapes.torch_versions import Symbol
 DISABLES = "stamps of guards"
 """What does not work if one of these is missing."""
 
-SYMBOLS = (Symbol("torch._C._dynamo.guards:dict_version", "the version tags that a stamp reads are held against it"),)
+SYMBOLS = (Symbol("torch._C._dynamo.guards:dict_version", "the version tags that a stamp reads are compared with it"),)
 
 
 def agree(found: Layout) -> bool:

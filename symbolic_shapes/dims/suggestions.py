@@ -57,7 +57,7 @@ class Solved(Protocol):
 
 
 Solve = Callable[[DimTable, Sequence[Fact]], Solved]
-"""violations.solve: holds facts against the specs of a table."""
+"""violations.solve: compares facts with the specs of a table."""
 
 
 def suggest(solution: Solved, solve: Solve) -> Suggestion | None:

@@ -145,7 +145,7 @@ def _of_run_time(relation: Bool) -> bool:
 
 
 def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
-    """Simplify the facts about the inputs and hold them against the specs. Facts about unbacked symbols are left out:
+    """Simplify the facts about the inputs and compare them with the specs. Facts about unbacked symbols are left out:
     see runtime_asserts. ContradictoryFacts if the facts cannot hold together."""
     ranks = {s: RANKS[type(table.spec_of(s))] for s in table.symbols()}
     about_inputs = [f for f in facts if not _of_run_time(f.relation)]

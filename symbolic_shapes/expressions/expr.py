@@ -84,7 +84,7 @@ class Symbol(Atom):
 
 
 class Apply(Atom):
-    """An operator of `operators.OPERATORS` applied to nodes."""
+    """An operator (`op`, its name: "floordiv", "max", ...) applied to nodes."""
 
     __slots__ = ("args", "op")
     op: str
@@ -176,7 +176,7 @@ class Int(Node):
     __rmul__ = __mul__
 
     def _remember(self, key: Any, result: Any) -> Any:
-        # A constant is shared by everybody: a memo on it would keep other people's nodes alive.
+        # All expressions share a constant: a memo on it would keep unrelated nodes alive.
         if self.terms:
             self._memo[key] = result
         return result
@@ -292,7 +292,7 @@ def _new_int(terms: dict[Monomial, int], const: int) -> Int:
 
 
 def make_apply(op: str, args: tuple[Node, ...]) -> Apply:
-    """The atom `op(args)`. Only the constructors of `operators` call this, with canonical arguments."""
+    """The atom `op(args)`. Called by the constructors in division.py and piecewise.py, with canonical arguments."""
     table = made_of(args)
     key = (op, args)
     node: Apply | None = table.get(key)

@@ -1,7 +1,7 @@
 """Proofs as data. A `Step` names a rule, its premises and its parameters; only the checker computes what it concludes.
 
-The prover builds steps as it goes (an allocation each), and says what it believes they show. `certificates.verify`
-believes nothing: it recomputes every conclusion by the rules of `certificates.RULES`, without search.
+The prover builds steps as it goes (an allocation each), and says what they should show. `checker.verify`
+relies on none of that: it recomputes every conclusion by the rules of `checker.RULES`, without search.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Answer:
 
     @property
     def certificate(self) -> Certificate | None:
-        """The proof, for `certificates.verify`; None if unknown (or from z3)."""
+        """The proof, for `checker.verify`; None if unknown (or from z3)."""
         if self.step is None:
             return None
         conclusion = self.relation if self.verdict else not_(self.relation)

@@ -45,7 +45,7 @@ def is_divisibility(relation: Bool) -> bool:
 
 
 class Guards(Protocol):
-    """A simplified set: guard_set.GuardSet."""
+    """A simplified set: guard_set.SizeGuardSet."""
 
     @property
     def guards(self) -> Sequence[SizeGuard]: ...

@@ -24,7 +24,7 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import truth_at
 
 @dataclass(frozen=True)
 class Verification:
-    """What `GuardSet.verify` did: derivations re-checked, and z3's verdict (None: not asked, or it gave up)."""
+    """What `SizeGuardSet.verify` did: derivations re-checked, and z3's verdict (None: not asked, or it gave up)."""
 
     derivations: int
     equivalent: bool | None
@@ -84,7 +84,7 @@ class SizeGuardSet:
         """(m, r) such that the expression is r modulo m wherever the guards hold; (1, 0) if nothing is known."""
         node = self.size_of(expr)
         knowledge = self.environment().knowledge
-        # Knowledge solves an equality for the newer of two symbols, GuardSet for the one of the lower rank.
+        # Knowledge solves an equality for the newer of two symbols, SizeGuardSet for the one of the lower rank.
         found = (knowledge.residue_of(form) for form in (node, as_int(knowledge.simplify(node))) if form.terms)
         return max(found, default=NOTHING)
 
@@ -95,7 +95,7 @@ class SizeGuardSet:
         return [g for g in self.guards if g.relation in used]
 
     def own_range(self, symbol: Symbol) -> Interval:
-        """The declared range of a symbol, met with the guards of kind "range" about it: what is asked of it alone."""
+        """The declared range of a symbol, cut to the guards of kind "range" about it: what is asked of it alone."""
         return ranges_from([g.relation for g in self.about(symbol) if g.kind == "range"])(symbol)
 
     def about(self, symbol: Symbol) -> Sequence[SizeGuard]:
@@ -156,7 +156,7 @@ class SizeGuardSet:
         """Where a guard came from, what it was simplified from, why it is needed. See `explain.explain`."""
         return explain(self, guard)
 
-    # -- believing it -----------------------------------------------------------------------------------------
+    # -- verification ----------------------------------------------------------------------------------------
     def verify(self, *, use_z3: bool = False) -> Verification:
         """Re-check, without search, that each guard follows from the facts and each fact from the guards.
         BadCertificate names what does not. With z3, also prove (facts <=> guards) afresh; a counterexample is a

@@ -17,7 +17,7 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.codegen import divides
 from dynamo_lite.symbolic_shapes.size_guards.derivations import environment_of
-from dynamo_lite.symbolic_shapes.size_guards.simplify import complexity
+from dynamo_lite.symbolic_shapes.size_guards.relation_order import complexity
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def schedule(facts: Sequence[Fact], order: Sequence[Symbol], *, given: Iterable[
     """The assertions for the facts about unbacked symbols, in the order in which the program is to make them.
 
     `order` has the unbacked symbols as the program binds them; ValueError if one that a fact is about is missing.
-    `given` are relations that are checked on the inputs (a GuardSet's). Facts about backed symbols alone are the
+    `given` are relations that are checked on the inputs (a SizeGuardSet's). Facts about backed symbols alone are the
     checked by the guards and are taken for granted; axioms are never asserted.
     """
     place = {symbol: i for i, symbol in enumerate(order)}

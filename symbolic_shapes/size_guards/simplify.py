@@ -15,7 +15,6 @@ from itertools import combinations
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Extended, Int, Symbol, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.quotients import written_size
 from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, Rel, eq, eq_zero, le_zero
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
@@ -36,6 +35,7 @@ from dynamo_lite.symbolic_shapes.size_guards.reformulations import (
     proposals,
     sole_symbol,
 )
+from dynamo_lite.symbolic_shapes.size_guards.relation_order import complexity, components, is_equation, side_of
 
 COMPONENT_LIMIT = 48
 """Guards that share symbols are each tried against all the others up to this many; beyond, against the simpler ones."""
@@ -292,7 +292,7 @@ class Simplifier:
         for symbol in self.symbols:
             ends[symbol, "lo"], ends[symbol, "hi"] = (symbol.lo, ()), (symbol.hi, ())
         for bound in filter(is_bound, self.active):
-            symbol, upper = _side(bound)
+            symbol, upper = side_of(bound)
             assert isinstance(bound, Rel)
             value = -bound.poly.const if upper else bound.poly.const
             side = "hi" if upper else "lo"
@@ -309,7 +309,7 @@ class Simplifier:
         for relation in sorted(self.active, key=complexity):
             derivation = None
             if is_bound(relation):
-                first = tightest.setdefault(_side(relation), relation)
+                first = tightest.setdefault(side_of(relation), relation)
                 if is_weaker(first, relation) and first is not relation:
                     derivation = Derivation("weaker", (first,))
             derivation = derivation or derive_in(env, relation)
@@ -352,46 +352,3 @@ class Simplifier:
         clashing = [f for f in self.facts if f.relation in base]
         origin = clashing[-1].origin if clashing else self.facts[-1].origin
         return ContradictoryFacts(relation, origin, clashing)
-
-
-# -- helpers -----------------------------------------------------------------------------------------------------
-def is_equation(relation: Bool) -> bool:
-    return isinstance(relation, Rel) and relation.kind == "eq"
-
-
-def _side(bound: Bool) -> tuple[Symbol, bool]:
-    assert isinstance(bound, Rel)
-    (mono, coef), = bound.poly.terms.items()
-    assert isinstance(mono[0], Symbol)
-    return mono[0], coef > 0
-
-
-def complexity(relation: Bool) -> tuple[int, int, str, int, str]:
-    """A canonical order, simple relations first: bounds (the tightest first), residues, then by symbols and size."""
-    if is_bound(relation):
-        symbol, upper = _side(relation)
-        assert isinstance(relation, Rel)
-        # p = s - c or c - s: the tighter an end, the greater the constant of p.
-        return 0, symbol.id, str(upper), -relation.poly.const, ""
-    rung = 1 if as_residue(relation) is not None else 2
-    return rung, len(symbols_of(relation)), "", written_size(relation), str(relation)
-
-
-def components(relations: Sequence[Bool]) -> list[list[Bool]]:
-    """The relations in groups that share no symbol with each other, in their order."""
-    parent: dict[Symbol, Symbol] = {}
-
-    def root(symbol: Symbol) -> Symbol:
-        while parent.setdefault(symbol, symbol) is not symbol:
-            parent[symbol] = symbol = parent[parent[symbol]]
-        return symbol
-
-    relations = [r for r in relations if symbols_of(r)]
-    for relation in relations:
-        first, *rest = sorted(symbols_of(relation), key=lambda s: s.id)
-        for other in rest:
-            parent[root(other)] = root(first)
-    groups: dict[Symbol, list[Bool]] = {}
-    for relation in relations:
-        groups.setdefault(root(min(symbols_of(relation), key=lambda s: s.id)), []).append(relation)
-    return list(groups.values())

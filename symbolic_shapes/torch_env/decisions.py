@@ -50,7 +50,7 @@ class Decisions:
     """The truth of relations and the values of expressions in the traced run, and what they cost (module's docstring).
 
     Attributes:
-        derived_sizes: atoms that occur in sizes of tensors, with the size (`AnswerCache.decide_large`).
+        derived_sizes: atoms that occur in sizes of tensors, with the size (`Memo.decide_large`).
     """
 
     def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext,

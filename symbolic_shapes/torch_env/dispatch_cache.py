@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -291,7 +291,10 @@ class SymbolicCache:
         if output.layout is not torch.strided or output.is_conj() or output.is_neg():
             raise Bypass("a result that is not plainly strided")
 
-    def replay(self, entry: CachedDispatch, tensors: list[FakeTensor]) -> Any:
+    def results(
+        self, entry: CachedDispatch, tensors: Sequence[FakeTensor], make: Callable[..., FakeTensor]
+    ) -> list[FakeTensor]:
+        """Fresh results of a call that was kept. make: (mode, meta tensor, device) → FakeTensor."""
         results: list[FakeTensor] = []
         with in_kernel_invocation_manager(self._mode):
             for output in entry.outputs:
@@ -304,7 +307,11 @@ class SymbolicCache:
                     memory = torch.empty(0, dtype=torch.uint8, device="meta")
                     resize_storage_bytes_(memory, output.nbytes)
                     share_storage_(result, memory)
-                results.append(FakeTensor(self._mode, result, output.device))
+                results.append(make(self._mode, result, output.device))
+        return results
+
+    def replay(self, entry: CachedDispatch, tensors: list[FakeTensor]) -> Any:
+        results = self.results(entry, tensors, FakeTensor)
         if entry.container is None:
             return results[0]
         make = getattr(entry.container, "_make", entry.container)  # a named tuple takes its fields one by one

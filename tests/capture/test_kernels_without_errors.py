@@ -1,4 +1,4 @@
-"""What withheld_errors.py does not ask eager for: views, and the sizes of elementwise operators, held against eager."""
+"""What withheld_errors.py does not ask eager for (views, sizes of elementwise operators), compared with eager."""
 
 from __future__ import annotations
 

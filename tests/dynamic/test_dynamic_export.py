@@ -1,4 +1,4 @@
-"""Dynamic inputs from end to end: each kind of specification exported, run at other sizes, held against eager."""
+"""Dynamic inputs from end to end: each kind of specification exported, run at other sizes, compared with eager."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _alarm(signum: int, frame: FrameType | None) -> None:
 
 
 def attempt(model: Model, exporter: str, outcome: Outcome) -> None:
-    """Export one model with one exporter and hold the program against eager; the result goes into `outcome`."""
+    """Export one model with one exporter and compare the program with eager; the result goes into `outcome`."""
     case = model.case()
     timing = timed(exporter, case.module, case.inputs(0))
     outcome.seconds[exporter] = timing.seconds
@@ -102,7 +102,7 @@ def _held_against_eager(
 
 
 def attempt_dynamic(model: Model, exporter: str, outcome: Outcome) -> None:
-    """The same with a dynamic batch and length: the program is also held against eager at other sizes."""
+    """The same with a dynamic batch and length: the program is also compared with eager at other sizes."""
     case = model.case()
     batch, length = batch_axis(case), length_axis(case)
     axes = [axis for axis in (batch, length) if axis is not None]
@@ -321,7 +321,7 @@ def main() -> None:
     compared = "two inputs, and at other sizes" if options.dynamic else "two inputs"
     parts = [
         title, f"Command: `{command}`, {options.workers} workers; {date.today()}; {machine()}.\n"
-        f"Seconds of the first export of each model; each program is held against eager on {compared}.",
+        f"Seconds of the first export of each model; each program is compared with eager on {compared}.",
         summary(results, exporters), f"What {exporters[0]} does not pass, by cause:", causes(results, exporters[0]),
     ]  # fmt: skip
     if options.dynamic:

@@ -19,7 +19,7 @@ EXAMPLE_AND_FRESH = (0, 1, 2)
 
 
 def check(model: Model) -> None:
-    """Export a model that has never run (some install hooks on their first call) and hold the program against eager."""
+    """Export a model that has never run (some install hooks on their first call) and compare the program with eager."""
     case = model.case()
     eager = copy.deepcopy(case.module)
     args, kwargs = case.inputs(0)

@@ -1,4 +1,4 @@
-"""Dim specs: read from any object, declared as symbols, held against the guards."""
+"""Dim specs: read from any object, declared as symbols, compared with the guards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simplified guards say what the collected facts say: held against enumeration on Python's ints, and z3."""
+"""Simplified guards say what the collected facts say: compared with enumeration on Python's ints, and z3."""
 
 from __future__ import annotations
 

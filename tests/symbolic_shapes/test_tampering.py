@@ -63,7 +63,7 @@ def certificates() -> tuple[Certificate, ...]:
 
 # -- what follows --------------------------------------------------------------------------------------------------
 def holds(claim: Any, values: dict[Symbol, int]) -> bool:
-    """Whether it holds; a claim that divides by zero there is not held against anyone."""
+    """Whether it holds; a claim that divides by zero there shows nothing."""
     try:
         if isinstance(claim, Congruent):
             return bool(evaluate(claim.poly, values) % claim.modulus == 0)

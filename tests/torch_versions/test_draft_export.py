@@ -101,7 +101,7 @@ tripled.register_fake(torch.empty_like)
 
 
 def test_fake_kernels_that_are_wrong() -> None:
-    """torch's MISMATCHED_FAKE_KERNEL: what the real kernel gives on the example is held against the fake one."""
+    """torch's MISMATCHED_FAKE_KERNEL: what the real kernel gives on the example is compared with the fake one."""
 
     def forward(self: Any, x: torch.Tensor) -> torch.Tensor:
         half, total = halved(tripled(self.norm(x)), 1)

@@ -23,7 +23,6 @@ from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.torch_env.dispatch_cache import Bypass, CachedDispatch, CachedOutput, SymbolicCache
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.shared_history import HistoryState, Untranslatable, keep
-from dynamo_lite.symbolic_shapes.torch_node._torch import resize_storage_bytes_, share_storage_
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_fake import make_fake
@@ -132,7 +131,7 @@ class SymbolicMemory:
             with self._env.inside_operator(func):
                 self._past.add_facts(remembered.facts)
             self._known[self._key(func, args, kwargs) if remembered.facts else call.key] = found
-        made = self._replay(entry, tensors)
+        made: list[Any] = [*self._cache.results(entry, tensors, make_fake)]  # not by the constructor: it asks more
         for index, (output, requires_grad) in enumerate(zip(entry.outputs, requires_grad_of)):
             source = tensors[output.alias] if output.alias is not None else None
             made[index] = with_history(made[index], requires_grad, tensors, source, len(made) > 1)
@@ -161,26 +160,9 @@ class SymbolicMemory:
             return
         requires_grad_of = tuple(t.requires_grad for t in outputs)
         self._known[key] = (entry, requires_grad_of)
-        # Whoever hears of numbers that are taken (`specialized`) hears it of a run only.
+        # `specialized` is called when an operator runs, not when its result is remembered: such a call is not shared.
         if call.state is not None and call.shared is not None and call.taken == self._env.values_taken:
             self._keep(call, entry, requires_grad_of)
-
-    def _replay(self, entry: CachedDispatch, tensors: Sequence[FakeTensor]) -> list[Any]:
-        """As SymbolicCache.replay, without torch's constructor of FakeTensors."""
-        results: list[FakeTensor] = []
-        with in_kernel_invocation_manager(self._mode):
-            for output in entry.outputs:
-                meta = output.meta.data
-                if output.alias is not None:
-                    share_storage_(meta, tensors[output.alias])
-                elif output.shares_with is not None:
-                    share_storage_(meta, results[output.shares_with])
-                else:
-                    memory = torch.empty(0, dtype=torch.uint8, device="meta")
-                    resize_storage_bytes_(memory, output.nbytes)
-                    share_storage_(meta, memory)
-                results.append(make_fake(self._mode, meta, output.device))
-        return results
 
     def say(self, call: OperatorCall, args: Sequence[Any], kwargs: dict[str, Any], said: Result) -> None:
         """Keep what a rule says of the call (`Like`s with `Size`s): the next `recall` gives it."""
@@ -225,7 +207,7 @@ class SymbolicMemory:
         return CachedDispatch(tuple(outputs), remembered.container)
 
     def _meta(self, layout: ResultLayout) -> torch.Tensor:
-        """A meta tensor with this layout, and without memory that anyone uses."""
+        """A meta tensor with this layout, and with no memory of its own."""
         return self._laid_out((layout.shape, layout.stride, layout.offset, layout.dtype), self._past.our_number)
 
     def _laid_out(self, layout: tuple[Any, Any, Any, torch.dtype], number: Callable[[Any], Any]) -> torch.Tensor:

@@ -60,7 +60,7 @@ def withheld(
     except eager_errors.NotAsked:
         return None
     if error is not None:
-        # A dtype that no kernel takes is none for other sizes either.
+        # A dtype that no kernel takes is not taken for other sizes either.
         return error, [] if isinstance(error, NotImplementedError) else symbolic
     if symbolic:
         key = _key((args, tuple(kwargs.items())), func, described)  # their numbers have been worked out since

@@ -174,7 +174,7 @@ _BINARY = {
 }  # fmt: skip
 
 _TURNED = ("rsub", "atan2", "fmod", "remainder", "pow", "clamp_min", "clamp_max")
-"""Operators some of whose forms take the second operand first, or that were not held against torch often enough."""
+"""Operators some of whose forms take the second operand first, or that were not compared with torch often enough."""
 
 
 def overload(name: str) -> Any:

@@ -4,7 +4,7 @@ A rule is a function with the operator's parameters: tensors are `Operand`s, wha
 it cannot tell, that torch would raise included; then the operator runs. Symbolic sizes are `sizes.Size`s; the switches
 that it does not know of (autocast, inference mode) keep all rules from being asked.
 
-tests/capture/test_operator_rules.py holds each against torch's FakeTensors on the samples of torch's own tests.
+tests/capture/test_operator_rules.py compares each with torch's FakeTensors on the samples of torch's own tests.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ASKS_MORE: frozenset[OpOverload] = current(
 """Operators of which this torch asks more about sizes that vary (whether they are 0 or 1) than their rules do."""
 
 OFF = os.environ.get("DYNAMO_LITE_RULES") == "0" or not torch.__version__.startswith(("2.13.", "2.14.", "2.15."))
-"""Whether all operators run: for comparisons, and with another torch than the rules were held against."""
+"""Whether all operators run: for comparisons, and with another torch than the rules were compared with."""
 
 SHADOW = os.environ.get("DYNAMO_LITE_SHADOW") == "1"
 """Whether operators run although a rule says their result, to compare the two."""

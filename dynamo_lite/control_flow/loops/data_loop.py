@@ -215,25 +215,13 @@ class DataLoop:
 
         made = found()
         if carried is None and self._may_run_first_round():
-            names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
-            names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
-            if names:
-                raise FirstRoundDiffers(
-                    "branch-differs", what=f"{names[0]} different", why="the first round changes it"
-                )
+            self._check_first_round(made)
         is_longer = any(pair.grows is not None for pair in made.merge.pairs)
         if is_longer and self.has_gradient(made):
             why = "torch's while_loop, which it would become, has no right gradient, and a tensor grows with each round"
             raise CannotMerge("loop-gradient", why=why)
         if carried is None and self.number is None and not self.is_counting:
-            if self.has_gradient(made):
-                raise ToBeCounted("it has a gradient", True)
-            number = Counter(UncountedRounds(tracer))
-            with facts_of(tracer, side):
-                how = [growing_of(tracer, pair, number, self.open.going) for pair in made.merge.pairs]
-            grows = any(growing is not None and growing.step for growing in how)
-            if growths or grows:
-                raise ToBeCounted("its rounds add to a list, or make a tensor longer", False)
+            self._check_uncounted(side, made, bool(growths))
         if carried is None and not self.is_counting and (growths or self.has_gradient(made)):
             is_scan = not is_longer and self._may_scan(made)
             if not is_scan:
@@ -248,6 +236,23 @@ class DataLoop:
             self._check_counted(made)
             return made if self.counted else None
         return made
+
+    def _check_first_round(self, made: Carried) -> None:
+        """Raises FirstRoundDiffers where the first round leaves a variable of another kind or shape than the next."""
+        names = [repr(self.frame.info.names[index]) for index in made.unmergeable]
+        names += [pair.place for pair in made.merge.pairs if _has_other_shape(pair)]
+        if names:
+            raise FirstRoundDiffers("branch-differs", what=f"{names[0]} different", why="the first round changes it")
+
+    def _check_uncounted(self, side: Side, made: Carried, adds: bool) -> None:
+        """Raises ToBeCounted where the number of rounds has to be known first. adds: rounds add to a list."""
+        if self.has_gradient(made):
+            raise ToBeCounted("it has a gradient", True)
+        number = Counter(UncountedRounds(self.tracer))
+        with facts_of(self.tracer, side):
+            how = [growing_of(self.tracer, pair, number, self.open.going) for pair in made.merge.pairs]
+        if adds or any(growing is not None and growing.step for growing in how):
+            raise ToBeCounted("its rounds add to a list, or make a tensor longer", False)
 
     def _check_counted(self, made: Carried) -> None:
         """Raises ToBeCounted for a `for` with a gradient that data may end."""

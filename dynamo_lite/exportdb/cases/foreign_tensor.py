@@ -1,4 +1,4 @@
-"""A tensor of somebody else's FakeTensorMode
+"""A tensor of another FakeTensorMode
 
 A tensor without data that another trace left behind, or that was made under a FakeTensorMode of its own, belongs to no
 program: there is nothing to copy into it. Make constants with data, or as buffers under the mode of the parameters.

@@ -1,6 +1,6 @@
 """A FakeTensor with symbolic sizes as an argument
 
-Its sizes are symbols of somebody else's environment, about which nothing is known here. Give a real or meta tensor,
+Its sizes are symbols of another environment, about which nothing is known here. Give a real or meta tensor,
 and say which sizes vary by `dynamic_shapes`.
 """
 

@@ -1,4 +1,4 @@
-"""A symbolic number of somebody else's trace
+"""A symbolic number of another trace
 
 A SymInt that another trace left behind stands for a size there. Nothing computes it here. Use the number, or take it
 from a tensor that the program has.

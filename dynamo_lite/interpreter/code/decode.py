@@ -216,11 +216,16 @@ def _decode(
         count += 1
         after_kw_names = opcode == _KW_NAMES or (after_kw_names and opcode == _PRECALL)
     index_of[size] = len(operations)
+    _resolve(operations, jumps, index_of)
+    return tuple(operations), tuple(offsets), index_of
+
+
+def _resolve(operations: list[tuple[Handler, Any]], jumps: list[int], index_of: dict[int, int]) -> None:
+    """Puts the index of an operation in the place of the byte offset that each of `jumps` goes to."""
     for index in jumps:
         handler, value = operations[index]
         target = (index_of[value[0]], value[1]) if type(value) is tuple else index_of[value]  # SEND has a flag beside
         operations[index] = (handler, target)
-    return tuple(operations), tuple(offsets), index_of
 
 
 def _bytes_of_cache(content: bytes, position: int) -> int:

@@ -16,6 +16,7 @@ SEND                   pops its receiver when finished (3.11), or leaves it to E
 COMPARE_OP             the operator's index moved (3.12, 3.13); 3.13 may ask for the truth of the result: + TO_BOOL
 fused instructions     LOAD_FAST_LOAD_FAST, STORE_FAST_*, RETURN_CONST are split again
 BINARY_OP []           3.14: BINARY_SUBSCR again
+LOAD_FAST_CHECK        LOAD_FAST, which tells an unbound variable in all versions
 LOAD_FAST_BORROW       3.14: LOAD_FAST; LOAD_SMALL_INT, LOAD_COMMON_CONSTANT: LOAD_CONST
 with                   3.14 has LOAD_SPECIAL for BEFORE_WITH: NULL is beside __exit__, and __exit__ is looked up first
 intrinsics             CALL_INTRINSIC_1/2 n becomes an instruction of its own, named as in 3.11 where there was one
@@ -58,7 +59,7 @@ SAME = frozenset({
     "PREP_RERAISE_STAR", "GET_YIELD_FROM_ITER", "GET_AWAITABLE", "BUILD_TUPLE", "BUILD_LIST", "BUILD_SET",
     "BUILD_MAP", "BUILD_STRING", "BUILD_SLICE", "LIST_APPEND", "SET_ADD", "MAP_ADD", "LIST_EXTEND", "SET_UPDATE",
     "DICT_UPDATE", "DICT_MERGE", "UNPACK_SEQUENCE", "UNPACK_EX", "RAISE_VARARGS", "RERAISE", "MATCH_CLASS",
-    "COPY", "SWAP", "SET_FUNCTION_ATTRIBUTE", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "STORE_FAST",
+    "COPY", "SWAP", "SET_FUNCTION_ATTRIBUTE", "LOAD_FAST", "LOAD_FAST_AND_CLEAR", "STORE_FAST",
     "DELETE_FAST", "MAKE_CELL", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF",
     "CONVERT_VALUE", "MAKE_FUNCTION", "BUILD_TEMPLATE",
 })  # fmt: skip
@@ -156,6 +157,7 @@ EXPANSIONS: dict[str, Callable[[Raw, CodeType], list[Normal]]] = {
     "LOAD_SMALL_INT": lambda raw, code: [("LOAD_CONST", raw.arg)],
     "LOAD_COMMON_CONSTANT": lambda raw, code: [("LOAD_CONST", COMMON_CONSTANTS[raw.arg])],
     "LOAD_SPECIAL": lambda raw, code: [("LOAD_SPECIAL", SPECIAL_METHODS[raw.arg])],
+    "LOAD_FAST_CHECK": lambda raw, code: [("LOAD_FAST", raw.arg)],
     "LOAD_FAST_BORROW": lambda raw, code: [("LOAD_FAST", raw.arg)],
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _two_fast("LOAD_FAST", "LOAD_FAST"),
     "POP_ITER": lambda raw, code: [("POP_TOP", 0)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 STACK_EFFECTS: Final[dict[str, tuple[int, int]]] = {
-    **dict.fromkeys(("LOAD_CONST", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL"), (0, 1)),
+    **dict.fromkeys(("LOAD_CONST", "LOAD_FAST", "LOAD_DEREF", "LOAD_NAME", "LOAD_GLOBAL"), (0, 1)),
     "PUSH_NULL": (0, 1),
     "LOAD_GLOBAL_CALLEE": (0, 2),
     "LOAD_METHOD": (1, 2),

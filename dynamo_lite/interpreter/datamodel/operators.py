@@ -19,30 +19,21 @@ Binary = Callable[[Any, Any, Any], Any]
 _NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
 _EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
-_BINARY_OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
-    "+": (operator.add, operator.iadd),
-    "-": (operator.sub, operator.isub),
-    "*": (operator.mul, operator.imul),
-    "/": (operator.truediv, operator.itruediv),
-    "//": (operator.floordiv, operator.ifloordiv),
-    "%": (operator.mod, operator.imod),
-    "**": (operator.pow, operator.ipow),
-    "@": (operator.matmul, operator.imatmul),
-    "<<": (operator.lshift, operator.ilshift),
-    ">>": (operator.rshift, operator.irshift),
-    "&": (operator.and_, operator.iand),
-    "|": (operator.or_, operator.ior),
-    "^": (operator.xor, operator.ixor),
-}
+PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
+    "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
+    "-": operator.sub, "/": operator.truediv, "^": operator.xor,
+}  # fmt: skip
+"""What CPython does for `a + b`, by symbol."""
+PLAIN_INPLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
+    "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
+    "-": operator.isub, "/": operator.itruediv, "^": operator.ixor,
+}  # fmt: skip
+PLAIN_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _USES_ELEMENTS = frozenset({"%", "&", "|", "^", "-"})  # str formatting and set algebra call the elements' dunders
-_COMPARISONS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _UNARY_OPERATORS: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
@@ -54,7 +45,7 @@ def _look(vm: Any, *operands: Any) -> None:
                 vm.on_look("parts", operand)
 
 
-def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
+def _binary(operation: Callable[[Any, Any], Any], uses_elements: bool) -> Binary:
     def shallow(vm: Any, a: Any, b: Any) -> Any:
         if type(a) in _NUMBERS and type(b) in _NUMBERS:
             return operation(a, b)
@@ -69,11 +60,11 @@ def _binary(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
         result = vm.trampolines.apply(operation, a, b)
         return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
-    return deep if symbol in _USES_ELEMENTS else shallow
+    return deep if uses_elements else shallow
 
 
 def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
-    binary = _binary(symbol, operation)
+    binary = _binary(operation, symbol in _USES_ELEMENTS)
 
     def change(vm: Any, a: Any, b: Any) -> Any:
         if vm.before_write is not None and type(a) not in _NUMBERS:
@@ -83,19 +74,8 @@ def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
     return change
 
 
-def _comparison(operation: Callable[[Any, Any], Any]) -> Binary:
-    def compare(vm: Any, a: Any, b: Any) -> Any:
-        if type(a) in _NUMBERS and type(b) in _NUMBERS:
-            return operation(a, b)
-        _look(vm, a, b)
-        result = vm.trampolines.apply(operation, a, b)
-        return result if vm.after_operator is None else vm.after_operator((a, b), result)
-
-    return compare
-
-
 def _equality(operation: Callable[[Any, Any], Any]) -> Binary:
-    plain, wanted = _comparison(operation), operation is operator.eq
+    plain, wanted = _binary(operation, True), operation is operator.eq
 
     def compare(vm: Any, a: Any, b: Any) -> Any:
         if vm.on_equal is not None and isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
@@ -129,13 +109,13 @@ def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     return apply
 
 
-BINARY: dict[str, Binary] = {symbol: _binary(symbol, plain) for symbol, (plain, _) in _BINARY_OPERATORS.items()}
+BINARY: dict[str, Binary] = {symbol: _binary(plain, symbol in _USES_ELEMENTS) for symbol, plain in PLAIN_BINARY.items()}
 """`a + b`: symbol → (vm, a, b) → value."""
-INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, inplace) for symbol, (_, inplace) in _BINARY_OPERATORS.items()}
+INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, plain) for symbol, plain in PLAIN_INPLACE.items()}
 """`a += b`, under the same symbols as BINARY (no `=`): → the value to store."""
 COMPARE: dict[str, Binary] = {
-    symbol: (_equality if symbol in ("==", "!=") else _comparison)(operation)
-    for symbol, operation in _COMPARISONS.items()
+    symbol: _equality(plain) if symbol in ("==", "!=") else _binary(plain, True)
+    for symbol, plain in PLAIN_COMPARE.items()
 }
 UNARY: dict[str, Callable[[Any, Any], Any]] = {symbol: _unary(op) for symbol, op in _UNARY_OPERATORS.items()}
 

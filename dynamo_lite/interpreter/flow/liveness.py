@@ -8,7 +8,7 @@ from typing import Any
 from dynamo_lite.interpreter.code.decode import ExceptionHandler
 
 _READS = frozenset(
-    {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "MAKE_CELL",
+    {"LOAD_FAST", "LOAD_FAST_AND_CLEAR", "DELETE_FAST", "MAKE_CELL",
      "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF"}
 )  # fmt: skip
 """Instructions that need what is in a variable's place: its value, or its cell."""

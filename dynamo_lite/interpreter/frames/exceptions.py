@@ -152,9 +152,7 @@ def check_except_type(kind: Any) -> None:
 
 def check_except_star_type(kind: Any) -> None:
     """Raises TypeError when `kind` cannot stand after `except*`."""
-    for item in kind if isinstance(kind, tuple) else (kind,):
-        if not (isinstance(item, type) and issubclass_of(item, BaseException)):
-            raise TypeError("catching classes that do not inherit from BaseException is not allowed")
+    check_except_type(kind)
     for item in kind if isinstance(kind, tuple) else (kind,):
         if issubclass_of(item, BaseExceptionGroup):
             raise TypeError("catching ExceptionGroup with except* is not allowed. Use except instead.")

@@ -80,28 +80,25 @@ def POP_JUMP_IF_NOT_NONE(frame: Frame, stack: Stack, target: int) -> None:
         frame.pc = target
 
 
+def _jump_or_pop(frame: Frame, stack: Stack, target: int, jumps_if: bool) -> Any:
+    truth = _condition(frame, stack[-1], jumps_if, target, keeps=True)
+    if truth is jumps_if:
+        frame.pc = target
+    elif isinstance(truth, _Done):
+        return truth.result
+    else:
+        stack.pop()
+    return None
+
+
 @handler
 def JUMP_IF_TRUE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _condition(frame, stack[-1], True, target, keeps=True)
-    if truth is True:
-        frame.pc = target
-    elif truth is False:
-        stack.pop()
-    else:
-        return truth.result
-    return None
+    return _jump_or_pop(frame, stack, target, True)
 
 
 @handler
 def JUMP_IF_FALSE_OR_POP(frame: Frame, stack: Stack, target: int) -> Any:
-    truth = _condition(frame, stack[-1], False, target, keeps=True)
-    if truth is True:
-        stack.pop()
-    elif truth is False:
-        frame.pc = target
-    else:
-        return truth.result
-    return None
+    return _jump_or_pop(frame, stack, target, False)
 
 
 # ---------------------------------------------------------------------- loops

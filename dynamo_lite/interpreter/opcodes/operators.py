@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from dynamo_lite.interpreter.code.handler_table import handler
 from dynamo_lite.interpreter.code.sentinels import NULL
+from dynamo_lite.interpreter.datamodel.operators import PLAIN_BINARY, PLAIN_COMPARE, PLAIN_INPLACE
 
 from .. import datamodel
 from ..observer import NOT_HANDLED
@@ -22,15 +21,6 @@ ATOMS: Final = frozenset({int, float, bool, str, complex, bytes})
 """Types whose operators, between themselves, run no Python code."""
 _KNOWN_KEYS: Final = frozenset({*ATOMS, slice, type(None), type(...)})
 
-BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.add, "&": operator.and_, "//": operator.floordiv, "<<": operator.lshift, "@": operator.matmul,
-    "*": operator.mul, "%": operator.mod, "|": operator.or_, "**": operator.pow, ">>": operator.rshift,
-    "-": operator.sub, "/": operator.truediv, "^": operator.xor,
-}  # fmt: skip
-COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
 
 @handler
 def BINARY_OP(frame: Frame, stack: Stack, symbol: str) -> None:
@@ -38,7 +28,7 @@ def BINARY_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     left = stack[-1]
     if type(left) in ATOMS and type(right) in ATOMS:
         # str % x formats any x, but an atom has no Python-level __str__ or __format__
-        stack[-1] = BINARY[symbol](left, right)
+        stack[-1] = PLAIN_BINARY[symbol](left, right)
     else:
         stack[-1] = datamodel.binary(frame.vm, symbol, left, right)
 
@@ -48,16 +38,9 @@ def INPLACE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
     if type(left) in ATOMS and type(right) in ATOMS:
-        stack[-1] = INPLACE[symbol](left, right)
+        stack[-1] = PLAIN_INPLACE[symbol](left, right)
     else:
         stack[-1] = datamodel.inplace(frame.vm, symbol, left, right)
-
-
-INPLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.iadd, "&": operator.iand, "//": operator.ifloordiv, "<<": operator.ilshift, "@": operator.imatmul,
-    "*": operator.imul, "%": operator.imod, "|": operator.ior, "**": operator.ipow, ">>": operator.irshift,
-    "-": operator.isub, "/": operator.itruediv, "^": operator.ixor,
-}  # fmt: skip
 
 
 @handler
@@ -65,7 +48,7 @@ def COMPARE_OP(frame: Frame, stack: Stack, symbol: str) -> None:
     right = stack.pop()
     left = stack[-1]
     if type(left) in ATOMS and type(right) in ATOMS:
-        stack[-1] = COMPARE[symbol](left, right)
+        stack[-1] = PLAIN_COMPARE[symbol](left, right)
     else:
         stack[-1] = datamodel.compare(frame.vm, symbol, left, right)
 

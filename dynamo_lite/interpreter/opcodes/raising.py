@@ -37,26 +37,16 @@ def _is_exception_class(x: Any) -> bool:
     return isinstance(x, type) and issubclass_of(x, BaseException)
 
 
-def _to_raise(vm: VM, exc: Any) -> BaseException:
+def _instance(vm: VM, exc: Any, otherwise: str) -> BaseException:
+    """What `raise exc` raises. otherwise: what the TypeError says of an object that is no exception."""
     if _is_exception_class(exc):
         made = vm.call(exc)
         if not isinstance(made, BaseException):
             raise TypeError(f"calling {exc!r} should have returned an instance of BaseException, not {type(made)!r}")
         return made
     if not isinstance(exc, BaseException):
-        raise TypeError("exceptions must derive from BaseException")
+        raise TypeError(otherwise)
     return exc
-
-
-def _to_cause(vm: VM, cause: Any) -> BaseException | None:
-    if _is_exception_class(cause):
-        made = vm.call(cause)
-        if not isinstance(made, BaseException):
-            raise TypeError(f"calling {cause!r} should have returned an instance of BaseException, not {type(made)!r}")
-        return made
-    if cause is not None and not isinstance(cause, BaseException):
-        raise TypeError("exception causes must derive from BaseException")
-    return cause
 
 
 @handler
@@ -69,11 +59,12 @@ def RAISE_VARARGS(frame: Frame, stack: Stack, count: int) -> NoReturn:
             raise RuntimeError("No active exception to reraise")
         reraise(frame, current)
     cause = stack.pop() if count == 2 else None
-    exc = _to_raise(vm, stack.pop())
+    exc = _instance(vm, stack.pop(), "exceptions must derive from BaseException")
     if vm.before_raise is not None:
         vm.before_raise(exc)
     if count == 2:
-        set_cause(exc, _to_cause(vm, cause))
+        rejection = "exception causes must derive from BaseException"
+        set_cause(exc, None if cause is None else _instance(vm, cause, rejection))
     chain(exc, current)
     throw(exc)
 

@@ -61,14 +61,6 @@ def LOAD_FAST(frame: Frame, stack: Stack, index: int) -> None:
 
 
 @handler
-def LOAD_FAST_CHECK(frame: Frame, stack: Stack, index: int) -> None:
-    value = frame.locals[index]
-    if value is UNBOUND:
-        unbound_local(frame, index)
-    stack.append(value)
-
-
-@handler
 def LOAD_FAST_AND_CLEAR(frame: Frame, stack: Stack, index: int) -> None:
     """Save a variable, bound or not, around an inlined comprehension (PEP 709)."""
     stack.append(frame.locals[index])

@@ -171,11 +171,8 @@ class _Inserter:
                     self._see(self._cursor)
                 self._assert(waiting[node], node)
         for fact in last:
-            for symbol in sorted(symbols_of(fact.relation), key=lambda s: s.id):
-                self._bind(symbol)
-            condition = self._sizes.of(self._env.wrap(fact.relation))
-            message = _plain(f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}")
-            self._make(torch.ops.aten._assert_scalar.default, (condition, message), None)
+            message = f"Runtime assertion failed for expression {fact.relation}, from {fact.origin}"
+            self._record(fact.relation, message)
 
     def _see(self, node: fx.Node) -> None:
         """From here on the node's number, or the sizes of its tensor, can be used."""
@@ -191,11 +188,14 @@ class _Inserter:
         copied = ("stack_trace", "nn_module_stack", "source_fn_stack")
         self._origin = {key: node.meta[key] for key in copied if key in node.meta}
         for wanted in asserts:
-            for symbol in sorted(symbols_of(wanted.relation), key=lambda s: s.id):
-                self._bind(symbol)
-            condition = self._sizes.of(self._env.wrap(wanted.relation))
-            message = _plain(f"{wanted.message} ({wanted.after} is known after the node {node.name})")
-            self._make(torch.ops.aten._assert_scalar.default, (condition, message), None)
+            message = f"{wanted.message} ({wanted.after} is known after the node {node.name})"
+            self._record(wanted.relation, message)
+
+    def _record(self, relation: Any, message: str) -> None:
+        for symbol in sorted(symbols_of(relation), key=lambda s: s.id):
+            self._bind(symbol)
+        condition = self._sizes.of(self._env.wrap(relation))
+        self._make(torch.ops.aten._assert_scalar.default, (condition, _plain(message)), None)
 
     def _bind(self, symbol: Symbol) -> None:
         """Makes a node for an unbacked symbol's value, if it is not simply a node's value or a size."""

@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import fx
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ConstantArgument, InputKind, InputSpec
+from torch.export.graph_signature import ConstantArgument, InputSpec
+
+from dynamo_lite.program.trees.user_inputs import user_inputs
 
 _TAKEN = (torch.Tensor, int, str, float, bool, type(None))
 
@@ -22,7 +23,7 @@ _TAKEN = (torch.Tensor, int, str, float, bool, type(None))
 @contextmanager
 def hidden(program: ExportedProgram) -> Iterator[None]:
     """For torch the constants that it does not take are None."""
-    nodes = [node for node, spec in _user_inputs(program) if _is_unknown(spec)]
+    nodes = [node for node, spec in user_inputs(program) if _is_unknown(spec)]
     values = [node.meta["val"] for node in nodes]
     for node in nodes:
         node.meta["val"] = None
@@ -35,20 +36,14 @@ def hidden(program: ExportedProgram) -> Iterator[None]:
 
 def put_back(program: ExportedProgram, original: ExportedProgram) -> None:
     """What `hidden` has kept from torch is an input of `program`, which torch has made, again."""
-    known = [spec for _, spec in _user_inputs(original)]
+    known = [spec for _, spec in user_inputs(original)]
     specs = program.graph_signature.input_specs
-    for (node, spec), before in zip(_user_inputs(program), known, strict=True):
+    for (node, spec), before in zip(user_inputs(program), known, strict=True):
         if _is_unknown(before):
             assert isinstance(before.arg, ConstantArgument)
             argument = ConstantArgument(name=node.name, value=before.arg.value)
             specs[specs.index(spec)] = replace(spec, arg=argument)
             node.meta["val"] = before.arg.value
-
-
-def _user_inputs(program: ExportedProgram) -> list[tuple[fx.Node, InputSpec]]:
-    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    return [(node, spec) for node, spec in zip(nodes, specs) if spec.kind is InputKind.USER_INPUT]
 
 
 def _is_unknown(spec: InputSpec) -> bool:

@@ -32,7 +32,7 @@ class _Leaf:
 
 
 class _Foreign:
-    """Stands there for a container that registered functions make: a `tree_paths.Caller` that calls none of them.
+    """Stands for a container that registered functions make: a `Caller` (program/trees/paths.py) that calls none.
 
     `numbers` are the flat inputs in it.
     """

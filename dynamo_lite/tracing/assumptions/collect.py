@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 
 from dynamo_lite.guards import Guard, GuardSet, Source, State, root
 from dynamo_lite.program import FlatInputs
+from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.symbolic_shapes.size_guards import codegen
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import _len_torch_dispatch_stack, _len_torch_function_stack
@@ -120,12 +120,8 @@ def _global_hooks() -> bool:
 
 def _open_sizes(program: ExportedProgram) -> dict[int, Any]:
     """For each flat input, by number: the dimensions whose size is symbolic, or OPEN for a number."""
-    nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
-    specs = program.graph_signature.input_specs
-    users = [node for node, spec in zip(nodes, specs) if spec.kind is InputKind.USER_INPUT]
     found: dict[int, Any] = {}
-    for number, node in enumerate(users):
-        value = node.meta.get("val")
+    for number, value in enumerate(user_values(program)):
         if isinstance(value, torch.Tensor):
             found[number] = tuple(i for i, size in enumerate(value.shape) if isinstance(size, torch.SymInt))
         elif isinstance(value, SYMBOLIC_TYPES):

@@ -24,7 +24,7 @@ from dynamo_lite.tracing.tracer import Tracer
 
 
 class ContainerFunctions:
-    """`calls(function, *arguments)`, as a `tree_paths.Caller`.
+    """`calls(function, *arguments)`, a `Caller` (program/trees/paths.py).
 
     Without `during`, nothing is being recorded: the arguments are the user's own, and operators run on real data. With
     it, the call is made within that tracer's run.

@@ -50,6 +50,7 @@ from dynamo_lite.tracing.sizes import (
 )
 from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
+from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
@@ -82,7 +83,7 @@ def _unrecordable(name: str) -> Step:
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
             return NOT_HANDLED
-        return tracer.unrecordable(name)
+        return unrecordable(tracer, name)
 
     return rule
 
@@ -92,7 +93,7 @@ def _seeded(name: str) -> Step:
         has_seed = any(value is not None for value in (*args, *kwargs.values()))
         if has_seed or tracer.in_library():
             return seeded_generators.made(tracer, fn, args, kwargs)
-        return tracer.unrecordable(name)
+        return unrecordable(tracer, name)
 
     return rule
 

@@ -35,7 +35,7 @@ def unreachable(tracer: TracerView, changes: list[Change]) -> set[int]:
     for holder in referrers:
         if holder is not asked and holder is not owners and not _is_of_the_run(tracer, holder):
             held.update(id(value) for value in gc.get_referents(holder))
-    held |= {key for key, owner in owners.items() if weakref.getweakrefcount(owner)}  # whoever asks that sees it die
+    held |= {key for key, owner in owners.items() if weakref.getweakrefcount(owner)}  # the program may see it die
     owned = {key for key, owner in owners.items() if tracer.own(OwnedDicts).owner_of(owner) is not None}
     return (set(owners) - held - owned) & _taken_away(tracer)
 

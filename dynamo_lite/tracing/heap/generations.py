@@ -50,7 +50,7 @@ class Heap:
         return {*filter(wanted.__contains__, map(id, gc.get_objects()))} if wanted else set()
 
     def is_young(self, obj: Any) -> bool | None:
-        """Whether `obj` was made during the run, by the last `mark`; None when the collector does not track it."""
+        """Whether `obj` was made during the run, by the last `refresh`; None when the collector does not track it."""
         if self._listed is None:
             self.refresh()
             assert self._listed is not None

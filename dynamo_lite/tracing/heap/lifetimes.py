@@ -20,6 +20,7 @@ from dynamo_lite.tracing.calls.run_native import run_native
 from dynamo_lite.tracing.heap import lifetimes
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
 from dynamo_lite.tracing.policy.native_modules import in_library
+from dynamo_lite.tracing.strings.nondeterministic import unrecordable
 
 
 class Raised(FeatureState):
@@ -243,7 +244,7 @@ def call_collect(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
     """gc.collect(): how many objects it finds depends on the rest of the process."""
     found = run_native(fn, args, kwargs)
     tracer.own(lifetimes.Lifetimes).collected = True
-    return found if tracer.in_library() else tracer.unrecordable("gc.collect")
+    return found if tracer.in_library() else unrecordable(tracer, "gc.collect")
 
 
 def table() -> dict[int, Step]:

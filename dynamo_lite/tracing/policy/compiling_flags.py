@@ -6,7 +6,7 @@ report if the branch was reached with one of the arguments `given`. A question o
 with a note (registry.py). torch.jit's questions (`is_scripting`, `is_tracing`, `_get_tracing_state`) are never true
 here.
 
-tests/hostile/test_compiling_flags.py holds the table against the installed torch. Not in it is torch's code below the
+tests/hostile/test_compiling_flags.py compares the table with the installed torch. Not in it is torch's code below the
 operators (torch._dynamo, torch._inductor, torch._functorch, torch._higher_order_ops, torch.fx, ...). Checked with torch
 2.13.0, 2.14.1 and 2.15.0.
 """

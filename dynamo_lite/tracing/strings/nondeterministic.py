@@ -8,7 +8,11 @@ arithmetic on it gives another, and any use that would let the value into the pr
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
+
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.strings import discarded
 
 
 class Unrecordable:
@@ -79,3 +83,9 @@ for _name, _instead in {"str": "...", "repr": "...", "format": "...", "int": 0, 
 def unrecordable_function(value: Unrecordable) -> str:
     """The function whose result `value` stands for."""
     return str(object.__getattribute__(value, "_function"))
+
+
+def unrecordable(tracer: TracerView, name: str) -> Unrecordable:
+    """What stands for the result of `name`: refused where it is used, except in a string that is discarded."""
+    is_dropped = partial(discarded.is_dropped, tracer)
+    return Unrecordable(name, lambda function: tracer.refuse("unrecordable-value", function=function), is_dropped)

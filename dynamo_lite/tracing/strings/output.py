@@ -28,7 +28,7 @@ def call_print(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
     if not tracer.own(Listeners).is_stream(kwargs.get("file")):
         stream = sys.stdout if kwargs.get("file") is None else kwargs["file"]
         if tracer.writes.is_old(stream):
-            tracer.refuse("outside-object", what="print() into an object from outside")
+            tracer.refuse("outside-object", what="print() into a stream")
         tracer.on_hidden_change(stream)
         read_all((*args, *kwargs.values()))
         return NOT_HANDLED
@@ -59,7 +59,7 @@ def call_print_exception(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwa
     stream = sys.stderr if stream is None else stream
     if not tracer.own(Listeners).is_stream(stream):
         if tracer.writes.is_old(stream):
-            tracer.refuse("outside-object", what="a traceback printed into an object from outside")
+            tracer.refuse("outside-object", what="a stream that a traceback is printed into")
         tracer.on_hidden_change(stream)
         return NOT_HANDLED
     tracer.note("traceback.print_exception was skipped")

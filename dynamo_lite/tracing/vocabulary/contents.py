@@ -13,30 +13,26 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.interpreter.datamodel.c_types import elements_of
 from dynamo_lite.tracing.vocabulary.mro import instance_dict
 
 ATOMS = (int, float, complex, str, bytes, bool, type(None), torch.dtype, torch.device, torch.Size)
 """Types of values that hold nothing: equal ones may stand for each other."""
+_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque)
 
 
 def items_of(value: Any) -> list[Any]:
     """The values of a dict, the items of a list, tuple or set; of any other object, none."""
-    kind = type(value)
-    if issubclass(kind, dict):
+    if issubclass(type(value), dict):
         return [*dict.values(value)]
-    container = next((one for one in (list, tuple, set, frozenset) if issubclass(kind, one)), None)
-    return [] if container is None else [*container.__iter__(value)]
+    return elements_of(value) if issubclass(type(value), (list, tuple, set, frozenset)) else []
 
 
 def keys_and_items(value: Any) -> list[Any]:
     """What a built-in container (or a subclass of one) holds, keys too, past any override."""
-    if isinstance(value, dict):
-        return [*dict.keys(value), *dict.values(value)]
-    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
-    for base in kinds:
-        if isinstance(value, base):
-            return list(base.__iter__(value))
-    raise TypeError(type(value))
+    if not issubclass(type(value), _CONTAINERS):
+        raise TypeError(type(value))
+    return elements_of(value)
 
 
 def attributes_of(value: Any) -> list[Any]:

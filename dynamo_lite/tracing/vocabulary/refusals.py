@@ -1,21 +1,13 @@
 """What a trace refuses: id → the error's class, what happened, what to write instead.
 
 The texts are templates; the place that refuses fills in the names. One row a refusal, so that documentation and
-tests can walk the table.
+tests can walk the table. Rows about control flow: control_flow_refusals.py.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dynamo_lite import errors
-
-
-class Refusal(NamedTuple):
-    error: type[errors.GraphBreak]
-    what: str
-    instead: str
-
+from dynamo_lite.tracing.vocabulary.control_flow_refusals import OF_CONTROL_FLOW, Refusal
 
 REFUSALS: dict[str, Refusal] = {
     "data-dependent-branch": Refusal(
@@ -36,7 +28,7 @@ REFUSALS: dict[str, Refusal] = {
     "caught-operator-error": Refusal(
         errors.DataDependent,
         "{operator} raises an error for some data, which a handler of the program (`try`, `with`) may catch. The "
-        "exported program raises it instead: it has one way on.",
+        "exported program has no handlers: it would end with the error.",
         "use a form that returns the failure as a tensor (torch.linalg.cholesky_ex, inv_ex, solve_ex) and torch.where, "
         "make the data valid first (torch.clamp), or take the call out of the handler.",
     ),
@@ -92,90 +84,12 @@ REFUSALS: dict[str, Refusal] = {
         errors.UnsupportedEffect,
         "The program reads {target}, a tensor that was computed from others that require grad before the call. In "
         "eager a gradient flows through it; the exported program holds it as a constant.",
-        'compute it in forward, or keep it detach()ed; effects="drop" says that losing the gradient is fine.',
-    ),
-    "control-flow-in-transform": Refusal(
-        errors.UnsupportedCall,
-        "{operator} is called inside of torch.vmap, torch.func.grad or another transform: tensors of its own.",
-        "apply the transform inside of the branch or step, or choose between values with torch.where.",
-    ),
-    "control-flow-gradient": Refusal(
-        errors.UnsupportedCall,
-        "torch.autograd.grad goes through a branch or loop on data, or another operator with a function of its own "
-        "(torch.cond, map, scan, flex_attention): which operators its gradient has is known at run time only.",
-        "take the gradient inside of each branch (torch.func.grad of it), or outside, of what the program returns.",
+        'compute it in forward, or keep it detach()ed; pass effects="drop" if the gradient may be lost.',
     ),
     "compiler-disabled": Refusal(
         errors.UnsupportedCall,
         "{function} is under torch.compiler.disable: its author says that it must not be traced.",
         "take the decorator off, or make it a custom operator (torch.library.custom_op), which stays one call.",
-    ),
-    "branch-differs": Refusal(
-        errors.DataDependent,
-        "The sides of a branch on data leave {what}: {why}.",
-        "give it the same kind of value on both sides, or pick between tensors with torch.where.",
-    ),
-    "branch-unsupported": Refusal(
-        errors.DataDependent,
-        "A branch on data cannot be captured: {why}.",
-        "compute both sides and pick with torch.where, or use torch.cond.",
-    ),
-    "branch-gradient": Refusal(
-        errors.DataDependent,
-        "A branch on data draws random numbers ({operator}) for what requires grad: torch.cond runs a side again for "
-        "its gradient, and would draw other ones.",
-        "draw in front of the branch (a mask that the branch uses), or export in eval mode, or under torch.no_grad().",
-    ),
-    "loop-gradient": Refusal(
-        errors.DataDependent,
-        "A loop on data computes with a tensor that requires grad; {why}.",
-        "carry floating-point tensors in the place of numbers, or export under torch.no_grad(), if no gradient is to "
-        "flow through the program.",
-    ),
-    "subgraph-effect": Refusal(
-        errors.UnsupportedEffect,
-        "A function given to {operator} changes {what}; whether and how often it runs is known at run time only.",
-        "return the new value from the function, and change the object outside of it.",
-    ),
-    "subgraph-mutates": Refusal(
-        errors.UnsupportedEffect,
-        "{operator} inside of a function given to a control-flow operator changes a tensor from outside in place.",
-        "clone() the tensor first, or return the new value and copy_() it outside.",
-    ),
-    "subgraph-alias": Refusal(
-        errors.UnsupportedCall,
-        "A function given to {operator} returns {what}; the results of a sub-graph have memory of their own.",
-        "return a clone().",
-    ),
-    "subgraph-output": Refusal(
-        errors.UnsupportedCall,
-        "A function given to {operator} returns {what}; a sub-graph returns tensors, integers and containers of them.",
-        "return its parts, and build the object from the result outside.",
-    ),
-    "subgraph-raises": Refusal(
-        errors.UnsupportedCall,
-        "A function given to {operator} raises {error}; whether it runs is known at run time only.",
-        "check what can be checked before the call, and let the function return a value for every input.",
-    ),
-    "cond-mismatch": Refusal(
-        errors.UnsupportedCall,
-        "The branches of {operator} return different things ({what}): {left} {first}, {right} {second}.",
-        "return the same structure with the same kinds, dtypes and devices from all branches; sizes may differ.",
-    ),
-    "loop-mismatch": Refusal(
-        errors.UnsupportedCall,
-        "The function given to {operator} returns {what}.",
-        "return the structure, dtypes and sizes that the next step takes.",
-    ),
-    "higher-order-rejected": Refusal(
-        errors.UnsupportedCall,
-        "The operator {function} does not take this: {reason}",
-        "see torch's documentation of the operator for what its functions may take and return.",
-    ),
-    "higher-order-operator": Refusal(
-        errors.UnsupportedCall,
-        "The higher-order operator {function} is not captured yet.",
-        "write out what it does: torch.where for a choice, a Python loop for a known number of steps, torch.func.jvp.",
     ),
     "backward-in-forward": Refusal(
         errors.UnsupportedEffect,
@@ -207,8 +121,8 @@ REFUSALS: dict[str, Refusal] = {
         errors.UnsupportedEffect,
         "{target} is {old} in eager, and {new} in what the program would return: its registered unflatten function "
         "makes the object of the tensors alone.",
-        'register functions that keep it (in the context, if it is a constant), or return the tensors; effects="drop" '
-        "says that losing it is fine.",
+        "register functions that keep it (in the context, if it is a constant), or return the tensors; "
+        'pass effects="drop" if it may be lost.',
     ),
     "container-mutated": Refusal(
         errors.UnsupportedEffect,
@@ -230,7 +144,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "outside-object": Refusal(
         errors.UnsupportedEffect,
-        "The program uses {what}, an object from outside whose state a trace can neither record nor put back.",
+        "The program uses {what}, an object older than the call, whose state can be neither recorded nor restored.",
         "read it in __init__ and keep the result.",
     ),
     "lock-held": Refusal(
@@ -276,7 +190,7 @@ REFUSALS: dict[str, Refusal] = {
         "The program returns a tensor that requires grad only because it set requires_grad itself; the exported "
         "program has no operator for that, and returns one that does not.",
         "call requires_grad_() on the result outside of forward, make it a parameter, or return it detach()ed; "
-        'effects="drop" says that losing it is fine.',
+        'pass effects="drop" if it may be lost.',
     ),
     "autograd-graph": Refusal(
         errors.UnrecordableValue,
@@ -286,27 +200,27 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "tensor-data-assigned": Refusal(
         errors.UnsupportedEffect,
-        "The program replaces the storage of a tensor from outside ({name}).",
+        "The program replaces the storage of a tensor that is older than the call ({name}).",
         "write into it with copy_(), which the exported program carries.",
     ),
     "tensor-reshaped": Refusal(
         errors.UnsupportedEffect,
-        "The program gives a parameter, a buffer or a constant from outside other sizes or strides in place ({name}).",
-        "use the operator without the underscore, which makes a view, and leave the tensor as it is.",
+        "The program changes the sizes or strides of a parameter, a buffer or a constant in place ({name}).",
+        "use the operator without the underscore, which returns a view and leaves the tensor as it is.",
     ),
     "python-state": Refusal(
         errors.UnsupportedEffect,
         "The program changes {target} from {old} to {new}, and a later call would see it; the exported program "
         "cannot carry that.",
         "keep it as a tensor in a registered buffer (register_buffer) and update that, or return it from forward; "
-        'effects="drop" says that losing it is fine.',
+        'pass effects="drop" if it may be lost.',
     ),
     "new-state-tensor": Refusal(
         errors.UnsupportedEffect,
         "The program stores a tensor in {target}, which a later call would see; the exported program cannot carry "
         "it{why}.",
         "register a buffer of that shape in __init__ (register_buffer) and copy_() into it, or return the tensor; "
-        'effects="drop" says that losing it is fine.',
+        'pass effects="drop" if it may be lost.',
     ),
     "parameter-assigned": Refusal(
         errors.UnsupportedEffect,
@@ -327,12 +241,12 @@ REFUSALS: dict[str, Refusal] = {
     "input-container": Refusal(
         errors.UnsupportedEffect,
         "The program changes {target}, a container that was passed in; the caller's own would stay as it was.",
-        'return the new container, or work on a copy of it; effects="drop" says that losing the change is fine.',
+        'return the new container, or work on a copy of it; pass effects="drop" if the change may be lost.',
     ),
     "global-state": Refusal(
         errors.UnsupportedEffect,
-        "After forward {target} is {new}; before it was {old}. The exported program cannot carry that.",
-        'restore it before forward returns (use it as a context manager); effects="drop" says that losing it is fine.',
+        "After forward {target} is {new}; before, it was {old}. The exported program cannot carry that.",
+        'restore it before forward returns (use it as a context manager); pass effects="drop" if it may be lost.',
     ),
     "autocast-cache": Refusal(
         errors.UnsupportedEffect,
@@ -347,12 +261,12 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "foreign-tensor": Refusal(
         errors.UnsupportedEffect,
-        "The program reads a tensor that an earlier call of it left behind.",
+        "The program reads a tensor that an earlier call of the program stored.",
         "register a buffer in __init__ (register_buffer) and copy_() into it, or compute the tensor in each call.",
     ),
     "input-identity": Refusal(
         errors.UnrecordableValue,
-        "The program asks whether two tensors, {left} and {right}, are the same object.",
+        "The program asks whether two tensors, {left} and {right}, are the same object (`is`).",
         "pass the tensors as arguments of their own, or pass a flag that says it.",
     ),
     "tensor-subclass": Refusal(
@@ -362,7 +276,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "unknown-tensor": Refusal(
         errors.UnsupportedCall,
-        "The program made a tensor in a way that no operator shows.",
+        "The program made a tensor by something else than an operator, which is not recorded.",
         "make it with an operator (clone(), detach(), torch.empty_like, ...).",
     ),
     "script-object": Refusal(
@@ -373,7 +287,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "script-module": Refusal(
         errors.UnsupportedCall,
-        "The program calls {function}, compiled by TorchScript, which {what}: no operator shows that.",
+        "The program calls {function}, compiled by TorchScript, which {what}. That is not recorded.",
         "call the Python module that it was made from.",
     ),
     "generator-argument": Refusal(
@@ -389,7 +303,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "buffer-becomes-shared": Refusal(
         errors.UnsupportedEffect,
-        "After forward the buffer {target} shares its memory with another tensor of the model; a program would copy.",
+        "After forward the buffer {target} shares its memory with another tensor; the exported program would copy it.",
         "assign a clone(), or write into the buffer with copy_().",
     ),
     "async-forward": Refusal(
@@ -397,4 +311,5 @@ REFUSALS: dict[str, Refusal] = {
         "{function} is asynchronous; what it returns is not a tensor but something to await.",
         "make it an ordinary function.",
     ),
+    **OF_CONTROL_FLOW,
 }

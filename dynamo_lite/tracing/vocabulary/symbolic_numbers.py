@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from dynamo_lite.interpreter.datamodel.c_types import elements_of
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE as PYTHON_TYPE
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -57,12 +58,9 @@ def number(size: Any) -> Any:
 
 def items_of(value: Any) -> list[Any] | None:
     """What a list, tuple or dict holds, read past any override of a subclass; None for other values."""
-    kind = type(value)
-    if issubclass(kind, list):
-        return list.__getitem__(value, slice(None))
-    if issubclass(kind, tuple):
-        return list(tuple.__iter__(value))
-    return list(dict.values(value)) if issubclass(kind, dict) else None
+    if issubclass(type(value), dict):
+        return list(dict.values(value))
+    return elements_of(value) if issubclass(type(value), (list, tuple)) else None
 
 
 def holds_size(value: Any, depth: int = 8) -> bool:
