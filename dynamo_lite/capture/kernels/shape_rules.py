@@ -5,7 +5,8 @@ by the batch's size. Neither matters for what a program records: one node, and t
 here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
 is a symbol (composites.py); what they do not cover is left to torch.
 
-Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, TensorAdvancedIndexing.cpp in aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
+Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp and TensorAdvancedIndexing.cpp in
+aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 """
 
 from __future__ import annotations
@@ -260,6 +261,19 @@ def take_along_dim(
     if others is None or tensor.device != indices.device:
         return None
     return _new([*others[:axis], indices.shape[axis], *others[axis:]], tensor, [tensor])
+
+
+def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
+    """aten.kron of contiguous tensors: in each dimension, the product of the sizes (LinearAlgebra.cpp)."""
+    given = [left, right]
+    if any(type(t) is not FakeTensor or t.layout is not torch.strided for t in given) or left.device != right.device:
+        return None
+    if not all(_is_contiguous(env, t) for t in given):
+        return None  # the result's strides are the kernel's to say
+    rank = max(left.dim(), right.dim())
+    sizes = [a * b for a, b in zip(*([1] * (rank - t.dim()) + [*t.shape] for t in given))]
+    dtype = _dtype_of(aten.mul.Tensor, given, {})
+    return None if dtype is None else _new(sizes, left, [t for t in given if t.requires_grad], dtype)
 
 
 def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
-from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, ge
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
@@ -43,5 +43,5 @@ def _may_be_less(env: TorchShapeEnv, symbol: Symbol, bound: int) -> bool:
 
 def _decides(env: TorchShapeEnv, relation: Bool, symbols: Sequence[Symbol], bound: int) -> bool:
     """Whether the relation has one answer for all sizes from `bound` on: size = bound + t with t >= 0."""
-    shifted = {symbol: Symbol(f"{symbol}_less_{bound}", 0).as_int() + bound for symbol in symbols}
+    shifted: dict[Atom, Int] = {s: Symbol(f"{s}_less_{bound}", 0).as_int() + bound for s in symbols}
     return env.core.decide(substitute(relation, shifted)).verdict is not None
