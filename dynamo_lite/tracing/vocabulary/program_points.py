@@ -33,7 +33,10 @@ def frames_at(mark: Mark) -> tuple[UserFrame, ...]:
 
 def is_in_torch(mark: Mark | None) -> bool:
     """Whether the innermost frame is torch's own."""
-    return bool(mark) and mark[0][0].co_filename.startswith(_TORCH)
+    if not mark:
+        return False
+    innermost: str = mark[0][0].co_filename
+    return innermost.startswith(_TORCH)
 
 
 def origin_of(mark: Mark) -> Origin:
