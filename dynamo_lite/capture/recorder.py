@@ -295,7 +295,7 @@ class Recorder(InputLifter):
             self.worded_for = (error, None)
             return error
         if raised is not error:
-            self.worded_for = (raised, eager_errors.symbolic_sizes((args, kwargs)))
+            self.worded_for = (raised, eager_errors.sizes_of_text((args, kwargs)))
         return raised
 
     def _raise_withheld(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], sizes_fit: bool) -> None:

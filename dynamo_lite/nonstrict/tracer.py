@@ -27,6 +27,7 @@ from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.torch_internals._torch_tensors import TensorBase
+from dynamo_lite.tracing.sizes import input_bounds
 from dynamo_lite.tracing.sizes.runtime_values import wanted_by_assertion
 from dynamo_lite.tracing.strings.discarded import NativeOutput
 from dynamo_lite.tracing.strings.formatting import OF_AN_ERROR, TEXTS
@@ -63,6 +64,8 @@ class NativeTracer(Tracer):
     def undecided(self, error: Any) -> None:  # type: ignore[override]
         """A question that depends on data. Where one answer fails an `assert`, the other is asserted by the program."""
         question, native = error.question, self.vm.frame
+        if input_bounds.settles(self.recorder.env, question):
+            return
         if isinstance(question, DataDependentQuestion) and isinstance(native, NativeFrame):
             frame = DecodedFrame(native)
             wanted = None if in_handler(frame) else wanted_by_assertion(frame)

@@ -21,6 +21,7 @@ from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
 
 def settle_effects(run: Run) -> None:
@@ -81,7 +82,7 @@ def _retrace(first: Run, prints: Fingerprint) -> None:
     refused = persisted_tensors.first_refused(first.tracer, pending, prints)
     if not pending:
         return
-    change, reason = refused or (pending[0], None)
+    change, reason = refused or (_told(pending), None)
     try:
         persisted_tensors.check_shared(pending, prints)
         free = FreeSizes(first.tracer, pending)
@@ -94,6 +95,12 @@ def _retrace(first: Run, prints: Fingerprint) -> None:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:
         raise descriptions.error(first.tracer, change, reason) from error
+
+
+def _told(pending: Sequence[Change]) -> Change:
+    """The change that an error names: the first that the program itself makes, else (`autocast` as a decorator keeps
+    the settings on entry in itself) torch's."""
+    return next((change for change in pending if not is_in_torch(change.mark)), pending[0])
 
 
 def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints: Sequence[int]) -> None:

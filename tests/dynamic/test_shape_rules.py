@@ -80,6 +80,16 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
     "pointwise of a 0-d tensor": (lambda x, s: x * s + s, (X, torch.tensor(2.0, dtype=torch.float64))),
     "pointwise of transposed tensors": (lambda x: (x.transpose(0, 1) + 1, x.transpose(0, 1) * x.transpose(0, 1)), (X,)),
     "pointwise that expands": (lambda x, y: x + y, (torch.randn(3, 1, 8), torch.randn(5, 1))),
+    "take along a dimension": (lambda x: x.take_along_dim(x.argsort(1), dim=1), (X,)),
+    "take along a dimension, broadcast": (
+        lambda x, i: torch.take_along_dim(x, i, -2), (torch.randn(3, 5, 1), torch.randint(5, (1, 4, 8)))),
+    "take along a dimension with gradients": (
+        lambda x, i: (x * 2).take_along_dim(i, 0), (torch.randn(3, 5, requires_grad=True), torch.randint(3, (7, 1)))),
+    "Kronecker product": (lambda x, y: torch.kron(x, y), (torch.randn(3, 5), torch.randn(2, 4))),
+    "Kronecker product of other ranks and dtypes": (
+        lambda x, y: (torch.kron(x, y), torch.kron(y, x)), (torch.randn(3, 5, 2), torch.arange(4))),
+    "Kronecker product with gradients": (
+        lambda x, y: torch.kron(x, y) * 2, (torch.randn(3, 5), torch.randn(2, 4, requires_grad=True))),
     "convolution": (
         lambda x, w, b: F.conv2d(x, w, b, 2, 1), (torch.randn(2, 3, 9, 7), torch.randn(4, 3, 3, 3), torch.ones(4))),
     "dilated convolution in groups": (
@@ -217,3 +227,46 @@ def test_the_longest_sequence_may_be_another_one(given: dict[str, Any], requires
     for first, second in ((2, 3), (1, 1), (7, 6)):
         x, y = torch.randn(first, 2), torch.randn(second, 2)
         torch.testing.assert_close(program.module()(x, y), module(x, y))
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_taking_along_a_dimension_fixes_no_size(dim: int) -> None:
+    """torch's kernel takes the sizes for numbers, so torch.export makes constants of them."""
+
+    def taken(x: Tensor, indices: Tensor) -> Tensor:
+        return x.take_along_dim(indices, dim)
+
+    sizes = {0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
+    args = torch.randn(4, 6), torch.randint(4, (4, 6))
+    module = dynamo_lite.export(taken, args, dynamic_shapes=(sizes, sizes)).module()
+    for rows, columns in ((4, 6), (7, 3), (2, 9)):
+        x = torch.randn(rows, columns)
+        others = torch.randint(x.shape[dim], (rows, columns))
+        torch.testing.assert_close(module(x, others), taken(x, others))
+    for wrong in (torch.randint(3, (4,)), torch.zeros(4, 6, dtype=torch.int32)):
+        with pytest.raises(RuntimeError):
+            taken(args[0], wrong)
+        with pytest.raises(RuntimeError):
+            dynamo_lite.export(taken, (args[0], wrong), dynamic_shapes=(sizes, None))
+
+
+def test_a_kronecker_product_fixes_no_size() -> None:
+    sizes = {0: Dim.DYNAMIC, 1: Dim.DYNAMIC}
+    args = torch.randn(3, 5), torch.randn(2, 4)
+    module = dynamo_lite.export(lambda x, y: torch.kron(x, y), args, dynamic_shapes=(sizes, sizes)).module()
+    for shapes in (((3, 5), (2, 4)), ((2, 7), (5, 3)), ((4, 2), (3, 6))):
+        others = [torch.randn(shape) for shape in shapes]
+        torch.testing.assert_close(module(*others), torch.kron(*others))
+
+
+def test_a_kronecker_product_that_eager_refuses() -> None:
+    """torch's kernel takes a view, which a transposed operand has none of."""
+
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return torch.kron(x.t(), y)
+
+    args = torch.randn(3, 5), torch.randn(2, 4)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        product(*args)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        dynamo_lite.export(product, args, dynamic_shapes=({0: Dim.AUTO}, {1: Dim.AUTO}))

@@ -152,3 +152,25 @@ def test_a_changed_argument_is_dropped_too() -> None:
 def test_other_words_are_refused() -> None:
     with pytest.raises(InvalidArguments):
         dynamo_lite.export(Writes(_scratch), (X,), effects="ignore")
+
+
+class KeepsTheLast(nn.Module):
+    """A method under a decorator of torch's that keeps settings in itself, and a number that a later call reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = 0
+
+    @torch.autocast("cpu", enabled=False)
+    def scaled(self, x: torch.Tensor) -> torch.Tensor:
+        factor = 2 if x.shape[0] <= self.last else 3
+        self.last = x.shape[0]
+        return x * factor
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.scaled(x)
+
+
+def test_the_error_names_a_change_of_the_program_rather_than_torchs() -> None:
+    with pytest.raises(GraphBreak, match=r"changes self\.last from 0 to"):
+        dynamo_lite.export(KeepsTheLast(), (X,))

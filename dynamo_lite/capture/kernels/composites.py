@@ -170,6 +170,8 @@ RULES: dict[Any, Callable[..., Any]] = {
     torch.ops.aten.layer_norm.default: shape_rules.layer_norm,
     torch.ops.aten.batch_norm.default: shape_rules.batch_norm,
     torch.ops.aten.affine_grid_generator.default: shape_rules.affine_grid,
+    torch.ops.aten.take_along_dim.default: shape_rules.take_along_dim,
+    torch.ops.aten.kron.default: shape_rules.kron,
     torch.ops.aten.lstm.input: shape_rules.recurrent,
     torch.ops.aten.gru.input: shape_rules.recurrent,
     torch.ops.aten.rnn_tanh.input: shape_rules.recurrent,

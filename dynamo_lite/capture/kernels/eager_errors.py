@@ -19,6 +19,9 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor, OpOverload
 from dynamo_lite.capture.errors import CaptureError
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import float_symbols_of
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunction,
@@ -54,7 +57,7 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
         return error
     if func.namespace not in OURS and isinstance(error, _KERNELS_RAISE):
         raise NotAsked
-    eager = raised_on(0, func, args, kwargs)
+    eager = _raised_at_any_size(func, args, kwargs)
     if eager is not None and (of_kernel or type(eager) is type(error)):
         return eager
     if not of_kernel:
@@ -95,11 +98,36 @@ _KERNELS = (str(Path(__file__).parent / "composites"), *(str(Path(torch.__file__
 """Where the Python code is that runs in the place of kernels. Checked against torch 2.13.0."""
 
 
+def sizes_of_text(values: Any) -> list[Any] | None:
+    """The sizes that the text of an error may name; None if run time knows one of them only."""
+    sizes = symbolic_sizes(values)
+    return None if any(size.node.hint is None for size in sizes) else sizes
+
+
+def _raised_at_any_size(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """What the real kernel raises on zeros, at several numbers in the place of each size of run time.
+
+    Raises: NotAsked, also where it is a matter of that number.
+    """
+    if sizes_of_text((args, kwargs)) is not None:
+        return raised_on(0, func, args, kwargs)
+    raised = [raised_on(0, func, args, kwargs, run_time=number) for number in _NUMBERS]
+    if len(set(map(type, raised))) > 1:
+        raise NotAsked
+    return raised[0]
+
+
+_NUMBERS = (3, 2, 1, 0)
+"""What a size of run time is taken to be (the nearest in its range)."""
+
+
 def raised_on(
-    fill: int, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT
-) -> Exception | None:
+    fill: int, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], limit: int = _LIMIT,
+    run_time: int | None = None,
+) -> Exception | None:  # fmt: skip
     """What the real kernel raises on tensors that hold `fill`, of at most `limit` elements; None if nothing.
 
+    run_time: the number that sizes of run time are taken for.
     Raises: NotAsked.
     """
     draws = torch.Tag.nondeterministic_seeded in func.tags  # the generator is put back at the end of the run as well
@@ -109,8 +137,8 @@ def raised_on(
     ):
         warnings.simplefilter("ignore")
         try:
-            real_args = [_real(a, None, fill, limit) for a in args]
-            real_kwargs = {k: _real(v, None, fill, limit) for k, v in kwargs.items()}
+            real_args = [_real(a, None, fill, limit, run_time) for a in args]
+            real_kwargs = {k: _real(v, None, fill, limit, run_time) for k, v in kwargs.items()}
         except RuntimeError as error:  # a kind of tensor that is not made so (quantized)
             raise NotAsked from error
         try:
@@ -206,27 +234,41 @@ def shown_number(size: Any) -> Any:
     return size if type(size) is int else size.node.hint
 
 
-def _real(value: Any, storages: dict[int, torch.Tensor] | None = None, fill: int = 0, limit: int = _LIMIT) -> Any:
+def _real(
+    value: Any, storages: dict[int, torch.Tensor] | None = None, fill: int = 0, limit: int = _LIMIT,
+    run_time: int | None = None,
+) -> Any:  # fmt: skip
     """The argument as eager has it in the example. With `storages`: zeros, in memory that is shared as it is there."""
     if isinstance(value, torch.Tensor):
         if type(value) is not FakeTensor or value.layout is not torch.strided or value.device.type != "cpu":
             raise NotAsked
-        shape, stride = _real(tuple(value.shape)), _real(tuple(value.stride()))
+        shape, stride = (_real(tuple(numbers), run_time=run_time) for numbers in (value.shape, value.stride()))
         if math.prod(shape) > limit:
             raise NotAsked
         if storages is not None:
             return _in_storage(value, shape, stride, storages)
         return torch.empty_strided(shape, stride, dtype=value.dtype).fill_(fill)
     if isinstance(value, SYMBOLIC_TYPES):
-        hint = value.node.hint
-        if hint is None:
-            raise NotAsked
-        return hint
+        return _number(value, run_time)
     if type(value) in (list, tuple):
         if set(map(type, value)) <= _INT:
             return value
-        return type(value)([_real(v, storages, fill, limit) for v in value])
+        return type(value)([_real(v, storages, fill, limit, run_time) for v in value])
     return value
+
+
+def _number(size: Any, run_time: int | None) -> Any:
+    """The number of the example, or with `run_time` (or the nearest that may be) for what run time knows only."""
+    node, env = size.node.current(), size.node.shape_env
+    if size.node.hint is not None:
+        return size.node.hint
+    if run_time is None or float_symbols_of(node):
+        raise NotAsked
+    values = {}
+    for symbol in symbols_of(node):
+        lo, hi = env.core.bounds(symbol.as_int())
+        values[symbol] = min(max(run_time, lo), hi) if symbol.hint is None else symbol.hint
+    return evaluate(node, values)
 
 
 def _in_storage(value: FakeTensor, shape: Any, stride: Any, storages: dict[int, torch.Tensor]) -> torch.Tensor:

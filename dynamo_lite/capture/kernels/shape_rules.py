@@ -5,7 +5,8 @@ by the batch's size. Neither matters for what a program records: one node, and t
 here say that from the sizes of the arguments, and record what eager demands of them. They are used only where a size
 is a symbol (composites.py); what they do not cover is left to torch.
 
-Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp in aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
+Sources: RNN.cpp, AffineGridGenerator.cpp, Convolution.cpp, LinearAlgebra.cpp and TensorAdvancedIndexing.cpp in
+aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 """
 
 from __future__ import annotations
@@ -244,6 +245,35 @@ def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mappin
         return None
     requiring = [t for t in tensors if t.requires_grad] if dtype.is_floating_point or dtype.is_complex else []
     return _new(sizes, tensors[0], requiring, dtype)
+
+
+def take_along_dim(
+    env: TorchShapeEnv, tensor: torch.Tensor, indices: torch.Tensor, dim: int | None = None
+) -> torch.Tensor | None:
+    """aten.take_along_dim along a dimension: in the others, both are broadcast (TensorAdvancedIndexing.cpp)."""
+    rank = tensor.dim()
+    if dim is None or not -rank <= dim < rank or indices.dim() != rank or indices.dtype is not torch.int64:
+        return None  # flattened, or an error
+    if any(type(t) is not FakeTensor or t.layout is not torch.strided for t in (tensor, indices)):
+        return None
+    axis = dim % rank
+    others = broadcast(env, [(*t.shape[:axis], *t.shape[axis + 1 :]) for t in (tensor, indices)])
+    if others is None or tensor.device != indices.device:
+        return None
+    return _new([*others[:axis], indices.shape[axis], *others[axis:]], tensor, [tensor])
+
+
+def kron(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
+    """aten.kron of contiguous tensors: in each dimension, the product of the sizes (LinearAlgebra.cpp)."""
+    given = [left, right]
+    if any(type(t) is not FakeTensor or t.layout is not torch.strided for t in given) or left.device != right.device:
+        return None
+    if not all(_is_contiguous(env, t) for t in given):
+        return None  # the result's strides are the kernel's to say
+    rank = max(left.dim(), right.dim())
+    sizes = [a * b for a, b in zip(*([1] * (rank - t.dim()) + [*t.shape] for t in given))]
+    dtype = _dtype_of(aten.mul.Tensor, given, {})
+    return None if dtype is None else _new(sizes, left, [t for t in given if t.requires_grad], dtype)
 
 
 def _dtype_of(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:

@@ -32,8 +32,9 @@ def pointwise(gives: Gives, count: int, self: Operand, *args: Any, **options: An
     return torch.can_cast(dtype, self.dtype) and _holds(self, *operands)
 
 
-def copied(self: Operand, src: Operand, non_blocking: bool = False) -> bool:
-    return not self.dtype.is_complex and not src.dtype.is_complex and _holds(self, src)
+def copied(self: Operand, src: Any, non_blocking: bool = False) -> bool:
+    """aten.copy_; a number as the source (`tensor.copy_(2)`), which Python's binding lets through, is left to it."""
+    return isinstance(src, Operand) and not self.dtype.is_complex and not src.dtype.is_complex and _holds(self, src)
 
 
 def filled(self: Operand, value: Any = 0) -> bool:

@@ -31,6 +31,14 @@ def frames_at(mark: Mark) -> tuple[UserFrame, ...]:
     return tuple(frames)
 
 
+def is_in_torch(mark: Mark | None) -> bool:
+    """Whether the innermost frame is torch's own."""
+    if not mark:
+        return False
+    innermost: str = mark[0][0].co_filename
+    return innermost.startswith(_TORCH)
+
+
 def origin_of(mark: Mark) -> Origin:
     """The line of a mark for a fact about sizes: the innermost one that is not torch's own."""
     frames = frames_at(mark)
