@@ -53,7 +53,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two workers pay on two cores when torch's own threads are off.
 WORKERS ?= 2
 IN_PARALLEL := --jobs=$(WORKERS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-PYTEST := -m pytest -q -n $(WORKERS) --dist load
+# A file stays in one process: what its tests share (programs of other processes, modules) is made once.
+PYTEST := -m pytest -q -n $(WORKERS) --dist loadfile
 export OMP_NUM_THREADS ?= 1
 
 help:

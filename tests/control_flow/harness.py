@@ -56,18 +56,23 @@ def differences(
 ) -> list[str]:
     """What a call of `make()` does differently from the module: results, errors, inputs and buffers afterwards.
 
-    `make` is called anew after a call that changed the state of what it made.
+    `make` is called anew after a call that changed the state of what it made. From the second call on nothing is
+    recorded for gradients (unless the program takes some), for which torch.cond and its like trace both sides in each
+    call; test_gradients.py and its neighbours compare gradients.
     relaid: further calls, which the program may reject as other than its example.
     """
     found = []
-    ours, state_before = None, None
+    ours, state_before, with_gradients = None, None, True
     for number, (call, may_be_rejected) in enumerate([*((c, False) for c in calls), *((c, True) for c in relaid)]):
         eager = copy.deepcopy(module)
         if ours is None or _versions(ours) != state_before:
             ours = make()
             state_before = _versions(ours)
         given, also = copy.deepcopy(call), copy.deepcopy(call)
-        want, got = _outcome(eager, given), _outcome(ours, also)
+        with torch.set_grad_enabled(with_gradients):
+            want, got = _outcome(eager, given), _outcome(ours, also)
+        if not number:
+            with_gradients = _takes_gradients(module, call)
         if may_be_rejected and (isinstance(got, InputMismatch) or str(got).startswith("Guard failed")):
             continue
         if isinstance(want, Exception) or isinstance(got, Exception):
@@ -80,6 +85,12 @@ def differences(
             if not same(a, b):
                 found.append(f"call {number}: {what}: eager {a}, program {b}")
     return found
+
+
+def _takes_gradients(module: torch.nn.Module, call: tuple[Any, ...]) -> bool:
+    """Whether a call of the module raises where nothing is recorded for gradients."""
+    with torch.no_grad():
+        return isinstance(_outcome(copy.deepcopy(module), copy.deepcopy(call)), Exception)
 
 
 def _versions(module: torch.nn.Module) -> list[tuple[int, int]]:

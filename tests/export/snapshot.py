@@ -165,10 +165,8 @@ def _state(obj: Any) -> Iterator[tuple[str, Any]]:
     for name, value in namespace.items():
         if not str(name).startswith("_dynamo_"):  # torch.compile's own marks on parameters
             yield f".{name}", value
-    for cls in type(obj).__mro__:
-        for name, member in cls.__dict__.items():
-            if type(member) is _MEMBER and name != "__vectorcalloffset__":  # a partial's, which CPython sets at calls
-                yield f".{name}", _slot(member, obj)
+    for name, member in _slots(type(obj)):
+        yield f".{name}", _slot(member, obj)
 
 
 def _key(key: Any) -> str:
@@ -180,6 +178,22 @@ def _cell(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+_known_slots: weakref.WeakKeyDictionary[type, list[tuple[str, Any]]] = weakref.WeakKeyDictionary()
+
+
+def _slots(kind: type) -> list[tuple[str, Any]]:
+    """The slots that a class and its bases define; CPython adds none to a class that is there."""
+    found = _known_slots.get(kind)
+    if found is None:
+        found = _known_slots[kind] = [
+            (name, member)
+            for cls in kind.__mro__
+            for name, member in cls.__dict__.items()
+            if type(member) is _MEMBER and name != "__vectorcalloffset__"  # a partial's, which CPython sets at calls
+        ]
+    return found
 
 
 def _slot(member: Any, obj: Any) -> Any:

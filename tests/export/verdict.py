@@ -132,8 +132,9 @@ def judge(probe: Probe, export: Exporter | None = None, watch: bool = True) -> V
     verdict, program = _exported(case, export, want.seen[0].raised)
     if snapshot is not None:
         verdict.changed = snapshot.changes()
-        leaked = Snapshot([case.program, case.args, case.kwargs, probe.globals()]).fakes
-        verdict.leaked = ", ".join(path for path in leaked if path not in snapshot.fakes) or None
+        if verdict.changed:  # else all that is reachable is what it was
+            leaked = Snapshot([case.program, case.args, case.kwargs, probe.globals()]).fakes
+            verdict.leaked = ", ".join(path for path in leaked if path not in snapshot.fakes) or None
     if program is not None:
         _compare(verdict, program, case, spare, want)
     return verdict
