@@ -19,19 +19,19 @@ from torch.types import FileLike
 from dynamo_lite.capture.graph.names import is_reserved, unusable_fqn
 from dynamo_lite.errors import InvalidArguments, UnsupportedValue
 from dynamo_lite.program.aliases import with_aliases, without_aliases
-from dynamo_lite.program.decompositions import asks_for_sizes, decompose
+from dynamo_lite.program.decomposition import constant_inputs
+from dynamo_lite.program.decomposition.decompose import asks_for_sizes, decompose
+from dynamo_lite.program.decomposition.plain_structures import plain, put_structures, structures
+from dynamo_lite.program.decomposition.reshaped_inputs import reshaped
+from dynamo_lite.program.decomposition.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.grad_mode import restore_after_errors
 from dynamo_lite.program.input_check import InputCheck
 from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.saved_facts import ENTRY, give_facts, with_facts
-from dynamo_lite.program.trees import constant_inputs
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.containers import declare_numbers, register_container, registered_classes
 from dynamo_lite.program.trees.inputs import FlatInputs
 from dynamo_lite.program.trees.paths import leaves_with_path, unflatten
-from dynamo_lite.program.trees.plain_structures import plain, put_structures, structures
-from dynamo_lite.program.trees.reshaped_inputs import reshaped
-from dynamo_lite.program.trees.shared_inputs import refuse_changed, separated
 from dynamo_lite.program.trees.twins import Path
 from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.program.trees.wrapper_inputs import class_guards, undecomposable

@@ -15,13 +15,13 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.errors import InputMismatch, StructureMismatch
 from dynamo_lite.program._torch import jit_trace_paused, never_compiled, reorder_kwargs
+from dynamo_lite.program.decomposition.shared_inputs import Changed
 from dynamo_lite.program.shapes.size_check import SizeCheck, ambiguous
 from dynamo_lite.program.trees import wrapper_inputs
 from dynamo_lite.program.trees.container_context import ObjectContext
 from dynamo_lite.program.trees.container_state import StateRead
 from dynamo_lite.program.trees.paths import is_foreign, parts
 from dynamo_lite.program.trees.quick_fit import QuickFit, quick_fit
-from dynamo_lite.program.trees.shared_inputs import Changed
 from dynamo_lite.program.trees.twins import Path, check_apart
 from dynamo_lite.program.trees.user_inputs import user_values
 from dynamo_lite.torch_internals._torch_pytree import pytree

@@ -107,12 +107,15 @@ def sizes_of_text(values: Any) -> list[Any] | None:
 def _raised_at_any_size(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Exception | None:
     """What the real kernel raises on zeros, at several numbers in the place of each size of run time.
 
-    Raises: NotAsked, also where it is a matter of that number.
+    Raises: NotAsked, also where it is a matter of that number, and where such a number is an argument of its own that
+    eager takes: stand-ins failed for want of the number, not of data.
     """
     if sizes_of_text((args, kwargs)) is not None:
         return raised_on(0, func, args, kwargs)
     raised = [raised_on(0, func, args, kwargs, run_time=number) for number in _NUMBERS]
     if len(set(map(type, raised))) > 1:
+        raise NotAsked
+    if raised[0] is None and any(number.node.hint is None for number in _numbers((args, kwargs))):
         raise NotAsked
     return raised[0]
 
@@ -165,6 +168,11 @@ def symbolic_sizes(values: Any) -> list[Any]:
         elif isinstance(value, SYMBOLIC_TYPES):
             found.append(value)
     return found
+
+
+def _numbers(values: Any) -> list[Any]:
+    """The symbolic numbers among an operator's arguments; not the sizes of its tensors."""
+    return [value for value in pytree.tree_leaves(values) if isinstance(value, SYMBOLIC_TYPES)]
 
 
 def of_overlap(
