@@ -199,6 +199,8 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         try:
             return self._call_once(func, args, kwargs)
         except (TypeError, RuntimeError) as error:
+            if missing_data.wants_an_array(error):
+                self._recorder.context.refuse(missing_data.reads_data("Tensor.numpy()"))
             if self._recorder.level.graph._len > recorded or not number_arguments.may_need_numbers(error, args, kwargs):
                 raise
         kwargs = {name: number_arguments.plain(value) for name, value in kwargs.items()}

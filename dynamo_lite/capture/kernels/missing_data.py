@@ -26,6 +26,7 @@ _NO_SYMBOLS = "on tensor with symbolic sizes/strides"  # c10: a kernel that take
 _NO_RESIZE = "tried to directly modify sizes for customized tensor"  # c10: a tensor with symbolic sizes
 _NO_FAKE_IMPL = "There was no fake impl registered for"  # a RuntimeError of torch/_library/custom_ops.py
 _NO_DATA = "The tensor has a non-zero number of elements, but its data is not allocated yet"  # c10/core/TensorImpl.h
+_NO_NUMPY = ".numpy() is not supported for tensor subclasses"  # torch/csrc/utils/tensor_numpy.cpp
 _FAKE_KERNEL = "register a fake kernel for it (torch.library.register_fake), or use another operator"
 
 
@@ -51,6 +52,11 @@ def missing_data(func: Any, error: Exception) -> CaptureError | None:
 def reads_data(what: str) -> CaptureError:
     """The refusal of `what`, which needs the numbers in a tensor."""
     return CaptureError("data-dependent-value", f"{what} needs the data of a tensor", _KEEP_AS_TENSOR, {"what": what})
+
+
+def wants_an_array(error: Exception) -> bool:
+    """Whether Python code of torch's gave a stand-in to numpy (`array / tensor` multiplies the array)."""
+    return str(error).startswith(_NO_NUMPY)
 
 
 def is_without_data(error: RuntimeError) -> bool:
