@@ -86,8 +86,11 @@ class Sparse(nn.Module):
 
 
 def test_an_operator_that_only_stand_ins_fail_in_is_refused() -> None:
-    """No kernel without data: not an error of the program's, which runs in eager."""
+    """No kernel without data: not an error of the program's, which runs in eager. torch 2.15 has one."""
     args = torch.arange(4), torch.arange(3), ROWS[0]
-    Sparse()(*args)
-    with pytest.raises(GraphBreak, match="no-meta-kernel"):
-        dynamo_lite.export(Sparse(), args)
+    expected = Sparse()(*args)
+    if torch.__version__ < "2.15":
+        with pytest.raises(GraphBreak, match="no-meta-kernel"):
+            dynamo_lite.export(Sparse(), args)
+    else:
+        torch.testing.assert_close(dynamo_lite.export(Sparse(), args).module()(*args), expected)
