@@ -4,13 +4,16 @@ which nothing changes any more."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.interfaces import TracerView
 
+_SEQUENCES = (list, tuple, deque)
+_MAPPINGS = (dict, OrderedDict, defaultdict)
+_SETS = (set, frozenset)
 _ATOMS = (int, float, complex, str, bytes, bool, type(None))
 
 
@@ -35,16 +38,20 @@ def _alike(old: Any, new: Any, before: dict[int, Any], depth: int = 8) -> bool:
     kind = type(old)
     if kind is not type(new) or not depth:
         return False
-    if kind in (list, tuple, dict, OrderedDict, set, frozenset):
+    if kind is deque and old.maxlen != new.maxlen:
+        return False
+    if kind is defaultdict and old.default_factory is not new.default_factory:
+        return False
+    if kind in (*_SEQUENCES, *_MAPPINGS, *_SETS):
         old = before.get(id(old), old)
         if len(old) != len(new):
             return False
-    if kind in (list, tuple):
+    if kind in _SEQUENCES:
         return all(_same(a, b, before, depth) for a, b in zip(old, new))
-    if kind in (dict, OrderedDict):
+    if kind in _MAPPINGS:
         keys = all(_same(a, b, before, depth) for a, b in zip(old, new))  # in the same order
         return keys and all(_same(a, b, before, depth) for a, b in zip(old.values(), new.values()))
-    if kind in (set, frozenset):
+    if kind in _SETS:
         return all(_same(a, b, before, 1) for a, b in zip(old, new))  # in the same order, too
     return _is_plain(kind) and _alike(_attributes(old), _attributes(new), before, depth)
 

@@ -118,7 +118,7 @@ def nested():
     return Holds(body, d={"rows": []}), (t(3),)
 
 
-@sound()
+@equal
 def deque_and_defaultdict():
     def body(m, x):
         m.q.append(x)
@@ -128,6 +128,29 @@ def deque_and_defaultdict():
         return found
 
     return Holds(body, q=collections.deque(), c=collections.defaultdict(list)), (t(3),)
+
+
+@sound()
+def deque_of_another_length():
+    """In the first call three items stay, in the second one."""
+
+    def body(m, x):
+        m.q.extend([x, x * 2, x * 3])
+        found, m.q = sum(m.q), collections.deque(maxlen=1)
+        return found
+
+    return Holds(body, q=collections.deque()), (t(3),)
+
+
+@sound()
+def defaultdict_of_other_values():
+    def body(m, x):
+        found = m.c["a"] * x
+        m.c["b"] = x
+        m.c = collections.defaultdict(float)
+        return found + 1
+
+    return Holds(body, c=collections.defaultdict(lambda: 2.0)), (t(3),)
 
 
 def _filled(m: Any, x: Any) -> Any:
