@@ -80,6 +80,6 @@ def test_each_member_of_a_module_of_ours_is_there() -> None:
 
 
 def test_a_file_that_is_gone_is_found(tmp_path: Path, files: set[str]) -> None:
-    (tmp_path / "some.py").write_text('"""See certificates_of_old.py."""\nx = 1  # as in heap/forsaken.py, errors.py\n')
+    (tmp_path / "some.py").write_text('"""See removed_file.py."""\nx = 1  # as in heap/removed_too.py, errors.py\n')
     found = missing_files(tmp_path / "some.py", files)
-    assert sorted(found) == ["some.py:1 certificates_of_old.py", "some.py:2 heap/forsaken.py"]
+    assert sorted(found) == ["some.py:1 removed_file.py", "some.py:2 heap/removed_too.py"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import dynamo_lite
 from dynamo_lite.errors import InputMismatch, UnsupportedValue
@@ -100,6 +101,16 @@ class Counter(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.total.add_(1)
         return x * 2
+
+
+def test_decomposed_rejects_one_stand_in_twice() -> None:
+    """Tensors whose memory cannot be compared are at least not one."""
+    module = dynamo_lite.export(adds_first, apart()).run_decompositions().module()
+    with FakeTensorMode():
+        x, y = torch.ones(4), torch.ones(4)
+        with pytest.raises(InputMismatch, match="is the very tensor"):
+            module(x, x)
+        assert module(x, y).shape == (4,)
 
 
 def test_decomposed_rejects_its_own_buffer() -> None:

@@ -238,3 +238,36 @@ def test_operators_promote_as_numpys(op: Any, dtype: Any, other: Any, swapped: b
         except (GraphBreak, TypeError, RuntimeError, OverflowError):
             return
     torch.testing.assert_close(given, expected, equal_nan=True)
+
+
+LINALG: dict[str, Callable[[Any], Any]] = {
+    "inv": np.linalg.inv,
+    "pinv": np.linalg.pinv,
+    "solve": lambda a: np.linalg.solve(a, a),
+    "cholesky": np.linalg.cholesky,
+    "qr": np.linalg.qr,
+    "eigh": np.linalg.eigh,
+    "svd": np.linalg.svd,
+    "svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
+    "matrix_power": lambda a: np.linalg.matrix_power(a, -2),
+    "slogdet": np.linalg.slogdet,
+}
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
+@pytest.mark.parametrize("name", LINALG)
+def test_results_of_linalg_lie_as_numpys_do(name: str, shape: tuple[int, ...]) -> None:
+    """torch's lie by columns. Numpy is asked on ones, for which `inv` and its like raise: singular."""
+
+    def function(x: torch.Tensor) -> Any:
+        found = LINALG[name](x.numpy())
+        parts = found if isinstance(found, tuple) else [found]
+        tensors = [torch.as_tensor(part) for part in parts]
+        return tensors, [tensor.stride() for tensor in tensors]
+
+    x = torch.eye(3) * 4 + torch.linspace(0, 1, 9).reshape(3, 3).mT @ torch.linspace(0, 1, 9).reshape(3, 3)
+    x = x.mT @ x if len(shape) == 2 else torch.stack([x.mT @ x, x @ x.mT * 2])
+    program = dynamo_lite.export(Call(function), (x.clone(),))
+    (got, strides), (want, expected) = program.module()(x.clone()), function(x.clone())
+    assert [*map(tuple, strides)] == [*map(tuple, expected)]
+    torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)

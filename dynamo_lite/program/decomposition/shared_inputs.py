@@ -55,7 +55,7 @@ class Changed:
             changed += [(name, tensor, _memory(tensor)) for name, tensor in held]
         for name, tensor, memory in changed:
             for other, value, range_ in given:
-                if memory is not None and range_ is not None and other != name and _overlap(memory, range_):
+                if other != name and (_is_one(tensor, value) or _may_overlap(memory, range_)):
                     same = "is the very tensor" if value is tensor else "shares memory with the tensor"
                     raise InputMismatch(f"Input {other} {same} {name}, which the program changes: {_ADVICE}.")
 
@@ -138,6 +138,16 @@ def _memory(value: Any) -> tuple[Any, int, int] | None:
     except RuntimeError:  # within torch.vmap and its kin, whose tensors have none
         return None
     return value.device, start, start + (last + 1) * value.element_size()
+
+
+def _is_one(tensor: Any, value: Any) -> bool:
+    """Whether both are one tensor with elements: also of a class, or on a device, whose memory is not compared."""
+    empty = isinstance(value, torch.Tensor) and any(type(size) is int and size == 0 for size in value.shape)
+    return tensor is value and isinstance(value, torch.Tensor) and not empty
+
+
+def _may_overlap(one: tuple[Any, int, int] | None, other: tuple[Any, int, int] | None) -> bool:
+    return one is not None and other is not None and _overlap(one, other)
 
 
 def _overlap(one: tuple[Any, int, int], other: tuple[Any, int, int]) -> bool:

@@ -45,14 +45,29 @@ def is_array(value: Any) -> bool:
 def reference(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any]) -> NumpyAnswer:
     """What numpy gives for arrays of ones like these; nothing if it raises on ones.
 
+    Where ones are singular (`inv`, `cholesky`) it is asked again, with ones and an identity matrix added.
     Raises numpy's ValueError for a write into an array that it makes read-only (`a.diagonal()`).
     """
+    import numpy
+
+    try:
+        return _answer(tracer, fn, args, kwargs, add_identity=False)
+    except numpy.linalg.LinAlgError:
+        return _answer(tracer, fn, args, kwargs, add_identity=True)
+
+
+def _answer(tracer: TracerView, fn: Any, args: list[Any], kwargs: dict[str, Any], add_identity: bool) -> NumpyAnswer:
     import numpy
 
     given: list[Any] = []
     try:
         with tracer.suspended(), numpy.errstate(all="ignore"):
-            result = fn(*[_ones(v, given) for v in args], **{key: _ones(v, given) for key, v in kwargs.items()})
+            values = [_ones(v, given, add_identity) for v in args]
+            result = fn(*values, **{key: _ones(v, given, add_identity) for key, v in kwargs.items()})
+    except numpy.linalg.LinAlgError:
+        if not add_identity:
+            raise
+        return NumpyAnswer([], given)
     except ValueError as error:
         if "read-only" in str(error) and not all(array.flags.writeable for array in given):
             raise
@@ -148,15 +163,18 @@ def _flat(values: Any) -> list[Any]:
     return found
 
 
-def _ones(value: Any, given: list[Any]) -> Any:
+def _ones(value: Any, given: list[Any], add_identity: bool = False) -> Any:
     """Ones in place of arrays and of numbers that vary; `given` receives the arrays."""
     if is_array(value):
-        given.append(_array_of_ones(value))
-        return given[-1]
+        made = _array_of_ones(value)
+        if add_identity and made.ndim > 1 and made.dtype.kind in "fc" and made.flags.writeable:
+            made += sys.modules["numpy"].eye(*made.shape[-2:], dtype=made.dtype)
+        given.append(made)
+        return made
     if type(value) in SYMBOLIC:
         return real_type(value)(_EXAMPLE)
     if type(value) in (list, tuple):
-        return type(value)(_ones(part, given) for part in value)
+        return type(value)(_ones(part, given, add_identity) for part in value)
     return value
 
 

@@ -243,8 +243,9 @@ _UFUNCS = {"__truediv__": "true_divide", "__rtruediv__": "true_divide", "__pow__
 
 
 def _arrays_in(result: Any) -> list[Any]:
-    parts = result if type(result) in (tuple, list) else [result]
-    return list(parts) if all(is_array(part) for part in parts) else []
+    """The arrays among a function's results, which are one, a tuple or a named tuple (`numpy.linalg.qr`)."""
+    parts = [*result] if not is_array(result) and isinstance(result, (tuple, list)) else [result]
+    return parts if all(is_array(part) for part in parts) else []
 
 
 def _with_converted(tracer: TracerView, name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
