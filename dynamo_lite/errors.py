@@ -26,7 +26,6 @@ import difflib
 import functools
 import importlib.util
 import inspect
-import linecache
 import os
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -35,6 +34,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from dynamo_lite.exportdb.lookup import case_for
+from dynamo_lite.source_lines import line_at
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -70,12 +70,12 @@ class UserFrame:
     @property
     def source(self) -> str:
         """The source line, stripped; empty when the file cannot be read."""
-        return linecache.getline(self.filename, self.lineno).strip()
+        return line_at(self.filename, self.lineno).strip()
 
     def format(self, carets: bool = True) -> str:
         """The frame in the format of `traceback`, with a caret line when the columns are known."""
         text = f'  File "{self.filename}", line {self.lineno}, in {self.name}\n'
-        raw = linecache.getline(self.filename, self.lineno).rstrip("\n")
+        raw = line_at(self.filename, self.lineno)
         if not raw.strip():
             return text
         text += f"    {raw.strip()}\n"

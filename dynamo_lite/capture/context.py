@@ -45,7 +45,10 @@ class NodeContext(Protocol):
         """Whether the current operator is called within a `try` or `with` of the program. Quick."""
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
-        """Whether the program goes on after an error of `kinds` at this operator, or raises another class."""
+        """Whether the program goes on after an error of `kinds` at this operator, or raises another class that is known.
+
+        What a call in a `finally` may raise of its own is no other class: the program fails either way.
+        """
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
         """Whether the program goes on after an error of `kinds` at this operator."""

@@ -228,9 +228,13 @@ class Interpreter(Hooks):
         self.frame = frame
         if self.on_enter is not None:
             self.on_enter(frame)
-        ops = frame.info.fused
+        info = frame.info
+        ops = info.fused
         if ops is None:
-            ops = frame.info.fused = fuse(frame.info.ops)
+            ops = info.ops
+            if info.ran:  # most code runs once
+                ops = info.fused = fuse(ops)
+            info.ran = True
         stack = frame.stack
         trampolines = self.trampolines
         trampolines_open = trampolines.open

@@ -150,7 +150,8 @@ class TraceContext:
         return self._tracer.sees_python and in_handler(self._tracer.vm.frame)
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
-        return self._tracer.leaves_as(kinds) != kinds
+        leaving = self._tracer.leaves_as(kinds)
+        return leaving is None or leaving - {BaseException} != kinds
 
     def goes_on(self, kinds: frozenset[type[BaseException]]) -> bool:
         return self._tracer.leaves_as(kinds) is None

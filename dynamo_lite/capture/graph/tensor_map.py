@@ -19,11 +19,25 @@ def _layout(tensor: torch.Tensor) -> tuple[object, ...]:
     return storage, tensor.dtype, *place, tensor.requires_grad, tensor.is_conj(), tensor.is_neg()
 
 
+class _TensorRef(weakref.ref[torch.Tensor]):
+    """The key of a tensor, whose entry goes when the tensor dies. No closure: there is one for each operator."""
+
+    __slots__ = ("entries", "key")
+    entries: dict[int, tuple[_TensorRef, fx.Node]]
+    key: int
+
+
+def _forget(dead: _TensorRef) -> None:
+    entry = dead.entries.get(dead.key)
+    if entry is not None and entry[0] is dead:
+        del dead.entries[dead.key]
+
+
 class TensorMap:
     """`{tensor: node}` by identity, weak in the tensors."""
 
     def __init__(self) -> None:
-        self.entries: dict[int, tuple[weakref.ref[torch.Tensor], fx.Node]] = {}
+        self.entries: dict[int, tuple[_TensorRef, fx.Node]] = {}
         """id of a tensor → (a reference to it, its node)"""
 
     def __setitem__(self, tensor: torch.Tensor, node: fx.Node) -> None:
@@ -32,14 +46,9 @@ class TensorMap:
         if known is not None:  # an in-place operator: the tensor's newest node wins
             self.entries[key] = (known[0], node)
             return
-        entries = self.entries
-
-        def forget(dead: weakref.ref[torch.Tensor]) -> None:
-            entry = entries.get(key)
-            if entry is not None and entry[0] is dead:
-                del entries[key]
-
-        entries[key] = (weakref.ref(tensor, forget), node)
+        reference = _TensorRef(tensor, _forget)
+        reference.entries, reference.key = self.entries, key
+        self.entries[key] = (reference, node)
 
     def get(self, tensor: torch.Tensor) -> fx.Node | None:
         entry = self.entries.get(id(tensor))

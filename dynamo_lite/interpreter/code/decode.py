@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
-from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.code.handler_table import HANDLERS, Operation
+from dynamo_lite.interpreter.code.keyed_ref import KeyedRef
 from dynamo_lite.interpreter.code.normal_form import (
     DROPPED,
     EXPANSIONS,
@@ -71,11 +72,11 @@ class CodeInfo:
 
     __slots__ = ("__weakref__", "argument_count", "binder", "code_ref", "frame_stubs", "fused", "handler_table",
                  "kind", "known", "names", "offsets", "ops", "padding", "plain_count", "positions_table",
-                 "span_of")  # fmt: skip
+                 "ran", "span_of")  # fmt: skip
 
-    def __init__(self, code: CodeType, handlers: dict[str, Handler]) -> None:
+    def __init__(self, code: CodeType) -> None:
         self.code_ref = weakref.ref(code)
-        self.ops, self.offsets, self.span_of = _decode(code, handlers)
+        self.ops, self.offsets, self.span_of = _decode(code)
         flags = code.co_flags
         count = code.co_argcount + code.co_kwonlyargcount
         self.argument_count = count + bool(flags & inspect.CO_VARARGS) + bool(flags & inspect.CO_VARKEYWORDS)
@@ -89,7 +90,8 @@ class CodeInfo:
         self.handler_table: tuple[ExceptionHandler | None, ...] | None = None
         self.positions_table: list[tuple[int | None, int | None, int | None, int | None]] | None = None
         self.binder: CodeType | None = None
-        self.fused: tuple[tuple[Handler, Any], ...] | None = None  # made at the first run (opcodes/fused.py)
+        self.fused: tuple[Operation, ...] | None = None  # made at the second run (opcodes/fused.py)
+        self.ran = False
         self.frame_stubs: dict[int, CodeType] = {}
         self.known: dict[Any, Any] = {}  # what an observer has found out about the code
 
@@ -107,15 +109,15 @@ class CodeInfo:
         return self.handler_table[index]
 
     def positions_at(self, code: CodeType, index: int) -> Positions:
+        unit = self.offsets[index] // 2
         if self.positions_table is None:
             self.positions_table = [*code.co_positions()]
-        unit = self.offsets[index] // 2
         return Positions(*self.positions_table[unit]) if unit < len(self.positions_table) else Positions(*[None] * 4)
 
 
 infos: dict[int, CodeInfo] = {}
 """What is decoded, by id(code): hashing a code object reads all of it, and equal ones may come from other files."""
-_watchers: dict[int, weakref.ref[CodeType]] = {}
+_watchers: dict[int, KeyedRef] = {}
 
 
 def info_of(code: CodeType) -> CodeInfo:
@@ -124,16 +126,17 @@ def info_of(code: CodeType) -> CodeInfo:
     return info if info is not None else _add(code)
 
 
+def _forget(watcher: KeyedRef, infos: Any = infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
+    infos.pop(watcher.key, None)
+    watchers.pop(watcher.key, None)
+
+
 def _add(code: CodeType) -> CodeInfo:
     key = id(code)
-
-    def forget(_: Any, infos: Any = infos, watchers: Any = _watchers) -> None:  # at exit the globals are gone
-        infos.pop(key, None)
-        watchers.pop(key, None)
-
-    _watchers[key] = weakref.ref(code, forget)
+    watcher = _watchers[key] = KeyedRef(code, _forget)
+    watcher.key = key
     original = original_code(code)
-    info = infos[key] = CodeInfo(code, HANDLERS) if original is code else info_of(original)
+    info = infos[key] = CodeInfo(code) if original is code else info_of(original)
     return info
 
 
@@ -157,16 +160,14 @@ def instructions(code: CodeType) -> Iterator[tuple[int, Raw]]:
         after_kw_names = name == "KW_NAMES" or (after_kw_names and name == "PRECALL")
 
 
-def _decode(
-    code: CodeType, handlers: dict[str, Handler]
-) -> tuple[tuple[tuple[Handler, Any], ...], tuple[int, ...], dict[int, int]]:
+def _decode(code: CodeType) -> tuple[tuple[Operation, ...], tuple[int, ...], dict[int, int]]:
     """(operations, the byte offset of each, byte offset -> index of the first operation at or after it).
 
     One flat loop: what most instructions become is in `_FORMS`, and `expand` is asked for the others. An instruction
     behind EXTENDED_ARG reports itself (its positions, its lasti) at its own offset, as CPython does.
     """
-    content, names, constants = code.co_code, code.co_names, code.co_consts
-    operations: list[tuple[Handler, Any]] = []
+    content, names, constants, handlers = code.co_code, code.co_names, code.co_consts, HANDLERS
+    operations: list[Operation] = []
     offsets: list[int] = []
     index_of: dict[int, int] = {}
     jumps: list[int] = []
@@ -186,7 +187,10 @@ def _decode(
             index_of[start] = count
             extended, start = 0, -1
         if form == _SAME:
-            operations.append((handlers[name], arg))
+            known = _same.get(opcode << 32 | arg)
+            if known is None:
+                known = _same[opcode << 32 | arg] = handlers[name], arg
+            operations.append(known)
         elif form == _NAME:
             operations.append((handlers[name], names[arg]))
         elif form == _CONSTANT:
@@ -198,10 +202,12 @@ def _decode(
             operations.append((handlers[JUMPS[name]], _target(name, arg, position)))
         else:
             if form == _FIXED:
-                known = _fixed.get((opcode, arg, after_kw_names))
-                if known is None:
-                    known = _fixed[opcode, arg, after_kw_names] = [*expand(Raw(name, arg, 0, after_kw_names), code)]
-                operations += [(handlers[normal], value) for normal, value in known]
+                expanded = _fixed.get((opcode, arg, after_kw_names))
+                if expanded is None:
+                    made = expand(Raw(name, arg, 0, after_kw_names), code)
+                    expanded = [(handlers[normal], value) for normal, value in made]
+                    _fixed[opcode, arg, after_kw_names] = expanded
+                operations += expanded
             elif form == _OTHER:
                 for normal, value in expand(Raw(name, arg, _target(name, arg, position), after_kw_names), code):
                     if normal in HAS_TARGET:
@@ -220,7 +226,7 @@ def _decode(
     return tuple(operations), tuple(offsets), index_of
 
 
-def _resolve(operations: list[tuple[Handler, Any]], jumps: list[int], index_of: dict[int, int]) -> None:
+def _resolve(operations: list[Operation], jumps: list[int], index_of: dict[int, int]) -> None:
     """Puts the index of an operation in the place of the byte offset that each of `jumps` goes to."""
     for index in jumps:
         handler, value = operations[index]
@@ -251,7 +257,10 @@ _SAME, _NAME, _CONSTANT, _BIT, _JUMP, _FIXED, _NOTHING, _OTHER, _PREFIX = range(
 _BY_LOW_BIT: Final = {"LOAD_GLOBAL": ("LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"), "LOAD_ATTR": ("LOAD_ATTR", "LOAD_METHOD")}
 _OF_CODE: Final = frozenset({"RETURN_CONST", "LOAD_SUPER_ATTR", "FOR_ITER", "SEND"})
 """Their expansion depends on the code object or on where they stand."""
-_fixed: dict[tuple[int, int, bool], list[tuple[str, Any]]] = {}
+_same: dict[int, Operation] = {}
+"""Operations that an opcode and its argument make, whatever the code object, by both. Shared: most are, and each would
+be an object more for the collector."""
+_fixed: dict[tuple[int, int, bool], list[Operation]] = {}
 """What `expand` says of the others, by opcode, argument, and whether it is behind KW_NAMES."""
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from dynamo_lite.interpreter.code.keyed_ref import KeyedRef
 from dynamo_lite.interpreter.datamodel.trampoline_code import trampoline_code
 
 
 class Choice(NamedTuple):
     """Whether a function gets a trampoline: decided once for its code, its module and the observer's policy."""
 
-    ref: weakref.ref[FunctionType]
+    ref: KeyedRef
     code: CodeType
     module: Any
     policy: Any
@@ -25,6 +25,12 @@ class Choice(NamedTuple):
 _new_choice: Callable[[Any], Choice] = partial(tuple.__new__, Choice)  # its own constructor is a Python function
 CHOICES: dict[int, Choice] = {}
 """By the id of the function, which `Choice.ref` shows to be the function's own."""
+
+
+def _forget(reference: KeyedRef, choices: dict[int, Choice] = CHOICES) -> None:  # at exit the globals are gone
+    known = choices.get(reference.key)
+    if known is not None and known.ref is reference:
+        del choices[reference.key]
 
 
 def choice(
@@ -41,10 +47,7 @@ def choice(
         trampoline = None
     else:
         trampoline = (known.trampoline if known is not None else None) or trampoline_code(fn)
-
-    def forget(reference: Any, choices: dict[int, Choice] = CHOICES) -> None:
-        if key in choices and choices[key].ref is reference:
-            del choices[key]
-
-    found = CHOICES[key] = _new_choice((weakref.ref(fn, forget), code, module, policy, trampoline))
+    reference = KeyedRef(fn, _forget)
+    reference.key = key
+    found = CHOICES[key] = _new_choice((reference, code, module, policy, trampoline))
     return found

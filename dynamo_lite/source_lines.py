@@ -1,0 +1,53 @@
+"""A line of a source file, for stack traces: only the lines up to it are taken apart.
+
+linecache makes a string of each line of a file. A first export shows some lines of a dozen files of thousands.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from dataclasses import dataclass
+
+
+@dataclass
+class _Source:
+    """A file whose first lines are taken apart, without their ends; the rest follows."""
+
+    lines: list[bytes]
+    rest: bytes
+    written: int
+    """When the file was last written, in nanoseconds: a module may be reloaded."""
+
+    def line_at(self, lineno: int) -> bytes:
+        missing = lineno - len(self.lines)
+        if missing > 0 and self.rest:
+            *more, self.rest = self.rest.split(b"\n", missing)
+            self.lines += more
+        return self.lines[lineno - 1] if 0 < lineno <= len(self.lines) else b""
+
+
+_sources: dict[str, _Source] = {}
+"""By the name of the file."""
+
+
+def line_at(filename: str, lineno: int) -> str:
+    """The line, counted from 1, without its end; empty where there is none."""
+    try:
+        written = os.stat(filename).st_mtime_ns
+        source = _sources.get(filename)
+        if source is None or source.written != written:
+            source = _sources[filename] = _read(filename, written)
+    except (OSError, ValueError):  # no file (`<string>`, which linecache may be told of), another encoding
+        return linecache.getline(filename, lineno).rstrip("\n")
+    return source.line_at(lineno).decode(errors="replace")
+
+
+def _read(filename: str, written: int) -> _Source:
+    """Raises: OSError; ValueError for what is to be read otherwise than as UTF-8 with plain ends of lines."""
+    with open(filename, "rb") as file:
+        content = file.read()
+    start = content[:400].split(b"\n", 2)[:2]
+    if b"\r" in content or content.startswith(b"\xef\xbb\xbf") or any(b"coding" in line for line in start):  # PEP 263
+        raise ValueError(filename)
+    return _Source([], content if content.endswith(b"\n") else content + b"\n", written)
