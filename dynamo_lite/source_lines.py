@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import time
 from dataclasses import dataclass
 
 
@@ -18,6 +19,8 @@ class _Source:
     rest: bytes
     written: int
     """When the file was last written, in nanoseconds: a module may be reloaded."""
+    looked: float
+    """When that was last asked, in seconds."""
 
     def line_at(self, lineno: int) -> bytes:
         missing = lineno - len(self.lines)
@@ -27,6 +30,8 @@ class _Source:
         return self.lines[lineno - 1] if 0 < lineno <= len(self.lines) else b""
 
 
+_LOOKS = 0.1
+"""Seconds for which a file is taken to be as it was."""
 _sources: dict[str, _Source] = {}
 """By the name of the file."""
 
@@ -34,13 +39,21 @@ _sources: dict[str, _Source] = {}
 def line_at(filename: str, lineno: int) -> str:
     """The line, counted from 1, without its end; empty where there is none."""
     try:
-        written = os.stat(filename).st_mtime_ns
         source = _sources.get(filename)
-        if source is None or source.written != written:
-            source = _sources[filename] = _read(filename, written)
+        if source is None or time.monotonic() - source.looked > _LOOKS:
+            source = _current(filename, source)
     except (OSError, ValueError):  # no file (`<string>`, which linecache may be told of), another encoding
         return linecache.getline(filename, lineno).rstrip("\n")
     return source.line_at(lineno).decode(errors="replace")
+
+
+def _current(filename: str, known: _Source | None) -> _Source:
+    written = os.stat(filename).st_mtime_ns
+    if known is not None and known.written == written:
+        known.looked = time.monotonic()
+        return known
+    source = _sources[filename] = _read(filename, written)
+    return source
 
 
 def _read(filename: str, written: int) -> _Source:
@@ -50,4 +63,4 @@ def _read(filename: str, written: int) -> _Source:
     start = content[:400].split(b"\n", 2)[:2]
     if b"\r" in content or content.startswith(b"\xef\xbb\xbf") or any(b"coding" in line for line in start):  # PEP 263
         raise ValueError(filename)
-    return _Source([], content if content.endswith(b"\n") else content + b"\n", written)
+    return _Source([], content if content.endswith(b"\n") else content + b"\n", written, time.monotonic())

@@ -79,11 +79,12 @@ def getattr_(vm: Any, obj: Any, name: str) -> Any:
             value = original_code(obj.__code__)
         else:
             trampolines = vm.trampolines  # apply_shallow, unrolled: this is the interpreter's most frequent operation
-            is_class = trampolines.known.get(kind)
+            armed = trampolines.narrowly
+            is_class = armed.known.get(kind)
             if is_class is None:
-                is_class = trampolines.arm_type(kind)
-            if is_class and not (issubclass(kind, type) and obj in trampolines.known):  # a class that is armed
-                trampolines.arm_operand(obj)
+                is_class = trampolines.arm_type(kind, armed)
+            if is_class and not (issubclass(kind, type) and obj in armed.known):  # a class that is armed
+                trampolines.arm_operand(obj, armed)
             elif kind is ModuleType and name not in (namespace := _module_dict(obj) or {}):
                 trampolines.arm(namespace.get("__getattr__"))
             was = trampolines.open

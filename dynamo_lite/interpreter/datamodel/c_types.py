@@ -4,11 +4,12 @@ the callables that look at their operands only.
 
 from __future__ import annotations
 
+import _abc
 import gc
 import itertools
 import sys
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from types import CodeType
 from typing import Any
 
@@ -100,3 +101,21 @@ SHALLOW: frozenset[Any] = frozenset(
 
 (A key of a user type arms that type; keys stored in a dict beside it are then armed as well unless they are of
 another user type with the same hash that the program never touched.)"""
+
+_PLAIN_CLASSES: tuple[type, ...] = (
+    object, list, tuple, dict, set, frozenset, OrderedDict, deque, str, bytes, bytearray, int, float, complex, bool, range,
+    slice, enumerate, zip, reversed, type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType,
+)  # fmt: skip
+NEW: frozenset[Any] = frozenset(cls.__new__ for cls in _PLAIN_CLASSES)
+NARROW: frozenset[Any] = frozenset(
+    {
+        *SHALLOW,
+        *(cls for cls in _PLAIN_CLASSES if cls is not object),
+        *(member for cls in _PLAIN_CLASSES for member in vars(cls).values() if type(member) in PLAIN_CALLABLES),
+        *NEW,
+        *(_abc._abc_instancecheck, _abc._abc_subclasscheck),
+        *(repr, ascii, format, isinstance, issubclass, any, all, sum, abs, divmod, round, super, type.__repr__),
+        *(itertools.chain, itertools.islice, itertools.product, itertools.count, itertools.cycle, itertools.repeat),
+    }
+)  # fmt: skip
+"""C callables that call special methods and methods of protocols alone, where no function is handed over (`key=`)."""

@@ -57,7 +57,7 @@ def getitem(vm: Any, container: Any, key: Any) -> Any:
 def _arm_key(vm: Any, kind: type, key: Any) -> None:
     """The hash and comparison of a tuple, as a key, are made of those of its elements."""
     if issubclass(type(key), (tuple, frozenset)) and issubclass(kind, dict):
-        vm.trampolines.arm(key)
+        vm.trampolines.arm(key, vm.trampolines.narrowly)
 
 
 def setitem(vm: Any, container: Any, key: Any, value: Any) -> None:
@@ -113,7 +113,7 @@ def iter_(vm: Any, x: Any) -> Any:
         return iter(x)
     iterator = vm.trampolines.apply_shallow(iter, x)
     if type(iterator) not in _SIMPLE_ITERATORS:
-        vm.trampolines.arm_shallow(iterator)
+        vm.trampolines.arm_shallow(iterator, vm.trampolines.narrowly)
     return iterator
 
 
@@ -153,8 +153,8 @@ def advance(vm: Any, iterator: Any, end: Any) -> Any:
 
 def opened_next(trampolines: Any, *iterator_and_end: Any) -> Any:
     kind = type(iterator_and_end[0])
-    if kind is not GeneratorType and kind not in trampolines.known:
-        trampolines.arm_type(kind)
+    if kind is not GeneratorType and kind not in trampolines.narrowly.known:
+        trampolines.arm_type(kind, trampolines.narrowly)
     was = trampolines.open
     trampolines.open = True
     try:
@@ -213,11 +213,11 @@ def isinstance_(vm: Any, x: Any, cls: Any) -> bool:
     """`isinstance(x, cls)`, with `__instancecheck__`, `__subclasshook__` and a `__class__` property interpreted."""
     if type(x) in ATOMS and type(cls) is type:
         return isinstance(x, cls)
-    vm.trampolines.arm(cls)
+    vm.trampolines.arm(cls, vm.trampolines.narrowly)
     return vm.trampolines.apply_shallow(isinstance, x, cls)
 
 
 def issubclass_(vm: Any, x: Any, cls: Any) -> bool:
     """`issubclass(x, cls)`, with `__subclasscheck__` and `__subclasshook__` interpreted."""
-    vm.trampolines.arm(cls)
+    vm.trampolines.arm(cls, vm.trampolines.narrowly)
     return vm.trampolines.apply_shallow(issubclass, x, cls)

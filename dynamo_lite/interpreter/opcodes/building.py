@@ -52,7 +52,7 @@ def _add(vm: VM, target: set[Any], item: Any) -> None:
 def _arm_parts(vm: VM, key: Any) -> None:
     """The hash and comparison of a tuple, as a key, are made of those of its elements."""
     if issubclass(type(key), (tuple, frozenset)):
-        vm.trampolines.arm(key)
+        vm.trampolines.arm(key, vm.trampolines.narrowly)
 
 
 @handler
