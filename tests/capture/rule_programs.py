@@ -306,7 +306,7 @@ def indexed(d: Draw) -> Any:
     t = d.tensor(d.shape(1), None)
     at = d.dim(t)
     shapes = ((), (2,), (2, 1), (3, 1, 1), (1, 2))
-    places: list[Any] = [torch.zeros(d.choice(shapes), dtype=torch.int64) for _ in range(d.randint(1, min(2, t.dim())))]
+    places: list[Any] = [d.tensor([*d.choice(shapes)], torch.int64) for _ in range(d.randint(1, min(3, t.dim())))]
     places += [slice(None)] * (d.random() < 0.3)
     one = torch.zeros([1] * t.dim(), dtype=torch.int64)
     return d.choice(
@@ -316,6 +316,8 @@ def indexed(d: Draw) -> Any:
             lambda: t.index_select(at, torch.zeros(2, dtype=torch.int64)),
             lambda: t.gather(at, one),
             lambda: t.roll([1], [at]),
+            lambda: torch.diff(t, dim=at),
+            lambda: torch.diff(t, dim=at, prepend=d.tensor([*t.shape], t.dtype) if d.random() < 0.5 else None),
             lambda: t.repeat([d.randint(0, 2) for _ in range(t.dim() + d.randint(0, 1))]),
             lambda: t.flip([at]),
             lambda: t.repeat_interleave(d.randint(1, 2), at),

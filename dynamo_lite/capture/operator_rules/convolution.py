@@ -8,7 +8,17 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs, alike, is_new_layout, new
+from dynamo_lite.capture.operator_rules.operands import (
+    Operand,
+    Out,
+    Outs,
+    alike,
+    channels_last_strides,
+    contiguous_strides,
+    is_new_layout,
+    new,
+    new_strided,
+)
 from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
@@ -39,8 +49,10 @@ def convolution(
     space: int, input: Operand, weight: Operand, bias: Operand | None = None, stride: Any = 1, padding: Any = 0,
     dilation: Any = 1, groups: int = 1,
 ) -> Outs:  # fmt: skip
-    """aten.conv1d, conv2d, conv3d on a batch, where everything is contiguous."""
+    """aten.conv1d, conv2d, conv3d on a batch, where everything is contiguous. (A sequence is made so.)"""
     options = options_of(space, stride, padding, dilation)
+    if space == 1 and input.is_plain and not input.is_contiguous:
+        input = input._replace(stride=contiguous_strides(input.shape))
     if options is None or groups < 1 or not _fits(space, input, weight, bias, weight.shape[:1]):
         return None
     steps, pads, dilations = options
@@ -113,7 +125,7 @@ def _pooled(
     space: int, self: Operand, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Out | None:
     options = options_of(space, kernel_size, kernel_size if stride in ([], ()) else stride, padding, dilation)
-    if options is None or ceil_mode or not _is_image(space, self):
+    if options is None or ceil_mode or not (_is_image(space, self) or (space == 2 and _is_channels_last(self))):
         return None
     sizes = []
     for size, kernel, step, pad, dilation in zip(self.shape[-space:], *options):
@@ -122,7 +134,12 @@ def _pooled(
         if pad > kernel // 2:
             return None
         sizes.append(windows(size, kernel, step, pad, dilation))
-    return None if min(sizes) < 1 else new((*self.shape[:-space], *sizes), self.dtype)
+    if min(sizes) < 1:
+        return None
+    shape = (*self.shape[:-space], *sizes)
+    if is_new_layout(self):
+        return new(shape, self.dtype)
+    return new_strided(shape, channels_last_strides(shape), self.dtype)
 
 
 def adaptive_average(space: int, self: Operand, output_size: Any) -> Outs:
@@ -166,6 +183,13 @@ def _is_image(space: int, operand: Operand) -> bool:
         return False
     batch = operand.dim - space - 1
     return not has(operand.shape[:batch], 0) and 0 not in operand.shape[batch:] and is_new_layout(operand)
+
+
+def _is_channels_last(operand: Operand) -> bool:
+    """A batch of images of floats with the channels innermost, which no other order explains."""
+    if operand.dim != 4 or not operand.dtype.is_floating_point or not operand.is_plain or min(operand.shape[1:]) < 2:
+        return False
+    return operand.shape[0] > 0 and operand.stride == channels_last_strides(operand.shape)
 
 
 RULES: dict[Any, Callable[..., Outs]] = {

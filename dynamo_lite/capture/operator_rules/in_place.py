@@ -14,7 +14,7 @@ import torch
 
 from dynamo_lite.capture.operator_rules.layouts import broadcast
 from dynamo_lite.capture.operator_rules.operands import Operand, contiguous_strides, is_dense
-from dynamo_lite.capture.operator_rules.pointwise import Gives, dtype_of, keeps, overload, promoted
+from dynamo_lite.capture.operator_rules.pointwise import Gives, can_cast, dtype_of, keeps, overload, promoted
 from dynamo_lite.capture.operator_rules.sizes import same
 
 aten = torch.ops.aten
@@ -29,7 +29,7 @@ def pointwise(gives: Gives, count: int, self: Operand, *args: Any, **options: An
     dtype = None if common is None else dtype_of(gives, common)
     if common is None or dtype is None or not keeps(options.get("alpha", 1), common):
         return False
-    return torch.can_cast(dtype, self.dtype) and _holds(self, *operands)
+    return can_cast(dtype, self.dtype) and _holds(self, *operands)
 
 
 def copied(self: Operand, src: Any, non_blocking: bool = False) -> bool:

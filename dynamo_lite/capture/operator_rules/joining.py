@@ -78,10 +78,14 @@ def embedding(
 
 
 def index(self: Operand, indices: Sequence[Operand | None]) -> Outs:
-    """aten.index.Tensor of a contiguous tensor by numbers for its first dimensions."""
+    """aten.index.Tensor by numbers for the first dimensions of a contiguous tensor, or for all of any."""
     given = [i for i in indices if i is not None]
-    if not given or indices[: len(given)] != given or len(given) > self.dim or not is_new_layout(self):
+    if not given or indices[: len(given)] != given or len(given) > self.dim:
         return None
+    if not is_new_layout(self):
+        every = len(given) == self.dim and all(i.is_plain and is_new_layout(i) for i in given)
+        if not every or not self.is_plain:
+            return None
     if any(i.dtype not in _INDEX_TYPES or has(i.shape, 0) for i in given) or has(self.shape, 0):
         return None
     sizes = broadcast([i.shape for i in given])
@@ -104,6 +108,20 @@ def gather(self: Operand, dim: int, index: Operand, *, sparse_grad: bool = False
     if any(i > s for d, (i, s) in enumerate(zip(index.shape, self.shape)) if d != at):
         return None
     return new(index.shape, self.dtype) if index.is_contiguous and 0 not in index.shape else None
+
+
+def diff(
+    self: Operand, n: int = 1, dim: int = -1, prepend: Operand | None = None, append: Operand | None = None
+) -> Outs:
+    """aten.diff of numbers, once: the difference of two slices."""
+    parts = [part for part in (prepend, self, append) if part is not None]
+    at = wrapped(dim, self.dim)
+    if n != 1 or at is None or self.dim == 0 or self.dtype is torch.bool or not all(part.is_plain for part in parts):
+        return None
+    whole = cat(parts, at) if len(parts) > 1 else self
+    if whole is None or not is_new_layout(self) or 0 in self.shape or whole.shape[at] < 2:
+        return None
+    return new((*whole.shape[:at], whole.shape[at] - 1, *whole.shape[at + 1 :]), self.dtype)
 
 
 def repeat(self: Operand, repeats: Sequence[int]) -> Outs:
@@ -171,6 +189,7 @@ RULES: dict[Any, Callable[..., Outs]] = {
     aten.index.Tensor: index,
     aten.index_select.default: index_select,
     aten.gather.default: gather,
+    aten.diff.default: diff,
     aten.repeat.default: repeat,
     aten.repeat_interleave.self_int: repeat_interleave,
     aten.roll.default: roll,

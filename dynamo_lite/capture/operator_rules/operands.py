@@ -11,6 +11,7 @@ import torch
 from dynamo_lite.capture.operator_rules.sizes import at_least_one, for_layout, same
 
 Sizes = Sequence[int]
+_NUMBERS = {int}
 
 
 class Operand(NamedTuple):
@@ -34,6 +35,11 @@ class Operand(NamedTuple):
     @property
     def numel(self) -> int:
         return prod(self.shape)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its sizes and strides are numbers."""
+        return set(map(type, (*self.shape, *self.stride))) <= _NUMBERS
 
     @property
     def is_contiguous(self) -> bool:

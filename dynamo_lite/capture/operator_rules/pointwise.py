@@ -15,11 +15,28 @@ import torch
 from dynamo_lite.capture.operator_rules.layouts import elementwise, is_settled
 from dynamo_lite.capture.operator_rules.operands import Operand, Outs, new_strided
 from dynamo_lite.capture.operator_rules.sizes import Size, has
+from dynamo_lite.torch_internals._torch_dispatch import (
+    DisableTorchFunction,
+    _disable_current_modes,
+    _DisablePythonDispatcher,
+)
 
 aten = torch.ops.aten
 
-promote_types = cache(torch.promote_types)
-"""A call of torch's own goes through the modes of the recording."""
+
+@cache
+def promote_types(one: torch.dtype, other: torch.dtype) -> torch.dtype:
+    """torch.promote_types without the modes of the recording, through which it is an operator."""
+    with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
+        return torch.promote_types(one, other)
+
+
+@cache
+def can_cast(source: torch.dtype, to: torch.dtype) -> bool:
+    """torch.can_cast, likewise."""
+    with DisableTorchFunction(), _disable_current_modes(), _DisablePythonDispatcher():
+        return torch.can_cast(source, to)
+
 
 
 class Gives(enum.Enum):
