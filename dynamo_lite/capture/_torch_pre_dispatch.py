@@ -53,6 +53,8 @@ class Shortcut:
 
     def __init__(self) -> None:
         self._handlers: dict[int, tuple[OpOverload[..., Any], Callable[..., Any]]] = {}
+        self._stack: Any = mode_stack_state_for_pre_dispatch()
+        self._modes: list[Any] = vars(self._stack)[f"_{type(self._stack).__name__.lstrip('_')}__infra_modes"]
 
     def add(self, operator: OpOverload[..., Any], mode: PlainOperatorMode) -> None:
         """From now on, and until `clear`, calls of this operator take the shorter way to `mode`."""
@@ -60,7 +62,7 @@ class Shortcut:
             return
         cache = operator._dispatch_cache
         if _PRE_DISPATCH not in cache:  # that of a trace around this one stays
-            handler = cache[_PRE_DISPATCH] = _handler(operator, mode)
+            handler = cache[_PRE_DISPATCH] = _handler(operator, mode, self._stack, self._modes)
             self._handlers[id(operator)] = (operator, handler)
 
     def clear(self) -> None:
@@ -71,10 +73,14 @@ class Shortcut:
         self._handlers.clear()
 
 
-def _handler(operator: OpOverload[..., Any], mode: PlainOperatorMode) -> Callable[..., Any]:
-    """What torch's own handler does where `mode` is the only one at the key."""
-    stack, run = mode_stack_state_for_pre_dispatch(), mode.operator
-    modes: list[Any] = vars(stack)[f"_{type(stack).__name__.lstrip('_')}__infra_modes"]
+def _handler(
+    operator: OpOverload[..., Any], mode: PlainOperatorMode, stack: Any, modes: list[Any]
+) -> Callable[..., Any]:
+    """What torch's own handler does where `mode` is the only one at the key.
+
+    stack: torch's state of the key; modes: its list of modes.
+    """
+    run = mode.operator
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         first, second = modes

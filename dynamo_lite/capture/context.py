@@ -45,7 +45,7 @@ class NodeContext(Protocol):
         """Whether the current operator is called within a `try` or `with` of the program. Quick."""
 
     def catches(self, kinds: frozenset[type[BaseException]]) -> bool:
-        """Whether the program goes on after an error of `kinds` at this operator, or raises another class that is known.
+        """Whether the program goes on after an error of `kinds` at this operator, or raises another, known class.
 
         What a call in a `finally` may raise of its own is no other class: the program fails either way.
         """

@@ -118,10 +118,10 @@ def diff(
     at = wrapped(dim, self.dim)
     if n != 1 or at is None or self.dim == 0 or self.dtype is torch.bool or not all(part.is_plain for part in parts):
         return None
-    whole = cat(parts, at) if len(parts) > 1 else self
-    if whole is None or not is_new_layout(self) or 0 in self.shape or whole.shape[at] < 2:
+    if not is_new_layout(self) or 0 in self.shape or (len(parts) > 1 and cat(parts, at) is None):
         return None
-    return new((*whole.shape[:at], whole.shape[at] - 1, *whole.shape[at + 1 :]), self.dtype)
+    size = sum(part.shape[at] for part in parts) - 1
+    return new((*self.shape[:at], size, *self.shape[at + 1 :]), self.dtype) if size > 0 else None
 
 
 def repeat(self: Operand, repeats: Sequence[int]) -> Outs:

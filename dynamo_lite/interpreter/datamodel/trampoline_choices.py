@@ -14,7 +14,8 @@ from dynamo_lite.interpreter.datamodel.trampoline_code import trampoline_code
 class Choice(NamedTuple):
     """Whether a function gets a trampoline: decided once for its code, its module and the observer's policy."""
 
-    ref: KeyedRef
+    ref: Any
+    """A KeyedRef of the function."""
     code: CodeType
     module: Any
     policy: Any
