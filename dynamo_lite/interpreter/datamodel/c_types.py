@@ -104,7 +104,8 @@ another user type with the same hash that the program never touched.)"""
 
 _PLAIN_CLASSES: tuple[type, ...] = (
     object, list, tuple, dict, set, frozenset, OrderedDict, deque, str, bytes, bytearray, int, float, complex, bool,
-    range, slice, enumerate, zip, reversed, type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType,
+    range, slice, enumerate, zip, reversed, types.MappingProxyType,
+    type({}.keys()), type({}.values()), type({}.items()),
 )  # fmt: skip
 NEW: frozenset[Any] = frozenset(cls.__new__ for cls in _PLAIN_CLASSES)
 NARROW: frozenset[Any] = frozenset(
