@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 from torch.testing._internal.common_methods_invocations import op_db
 
+import dynamo_lite
 from dynamo_lite.capture.fakes import static_cache
 from dynamo_lite.capture.kernels import eager_errors
 from dynamo_lite.capture.operator_rules import table
@@ -81,3 +85,43 @@ def test_elementwise_kernels_do_not_go_by_sizes() -> None:
             small = [_of_one_element(value) for value in args]
         assert _raised(func, args, kwargs) is _raised(func, small, kwargs), (func, args, kwargs)
     assert len(seen) > 50
+
+
+class InExcept(nn.Module):
+    """GELU has no kernel for integers: eager goes the handler's way."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        try:
+            return F.gelu(x)
+        except RuntimeError:
+            return x + 1
+
+
+class InFinally(nn.Module):
+    """Nothing catches the error: it is the program's, as it is without `try`."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        steps = []
+        try:
+            return F.gelu(x)
+        finally:
+            steps.append("done")
+
+
+@pytest.mark.parametrize(("cls", "asks"), [(InExcept, True), (InFinally, False)])
+def test_kernels_are_asked_only_where_an_error_would_be_caught(
+    cls: type[nn.Module], asks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    kernel = eager_errors.raised_on
+    monkeypatch.setattr(eager_errors, "raised_on", lambda *args: asked.append(args) or kernel(*args))
+    integers = torch.ones(3, dtype=torch.int64)
+    program = dynamo_lite.export(cls(), (integers,)).module()
+    assert bool(asked) is asks
+    try:
+        expected = cls()(integers)
+    except NotImplementedError as error:
+        with pytest.raises(NotImplementedError, match=re.escape(str(error))):
+            program(integers)
+    else:
+        assert torch.equal(program(integers), expected)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import io
+import operator
 import subprocess
 import sys
 import textwrap
@@ -196,3 +198,86 @@ def test_an_audit_hook_of_the_process_can_be_armed() -> None:
     """
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "")
+
+
+class Weighed:
+    """A class as a model's: special methods, a method of a protocol, and others."""
+
+    def __init__(self, weight: int) -> None:
+        self.weight = weight
+
+    def __add__(self, other: Weighed) -> int:
+        return self.weight + other.weight
+
+    def __len__(self) -> int:
+        return self.weight
+
+    def keys(self) -> list[str]:
+        return ["weight"]
+
+    def __getitem__(self, key: str) -> int:
+        return self.weight
+
+    def doubled(self) -> int:
+        return 2 * self.weight
+
+    @property
+    def half(self) -> float:
+        return self.weight / 2
+
+
+def _armed(cls: type) -> set[str]:
+    return {name for name, value in vars(cls).items() if inspect.isfunction(value) and is_trampoline(value.__code__)}
+
+
+def test_operators_arm_what_c_code_calls_by_itself() -> None:
+    vm = Interpreter()
+    try:
+        assert vm.trampolines.apply_shallow(operator.add, Weighed(1), Weighed(2)) == 3
+        assert _armed(Weighed) == {"__init__", "__add__", "__len__", "keys", "__getitem__"}
+        assert is_trampoline(Weighed.half.fget.__code__)  # type: ignore[attr-defined]
+        vm.trampolines.arm(Weighed(1))
+        assert "doubled" in _armed(Weighed)
+    finally:
+        vm.trampolines.release()
+    assert not _armed(Weighed)
+
+
+def test_a_special_method_that_runs_natively_may_call_any_other() -> None:
+    class Trusting(Observer):
+        def runs_natively(self, fn: Any) -> bool:
+            return fn.__name__ == "__len__"
+
+    vm = Interpreter(Trusting())
+    try:
+        assert vm.trampolines.apply_shallow(len, Weighed(3)) == 3
+        assert "doubled" in _armed(Weighed)
+    finally:
+        vm.trampolines.release()
+
+
+class Raw(io.RawIOBase):
+    """C code calls `readable` and `readinto` to read a line."""
+
+    def __init__(self) -> None:
+        self.left = b"one\ntwo\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = min(len(buffer), len(self.left))
+        buffer[:count], self.left = self.left[:count], self.left[count:]
+        return count
+
+
+def _protocols() -> Any:
+    weighed = [Weighed(2), Weighed(1)]
+    by_call = sorted(weighed, key=operator.methodcaller("doubled"))
+    return dict(weighed[0]), [*Raw()], [w.weight for w in by_call], weighed[0].half, [*map(Weighed.doubled, weighed)]
+
+
+def test_methods_of_protocols_are_interpreted_wherever_c_code_calls_them() -> None:
+    names = (observer := Entered()).names
+    assert Interpreter(observer).enter(_protocols, (), {}) == _protocols()
+    assert {"keys", "__getitem__", "readinto", "doubled", "half"} <= {*names}
