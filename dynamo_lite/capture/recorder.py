@@ -29,7 +29,6 @@ from dynamo_lite.capture._torch import (
     disable_autocast_cache,
     enable_python_dispatcher,
 )
-from dynamo_lite.capture.common_operators import COMMON
 from dynamo_lite.capture.constant_values import ConstantValues
 from dynamo_lite.capture.context import NoContext, NodeContext
 from dynamo_lite.capture.dispatch_modes import FunctionMode, OperatorMode, admit_higher_order_operators
@@ -382,8 +381,7 @@ class Recorder(InputLifter):
         mode = OperatorMode(self)
         stack.callback(mode.shortcut.clear)
         stack.enter_context(mode)
-        for common in COMMON:
-            mode.shortcut.add(common, mode)
+        mode.shortcut.add_common(mode)
         stack.enter_context(collectives.recorded(self.context.refuse))
         return self
 
