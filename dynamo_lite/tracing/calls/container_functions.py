@@ -92,9 +92,10 @@ def _made(tracer: Tracer) -> set[int]:
     owners = tracer.journal.owners()
     if not owners:
         return set()
-    place_owned_dicts(tracer)
+    ids = {id(o) for o in owners}
+    place_owned_dicts(tracer, tracer.heap.young_among, ids)
     known = [o for o in owners if id(o) not in tracer.journal.untracked]  # by the collector
-    return tracer.heap.young_among(known) | (tracer.made_dicts & {id(o) for o in owners})
+    return tracer.heap.young_among(known) | (tracer.made_dicts & ids)
 
 
 class _ReadOnly(TorchDispatchMode):

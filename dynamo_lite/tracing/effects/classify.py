@@ -84,7 +84,8 @@ def _outside(tracer: TracerView) -> set[int]:
     if not tracer.sees_python:
         tracer.heap.refresh()
         return {id(o) for o in journal.owners()}  # all snapshots are from before the run
-    owned = place_owned_dicts(tracer)
+    tracer.heap.refresh()  # one look for all: what is asked about was alive when the run ended
+    owned = place_owned_dicts(tracer, tracer.heap.listed_among)
     touched = [o for o in journal.owners() if id(o) not in tracer.made_dicts]
     found = tracer.heap.outside(touched, journal.untracked - tracer.made_dicts, journal.held_before, owned)
     return found | {id(o) for o in journal.owners() if id(o) in owned or tracer.writes.is_from_outside(o)}
@@ -97,9 +98,9 @@ def _made(tracer: TracerView, outside: set[int]) -> set[int]:
     """
     if not tracer.sees_python:
         return set()
-    unsure, is_young = outside | tracer.journal.untracked, tracer.heap.is_young
+    unsure = outside | tracer.journal.untracked
     owners = tracer.journal.owners()
-    found = {id(owner) for owner in owners if id(owner) not in unsure and is_young(owner) is True}
+    found = tracer.heap.listed_among([owner for owner in owners if id(owner) not in unsure])
     return found | {id(owner) for owner in owners if id(owner) in tracer.made_dicts and id(owner) not in outside}
 
 
@@ -143,11 +144,16 @@ _module_of: Callable[[type], Any] = vars(type)["__module__"].__get__
 _qualname_of: Callable[[type], str] = vars(type)["__qualname__"].__get__
 
 
-def place_owned_dicts(tracer: TracerView) -> set[int]:
-    """Tells the dicts of objects that the program made from those of older objects, whose ids are returned."""
+def place_owned_dicts(
+    tracer: TracerView, young_among: Callable[[list[Any]], set[int]], among: set[int] | None = None
+) -> set[int]:
+    """Tells the dicts of objects that the program made from those of older objects, whose ids are returned.
+
+    among: the ids of the dicts that are asked about (default: all).
+    """
     older = set()
-    rows = [*tracer.own(OwnedDicts).rows()]
-    young = tracer.heap.young_among([owner for _, owner in rows])
+    rows = [(key, owner) for key, owner in tracer.own(OwnedDicts).rows() if among is None or key in among]
+    young = young_among([owner for _, owner in rows]) if rows else set()
     for key, owner in rows:
         is_stand_in = isinstance(owner, torch.Tensor) and tracer.recorder.input_number(owner) is not None
         if id(owner) in young and not is_stand_in:

@@ -26,10 +26,17 @@ def first_holder(tracer: TracerView, constants: Iterable[tuple[str, Any]]) -> tu
     Followed are objects that the run made. What was there before holds none of them at the end: the journal knows each
     such write.
     """
-    asked = [(path, constant) for path, constant in constants if type(constant) not in _PLAIN]
+    asked = [(path, constant) for path, constant in constants if not _is_plain(constant)]
     if asked:
         tracer.heap.refresh()
     return next(((path, constant) for path, constant in asked if _holds(tracer, constant)), None)
+
+
+def _is_plain(constant: Any) -> bool:
+    """Whether it is an atom, or a list of some: the names of a container's fields."""
+    if type(constant) is list or type(constant) is tuple:
+        return all(type(item) in _PLAIN for item in constant)
+    return type(constant) in _PLAIN
 
 
 def _holds(tracer: TracerView, constant: Any) -> bool:

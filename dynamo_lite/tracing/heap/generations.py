@@ -19,11 +19,12 @@ class Heap:
     def __init__(self) -> None:
         self._listed: array[int] | None = None  # ids of what was young at the last look
         self._set: set[int] | None = None  # the same, made when a first question is about it
+        self._older: set[int] = set()  # ids that are listed, and are from outside for another reason
         self._frozen = False
 
     def begin(self) -> None:
         gc.freeze()
-        self._frozen = True
+        self._frozen, self._listed, self._set = True, None, None
 
     def end(self) -> None:
         if self._frozen:
@@ -31,23 +32,36 @@ class Heap:
             self._frozen = False
 
     def refresh(self) -> None:
-        """Look again at what is young (the set is kept until the next `refresh`)."""
+        """Look again at what is young (it is kept until the next `refresh`)."""
         if self._frozen:
-            self._listed, self._set = array("Q", map(id, gc.get_objects())), None
+            self._listed, self._set, self._older = array("Q", map(id, gc.get_objects())), None, set()
 
     def _young(self) -> set[int]:
         """What was young at the last look; empty if there was none."""
         if self._set is None:
-            self._set = set(self._listed or ())
+            self._set = set(self._listed or ()) - self._older
         return self._set
 
     def young_among(self, objects: Iterable[Any]) -> set[int]:
-        """ids of those of `objects` that the collector lists as made during the run, now: one walk without a set of all
-        that is young, which costs several times as much to make."""
+        """ids of those of `objects` that the collector lists as made during the run, now.
+
+        No set of all that is young is made, and the youngest are looked at first: objects that were just made are found
+        among some hundred. What was listed at a look before and is alive is young (what is from outside was alive then,
+        and is not listed). An object that grows older meanwhile is found in a generation that is still to come.
+        """
         wanted = {id(obj) for obj in objects}
         if not self._frozen:
             return wanted & self._young()
-        return {*filter(wanted.__contains__, map(id, gc.get_objects()))} if wanted else set()
+        found = {*filter(wanted.__contains__, self._listed)} if self._listed is not None else set()
+        for generation in range(3):
+            if len(found) == len(wanted):
+                break
+            found.update(filter(wanted.__contains__, map(id, gc.get_objects(generation))))
+        return found
+
+    def listed_among(self, objects: Iterable[Any]) -> set[int]:
+        """ids of those of `objects`, alive at the last look, that were young then."""
+        return {*filter({id(obj) for obj in objects}.__contains__, self._listed or ())}
 
     def is_young(self, obj: Any) -> bool | None:
         """Whether `obj` was made during the run, by the last `refresh`; None when the collector does not track it."""
@@ -92,7 +106,8 @@ class Heap:
         held_before: Callable[[set[int], set[int]], set[int]],
         owned: set[int],
     ) -> set[int]:
-        """ids of those of `objects` that are from outside. The run is over: the boundary ends here.
+        """ids of those of `objects` that are from outside. The run is over, and there was a look since: the boundary ends
+        here.
 
         `held_before(owners, ids)` tells which of these ids the touched objects `owners` held before the run. `objects`
         are all the touched objects, whose present contents say nothing about the past; the collector did not track
@@ -101,13 +116,15 @@ class Heap:
         touched = {id(o) for o in objects}
         unknown = [o for o in objects if id(o) in untracked]
         found: set[int] = set()
-        self.refresh()  # after the lists above, so that they are young and do not count as holders
-        assert self._listed is not None
+        if unknown or self._listed is None:
+            self.refresh()  # after the lists above, so that they are young and do not count as holders
+            assert self._listed is not None
         known = touched - untracked
         found.update(known.difference(filter(known.__contains__, self._listed)))
         found |= owned & touched
-        if owned:
-            self._young().difference_update(owned)
+        self._older = owned
+        if self._set is not None:
+            self._set -= owned
         if unknown:
             found |= held_before(found, {id(o) for o in unknown})
             self.end()  # get_referrers does not look at frozen objects
