@@ -106,8 +106,7 @@ class Heap:
         held_before: Callable[[set[int], set[int]], set[int]],
         owned: set[int],
     ) -> set[int]:
-        """ids of those of `objects` that are from outside. The run is over, and there was a look since: the boundary ends
-        here.
+        """ids of those of `objects` that are from outside. The run is over, with a look since: the boundary ends here.
 
         `held_before(owners, ids)` tells which of these ids the touched objects `owners` held before the run. `objects`
         are all the touched objects, whose present contents say nothing about the past; the collector did not track

@@ -1,0 +1,33 @@
+"""tracing/heap/generations.py: what is from outside, and what a run has made, by the collector's own lists."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from dynamo_lite.tracing.heap.generations import Heap
+
+
+def test_what_was_made_is_found_by_generation_and_by_a_look_before() -> None:
+    heap = Heap()
+    old: list[Any] = [[] for _ in range(3)]
+    heap.begin()
+    try:
+        listed, dying = [[] for _ in range(3)], [[] for _ in range(2000)]
+        heap.refresh()
+        del dying  # the collector may give their places to what is made now
+        fresh: list[Any] = [[] for _ in range(2000)]
+        gc.collect(0)
+        fresh += [[] for _ in range(3)]
+        asked = [*old, *listed, *fresh]
+        assert heap.young_among(asked) == {*map(id, listed), *map(id, fresh)}
+        assert heap.young_among(old) == set()
+        assert heap.listed_among([*old, *listed]) == {*map(id, listed)}
+        assert [heap.is_young(item) for item in (*old, *listed)] == [False] * 3 + [True] * 3
+    finally:
+        heap.end()
+    heap.begin()  # what was young is from outside now
+    try:
+        assert heap.young_among(asked) == set()
+    finally:
+        heap.end()
