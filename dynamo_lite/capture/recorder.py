@@ -378,9 +378,8 @@ class Recorder(InputLifter):
         stack.enter_context(self.fake_mode)
         stack.enter_context(enable_python_dispatcher())
         stack.enter_context(FunctionMode(self))
-        mode = OperatorMode(self)
+        mode = stack.enter_context(OperatorMode(self))
         stack.callback(mode.shortcut.clear)
-        stack.enter_context(mode)
         mode.shortcut.add_common(mode)
         stack.enter_context(collectives.recorded(self.context.refuse))
         return self
