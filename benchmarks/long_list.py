@@ -1,9 +1,10 @@
 """The first export of every model of the core and the long list, by each exporter, side by side.
 
-    python benchmarks/long_list.py [--log FILE] [--models bert,vit] [--write]
+    python benchmarks/long_list.py [--sample N] [--log FILE] [--models bert,vit] [--write]
 
 A process that has exported a toy forks for each model; that process builds the model and forks once for each exporter,
-which exports once. So each export is the first of its model and of its library. `--log` appends each model's row to a
+which exports once. So each export is the first of its model and of its library. All 689 take over an hour; `--sample`
+takes so many of them, drawn at random, the same at each time. `--log` appends each model's row to a
 file as it comes, and skips those already there; `--write` keeps the table in benchmarks/results/long_list.md.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import random
 import statistics
 import sys
 import warnings
@@ -135,6 +137,7 @@ def text_of(rows: list[First], count: int) -> str:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--log", type=Path, help="append each row to this file, and skip those already there")
+    parser.add_argument("--sample", type=int, help="so many models, drawn at random with a fixed seed")
     options = parser.parse_args()
     if options.dynamic:
         parser.error("constant sizes only")
@@ -143,9 +146,13 @@ def main() -> None:
     models = load(CORE, LONG)
     if options.models:
         models = {name: models[name] for name in options.models.split(",")}
+    listed = len(models)
+    if options.sample:
+        drawn = {*random.Random(0).sample(sorted(models), options.sample)}
+        models = {name: found for name, found in models.items() if name in drawn}
     export_a_toy()
     rows = rows_of(models, options.log)
-    text = text_of(rows, len(models))
+    text = text_of(rows, listed)
     print(text)
     if options.write:
         (RESULTS / "long_list.md").write_text(text, encoding="utf-8")
