@@ -123,7 +123,7 @@ _COMMON = (
     *("slice.Tensor", "select.int", "index.Tensor", "cat", "stack", "repeat", "split_with_sizes", "where.self"),
     *("contiguous", "to.dtype", "to.dtype_layout", "to.device", "arange", "zeros", "new_ones", "zeros_like"),
 )
-"""85 % of the distinct operators of 33 models' graphs. One that a program does not have costs it a microsecond."""
+"""Four fifths of the distinct operators in the graphs of 33 models. One that a program does not have costs it 3 µs."""
 
 
 @cache
