@@ -4,8 +4,8 @@
 
 A process that has exported a toy forks for each model; that process builds the model and forks once for each exporter,
 which exports once. So each export is the first of its model and of its library. All 689 take over an hour; `--sample`
-takes so many of them, drawn at random, the same at each time. `--log` appends each model's row to a
-file as it comes, and skips those already there; `--write` keeps the table in benchmarks/results/long_list.md.
+takes so many of them, drawn at random, the same at each time. `--log` appends each model's row to a file as it comes,
+and skips those already there; `--write` keeps the table in benchmarks/results/long_list.md.
 """
 
 from __future__ import annotations
@@ -105,8 +105,9 @@ def _summary(rows: list[First]) -> str:
     for exporter in EXPORTERS:
         taken = [row.seconds[exporter] for row in rows if exporter in row.seconds]
         both = [row.seconds[exporter] / row.seconds[OURS] for row in rows if {exporter, OURS} <= row.seconds.keys()]
-        shares = "1.0× | 1.0× | 1.0× | 1.0×" if exporter == OURS or len(both) < 2 else _share(both)
-        lines.append(f"| {exporter} | {len(taken)} | {statistics.median(taken):.3f} | {len(both)} | {shares} |")
+        shares = "– | – | – | –" if exporter == OURS or len(both) < 2 else _share(both)
+        middle = f"{statistics.median(taken):.3f}" if taken else "–"
+        lines.append(f"| {exporter} | {len(taken)} | {middle} | {len(both)} | {shares} |")
     return "\n".join(lines)
 
 
