@@ -1,8 +1,9 @@
-"""The first export of a model, side by side: the cold half of export_time.py, which takes a third of its time.
+"""The first export of a model, side by side, as a user makes it: in a process that has exported a toy only.
 
-    python benchmarks/cold_exports.py [--dynamic] [--models bert,vit] [--write]
+    python benchmarks/cold_exports.py [--dynamic] [--models bert,vit] [--forks] [--write]
 
-Each export is made in a fork of a process that has exported a toy only; the exporters take turns; the median of three.
+Each export is made in a process of its own; the exporters take turns; the median of three. All take over half an hour.
+`--forks` takes a fifth of that: forks of one process, which pay for copying each page of memory that they touch.
 `--write` keeps the table in benchmarks/results/cold_exports.md (cold_exports_dynamic.md), after each model.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -22,17 +24,38 @@ from benchmarks.export_time import (
     OURS,
     RESULTS,
     STRICT,
+    Measured,
     Row,
     chosen_models,
     example,
     export_a_toy,
     first_of_process,
     geometric_mean,
+    in_fork,
     machine,
     measure_cold,
     parser_of,
+    progress,
+    python_calls_per_node,
     ratios,
 )
+from benchmarks.fresh_processes import FreshProcesses
+from tests.models.registry import Model
+
+
+def measure_fresh(processes: FreshProcesses, model: Model, dynamic: bool) -> Row:
+    """Time the first export of the model, each in a process of its own, the exporters taking turns."""
+    row = {exporter: Measured() for exporter in EXPORTERS}
+    case = model.case()
+    dynamic_example = example(case) if dynamic else None
+    for _ in range(COLD_RUNS):
+        for exporter, measured in row.items():
+            progress(f"{model.name}: {exporter}")
+            seconds, refusal = processes.export(exporter, model.name, dynamic_example, True)
+            if not refusal:
+                measured.colds.append(seconds)
+    row[OURS].calls = in_fork(python_calls_per_node, case, dynamic)
+    return row
 
 
 def table(rows: dict[str, Row]) -> str:
@@ -49,33 +72,39 @@ def table(rows: dict[str, Row]) -> str:
     return "\n".join([*lines, f"| **geometric mean** | | | | {' | '.join(means)} | |"])
 
 
-def text_of(rows: dict[str, Row], count: int, dynamic: bool, first: str) -> str:
+def text_of(rows: dict[str, Row], count: int, options: Namespace, first: str) -> str:
     """The file of results, whole or of the models so far."""
+    processes = "forks" if options.forks else "processes of their own"
     missing = "" if len(rows) == count else f" The first {len(rows)} of {count} models."
     return "\n".join([
-        f"# First exports{' with dynamic batch and length' if dynamic else ''}, seconds", "",
+        f"# First exports{' with dynamic batch and length' if options.dynamic else ''}, seconds", "",
         f"Command: `{' '.join(['python benchmarks/cold_exports.py', *sys.argv[1:]])}`; {machine()}.",
-        f"The first export of a model in a process that has exported a toy only; median of {COLD_RUNS} forks.{missing}",
-        "",
+        f"The first export of a model in a process that has exported a toy only; median of {COLD_RUNS} {processes}."
+        f"{missing}", "",
         table(rows), "", first, "",
     ])  # fmt: skip
 
 
 def main() -> None:
-    options = parser_of(__doc__).parse_args()
+    parser = parser_of(__doc__)
+    parser.add_argument("--forks", action="store_true", help="in forks of one process: quicker, and too high for short")
+    options = parser.parse_args()
     models, chosen = chosen_models(options.models)
-    shapes = example(models[FIRST_OF_PROCESS].case())[1] if options.dynamic else None
-    seconds = ", ".join(f"{exporter} {first_of_process(exporter, shapes):.3f}" for exporter in EXPORTERS)
+    seconds = ", ".join(f"{exporter} {first_of_process(exporter, options.dynamic):.3f}" for exporter in EXPORTERS)
     first = f"First export of a fresh process ({FIRST_OF_PROCESS}, the exporter's imports included): {seconds}."
     export_a_toy()
     file = RESULTS / f"cold_exports{'_dynamic' if options.dynamic else ''}.md"
     rows: dict[str, Row] = {}
-    for name in chosen:
-        rows[name] = measure_cold(models[name], options.dynamic)
-        rows[name].pop("ours, constant sizes", None)
-        if options.write:
-            file.write_text(text_of(rows, len(chosen), options.dynamic, first), encoding="utf-8")
-    print(text_of(rows, len(chosen), options.dynamic, first))
+    with FreshProcesses() as processes:
+        for name in chosen:
+            if options.forks:
+                rows[name] = measure_cold(models[name], options.dynamic)
+                rows[name].pop("ours, constant sizes", None)
+            else:
+                rows[name] = measure_fresh(processes, models[name], options.dynamic)
+            if options.write:
+                file.write_text(text_of(rows, len(chosen), options, first), encoding="utf-8")
+    print(text_of(rows, len(chosen), options, first))
 
 
 if __name__ == "__main__":

@@ -17,19 +17,15 @@ import math
 import os
 import pickle
 import statistics
-import subprocess
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do not outlive a fork
 
-import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -43,7 +39,9 @@ from benchmarks.exporters import (  # noqa: E402
     progress,
     python_calls,
     timed,
+    toy,
 )
+from benchmarks.fresh_processes import FreshProcesses  # noqa: E402
 from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis, resized  # noqa: E402
 from tests.models.registry import CORE, Case, Inputs, Model, load  # noqa: E402
 
@@ -85,7 +83,7 @@ def measure_cold(model: Model, dynamic: bool) -> Row:
             seconds, refusal = in_fork(_once, exporter, case, with_shapes)
             if not refusal:  # it may be taken in a process in which another exporter has registered a container
                 row[exporter].colds.append(seconds)
-    row[OURS].calls = in_fork(_calls_per_node, case, dynamic)
+    row[OURS].calls = in_fork(python_calls_per_node, case, dynamic)
     return row
 
 
@@ -118,7 +116,7 @@ def _once(exporter: str, case: Case, dynamic: bool) -> tuple[float, str]:
     return timing.seconds, timing.refusal
 
 
-def _calls_per_node(case: Case, dynamic: bool) -> tuple[float, float]:
+def python_calls_per_node(case: Case, dynamic: bool) -> tuple[float, float]:
     inputs, shapes = example(case) if dynamic else (case.inputs(0), None)
     try:
         cold, warm = (python_calls(OURS, case.module, inputs, shapes) for _ in range(2))
@@ -150,10 +148,9 @@ def in_fork(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def export_a_toy() -> None:
-    """What any export pays once in a process: imports, tables, torch's own caches."""
-    toy = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+    """The toy, by each exporter."""
     for exporter in EXPORTERS:
-        timed(exporter, toy, ((torch.randn(2, 3),), {}))
+        timed(exporter, *toy())
 
 
 def example(case: Case) -> tuple[Inputs, Any]:
@@ -164,25 +161,12 @@ def example(case: Case) -> tuple[Inputs, Any]:
     return inputs, dynamic_shapes(case, *(axis for axis in (batch, length) if axis is not None))
 
 
-def first_of_process(exporter: str, shapes: Any = None) -> float:
-    """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not).
-
-    All bytecode is there, as pip leaves it: of a checkout it is not, where PYTHONDONTWRITEBYTECODE is set, and 500
-    files would be compiled. So a process before the three that are measured writes it.
-    """
-    program = (
-        "import pickle; from benchmarks.exporters import timed; from tests.models.registry import load; "
-        f"case, shapes = load('core')[{FIRST_OF_PROCESS!r}].case(), pickle.loads({pickle.dumps(shapes)!r}); "
-        f"timing = timed({exporter!r}, case.module, case.inputs(0), shapes); "
-        "print(timing.seconds if timing.program else 'nan')"
-    )
-    command = [sys.executable, "-W", "ignore", "-c", program]
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        run = partial(subprocess.run, command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
-        _, *measured = (float(run().stdout.splitlines()[-1]) for _ in range(1 + COLD_RUNS))
-    return statistics.median(measured)
+def first_of_process(exporter: str, dynamic: bool) -> float:
+    """Seconds of the first export of a fresh process (imports of torch and of the model done, the exporter's not)."""
+    dynamic_example = example(load(CORE)[FIRST_OF_PROCESS].case()) if dynamic else None
+    with FreshProcesses() as processes:  # one before those that are measured, which compiles
+        runs = [processes.export(exporter, FIRST_OF_PROCESS, dynamic_example, False) for _ in range(1 + COLD_RUNS)]
+    return statistics.median(math.nan if refusal else seconds for seconds, refusal in runs[1:])
 
 
 def geometric_mean(ratios: list[float]) -> float:
@@ -259,10 +243,10 @@ def main() -> None:
     rows = {name: measure_cold(models[name], options.dynamic) for name in chosen}  # before the process knows them
     for name, row in rows.items():
         measure_warm(row, models[name], options.runs, options.dynamic)
-    first, shapes = [], example(models[FIRST_OF_PROCESS].case())[1] if options.dynamic else None
+    first = []
     for exporter in EXPORTERS:
         progress(f"first export of a process: {exporter}")
-        first.append(f"{exporter} {_seconds(first_of_process(exporter, shapes))}")
+        first.append(f"{exporter} {_seconds(first_of_process(exporter, options.dynamic))}")
     progress("")
     command = " ".join(["python benchmarks/export_time.py", *sys.argv[1:]])
     text = "\n".join([

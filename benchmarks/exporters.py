@@ -69,6 +69,11 @@ def timed(exporter: str, module: Any, inputs: tuple[tuple[Any, ...], dict[str, A
     return Timing(time.perf_counter() - start, program)
 
 
+def toy() -> tuple[torch.nn.Module, tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A module and its inputs, for what any export pays once in a process: imports, tables, torch's own caches."""
+    return torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU()), ((torch.randn(2, 3),), {})
+
+
 def python_calls(exporter: str, module: Any, inputs: tuple[tuple[Any, ...], dict[str, Any]], shapes: Any = None) -> int:
     """How many Python functions one export calls (generators resumed included): a figure that noise does not touch."""
     args, kwargs = inputs
