@@ -42,7 +42,7 @@ from dynamo_lite.capture.kernels import (
     missing_data,
     number_arguments,
 )
-from dynamo_lite.capture.kernels.indexing import select_sizes
+from dynamo_lite.capture.kernels.indexing import without_numbers
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import facts_of
 from dynamo_lite.torch_internals._torch_dispatch import (
@@ -208,7 +208,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
 
     def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
-            args = (*select_sizes(args[0], args[1]), *args[2:])
+            args = (*without_numbers(args[0], args[1], self._recorder.level.mask_rows), *args[2:])
         elif func in _ASKING:
             env = self._recorder.env
             with nullcontext() if env is None else env.inside_operator(_ASKING[func]):

@@ -41,6 +41,16 @@ def message(x: Tensor) -> Tensor:
     return x.sqrt()
 
 
+def message_with_a_choice(x: Tensor, limit: int | None = None) -> Tensor:
+    found = len(torch.unique(x[x < 0]))
+    if found > 0:
+        raise ValueError(
+            f"{found} of {'any' if limit is None else limit + 1} are negative, {x.min() if limit else x.dtype}"
+            f"{'' if x.dim() > 1 else f' ({found - 1})'}"
+        )
+    return x + 1
+
+
 def class_alone(x: Tensor) -> Tensor:
     if (x >= 0).all():
         y = x.sqrt()
@@ -188,8 +198,8 @@ def raises_either_way(x: Tensor) -> Tensor:
 
 
 RAISE: list[Callable[[Tensor], Tensor]] = [
-    message, class_alone, several_conditions, in_regions, in_a_loop_and_a_callee,
-    in_a_comprehension, a_number, asserted, of_torch, in_a_library_function, equal, all_close,
+    message, message_with_a_choice, class_alone, several_conditions, in_regions,
+    in_a_loop_and_a_callee, in_a_comprehension, a_number, asserted, of_torch, in_a_library_function, equal, all_close,
     sizes_asserted, sizes_raised
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ sizes tells.
 from __future__ import annotations
 
 import math
+import re
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -50,13 +51,15 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
 
     Raises:
         NotAsked: eager cannot be asked.
-        CaptureError: eager does not fail.
+        CaptureError: eager does not fail, or that depends on data.
     """
     of_kernel = _is_of_kernel(error)
     if not of_kernel and not symbolic_sizes((args, kwargs)):
         return error
     if func.namespace not in OURS and isinstance(error, _KERNELS_RAISE):
         raise NotAsked
+    if of_kernel and _has_mask((args, kwargs)) and _RUN_TIME.search(str(error)):
+        raise _not_run(func, "whether it raises depends on how many elements a mask takes")
     eager = _raised_at_any_size(func, args, kwargs)
     if eager is not None and (of_kernel or type(eager) is type(error)):
         return eager
@@ -65,12 +68,24 @@ def of_eager(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], erro
     if not isinstance(error, _KERNELS_RAISE):
         raise NotAsked
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise CaptureError(
+    raise _not_run(func, reason)
+
+
+def _not_run(func: OpOverload, reason: str) -> CaptureError:
+    return CaptureError(
         "no-meta-kernel",
         f"{func} cannot be run on tensors without data: {reason}",
         "use another operator",
         {"operator": str(func), "reason": reason},
     )
+
+
+def _has_mask(values: Any) -> bool:
+    return any(isinstance(value, torch.Tensor) and value.dtype is torch.bool for value in pytree.tree_leaves(values))
+
+
+_RUN_TIME = re.compile(r"\bu\d+\b")
+"""A size that run time knows only, in the text of an error."""
 
 
 def lacks_no_kernel(func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any], error: Exception) -> bool:

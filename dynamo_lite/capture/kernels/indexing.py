@@ -1,8 +1,11 @@
-"""Indexing a tensor by an integer that is known at run time only, or depends on sizes.
+"""Indexing a tensor by an integer that is known at run time only, or depends on sizes, or by a mask of one element.
 
 `x[n - 1]`, `x[:, n] = 0` and `x[scores.argmax()]` take the number in C (applySlicing in
 torch/csrc/autograd/python_variable_indexing.cpp). An integer among the indices means `select` on its dimension, before
 anything else is looked at; as `select` it may stay symbolic.
+
+`loss[loss.isnan()] = 0` asks in C whether the mask holds: a mask without dimensions makes a new dimension of one, of
+which it takes all or nothing. As a mask with one element for that dimension, nothing is asked.
 """
 
 from __future__ import annotations
@@ -13,13 +16,28 @@ import torch
 
 from dynamo_lite.capture.kernels.functorch import is_batched
 
+Rows = dict[int, tuple[torch.Tensor, int, torch.Tensor]]
+"""By id: a mask without dimensions, its version, and a mask of one element with its value. There is one for each mask
+as long as it is not changed: what `x[m]` and `y[m]` take is of the same size then."""
 
-def select_sizes(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
-    """`(tensor, key)` with each symbolic integer in the key replaced by a `select` of the tensor.
 
-    An integer tensor without dimensions is one: its value. So are bounds of slices.
+def _row(mask: torch.Tensor, rows: Rows) -> torch.Tensor:
+    known = rows.get(id(mask))
+    if known is None or known[1] != mask._version:
+        known = rows[id(mask)] = mask, mask._version, mask.reshape(1)
+    return known[2]
+
+
+def without_numbers(tensor: torch.Tensor, key: Any, rows: Rows) -> tuple[torch.Tensor, Any]:
+    """`(tensor, key)`, for which C asks for no number that is known at run time only.
+
+    Each symbolic integer in the key is replaced by a `select` of the tensor. An integer tensor without dimensions is
+    one: its value. So are bounds of slices. A mask without dimensions is replaced by one of one element.
     """
     items = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(item, torch.Tensor) and _is_small_mask(item) for item in items):
+        tensor, items = _with_rows(tensor, items, rows)
+        key = items
     if any(type(item) is slice and _has_tensor(item) for item in items):
         items = tuple(_with_numbers(item) if type(item) is slice else item for item in items)
         key = items if isinstance(key, tuple) else items[0]
@@ -42,6 +60,26 @@ def select_sizes(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
         left.append(item)
         dim += rest if count is None else count
     return tensor, tuple(left)
+
+
+def _with_rows(tensor: torch.Tensor, items: tuple[Any, ...], rows: Rows) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    """Masks without dimensions get one of their own: `x[:, m]` is `x.unsqueeze(1)[:, m.reshape(1)]`."""
+    taken = [_dimensions(item) for item in items]
+    rest = tensor.dim() - sum(n for n in taken if n is not None)
+    if rest < 0:
+        return tensor, items  # too many indices: torch's own error
+    made: list[Any] = []
+    dim = 0
+    for item, count in zip(items, taken):
+        if isinstance(item, torch.Tensor) and _is_small_mask(item):
+            tensor, item, count = tensor.unsqueeze(dim), _row(item, rows), 1
+        made.append(item)
+        dim += rest if count is None else count
+    return tensor, tuple(made)
+
+
+def _is_small_mask(item: torch.Tensor) -> bool:
+    return item.dtype is torch.bool and item.dim() == 0 and not is_batched(item)
 
 
 def _is_integer(item: Any) -> bool:
@@ -83,6 +121,19 @@ def _dimensions(item: Any) -> int | None:
         return None
     if item is None or isinstance(item, bool):
         return 0
-    if isinstance(item, torch.Tensor) and item.dtype in _MASKS:
-        return item.dim()
-    return 1
+    if isinstance(item, torch.Tensor):
+        return item.dim() if item.dtype in _MASKS else 1
+    return _depth(item)
+
+
+def _depth(items: Any) -> int:
+    """The dimensions that a list (nested or not) or an array uses up: torch makes a tensor of it, maybe a mask."""
+    depth, first = 0, items
+    while isinstance(first, (list, tuple)) and first:
+        depth, first = depth + 1, first[0]
+    is_mask = isinstance(first, bool) or str(getattr(first, "dtype", "")) in _MASK_NAMES
+    return depth + int(getattr(first, "ndim", 0)) if is_mask else 1
+
+
+_MASK_NAMES = frozenset(name for dtype in _MASKS for name in (str(dtype), str(dtype).removeprefix("torch.")))
+"""Of torch's dtypes and numpy's."""

@@ -21,8 +21,12 @@ _MESSAGE = frozenset(
         *("LOAD_CONST", "LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"),
         *("LOAD_ATTR", "LOAD_METHOD", "PUSH_NULL", "CALL", "CALL_KW", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING"),
         *("BUILD_TUPLE", "BUILD_LIST", "BINARY_OP", "BINARY_SUBSCR", "COPY", "SWAP"),
+        *("COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NOT", "UNARY_NEGATIVE", "TO_BOOL", "MAKE_FUNCTION", "GET_ITER"),
     )
 )
+_JUMP = HANDLERS["JUMP"]
+_CHOICES = frozenset(HANDLERS[f"POP_JUMP_IF_{when}"] for when in ("TRUE", "FALSE", "NONE", "NOT_NONE"))
+"""Of a conditional expression in the message."""
 _RAISES, _CONSTANT = HANDLERS["RAISE_VARARGS"], HANDLERS["LOAD_CONST"]
 
 
@@ -39,15 +43,26 @@ def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     found = named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
     if not isinstance(found, type) or not issubclass(found, Exception):
         return None
-    text = ""
-    for handler, arg in ops[at:]:
+    text, todo, seen = "", [at], set()
+    while todo:
+        index = todo.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        handler, arg = ops[index]
         if handler is _RAISES:
-            return found, f"{found.__name__}: {text or f'raised in {frame.code.co_name}'}"
-        if handler not in _MESSAGE:
+            continue
+        if handler is _JUMP or handler in _CHOICES:
+            if arg <= index:  # a loop
+                return None
+            todo.append(arg)
+        elif handler not in _MESSAGE:
             return None
-        if handler is _CONSTANT and not text and isinstance(arg, str):
+        elif handler is _CONSTANT and not text and isinstance(arg, str):
             text = arg.strip()
-    return None
+        if handler is not _JUMP:
+            todo.append(index + 1)
+    return found, f"{found.__name__}: {text or f'raised in {frame.code.co_name}'}"
 
 
 def named(frame: Any, name: str) -> Any:
