@@ -14,8 +14,8 @@ from dynamo_lite.symbolic_shapes.torch_versions import Variant, current
 Sizes = Sequence[int]
 _NUMBERS = {int}
 
-COMPARED: bool = current(Variant(True, until=(2, 14)), Variant(False, since=(2, 14)))
-"""Whether torch is one with which the rules of layouts were compared that name this: torch 2.13.0. With another, what
+COMPARED: bool = current(Variant(True, until=(2, 15)), Variant(False, since=(2, 15)))
+"""Whether torch is one with which the rules of layouts were compared that name this: 2.13.0, 2.14.1. With another, what
 they say more than the other rules is left to the operator."""
 
 
