@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.operands import (
-    COMPARED,
     Operand,
     Out,
     Outs,
@@ -52,7 +51,7 @@ def convolution(
 ) -> Outs:  # fmt: skip
     """aten.conv1d, conv2d, conv3d on a batch, where everything is contiguous. (A sequence is made so.)"""
     options = options_of(space, stride, padding, dilation)
-    if COMPARED and space == 1 and input.is_plain and not input.is_contiguous:
+    if space == 1 and input.is_plain and not input.is_contiguous:
         input = input._replace(stride=contiguous_strides(input.shape))
     if options is None or groups < 1 or not _fits(space, input, weight, bias, weight.shape[:1]):
         return None
@@ -188,7 +187,7 @@ def _is_image(space: int, operand: Operand) -> bool:
 
 def _is_channels_last(operand: Operand) -> bool:
     """A batch of images of floats with the channels innermost, which no other order explains."""
-    if not COMPARED or operand.dim != 4 or not operand.dtype.is_floating_point or not operand.is_plain:
+    if operand.dim != 4 or not operand.dtype.is_floating_point or not operand.is_plain:
         return False
     if min(operand.shape[1:]) < 2:
         return False

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.capture.operator_rules.layouts import broadcast, is_channels_last, like
-from dynamo_lite.capture.operator_rules.operands import COMPARED, Operand, Outs, is_new_layout, laid_out, new, wrapped
+from dynamo_lite.capture.operator_rules.operands import Operand, Outs, is_new_layout, laid_out, new, wrapped
 from dynamo_lite.capture.operator_rules.sizes import has
 
 aten = torch.ops.aten
@@ -84,7 +84,7 @@ def index(self: Operand, indices: Sequence[Operand | None]) -> Outs:
         return None
     if not is_new_layout(self):
         every = len(given) == self.dim and all(i.is_plain and is_new_layout(i) for i in given)
-        if not COMPARED or not every or not self.is_plain:
+        if not every or not self.is_plain:
             return None
     if any(i.dtype not in _INDEX_TYPES or has(i.shape, 0) for i in given) or has(self.shape, 0):
         return None
@@ -116,7 +116,7 @@ def diff(
     """aten.diff of numbers, once: the difference of two slices."""
     parts = [part for part in (prepend, self, append) if part is not None]
     at = wrapped(dim, self.dim)
-    if not COMPARED or n != 1 or at is None or self.dim == 0:
+    if n != 1 or at is None or self.dim == 0:
         return None
     if self.dtype is torch.bool or not all(part.is_plain for part in parts):
         return None

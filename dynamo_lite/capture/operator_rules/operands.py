@@ -9,14 +9,9 @@ from typing import NamedTuple
 import torch
 
 from dynamo_lite.capture.operator_rules.sizes import at_least_one, for_layout, same
-from dynamo_lite.symbolic_shapes.torch_versions import Variant, current
 
 Sizes = Sequence[int]
 _NUMBERS = {int}
-
-COMPARED: bool = current(Variant(True, until=(2, 15)), Variant(False, since=(2, 15)))
-"""Whether torch is one with which the rules of layouts were compared that name this: 2.13.0, 2.14.1. With another, what
-they say more than the other rules is left to the operator."""
 
 
 class Operand(NamedTuple):

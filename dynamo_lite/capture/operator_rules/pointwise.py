@@ -38,7 +38,6 @@ def can_cast(source: torch.dtype, to: torch.dtype) -> bool:
         return torch.can_cast(source, to)
 
 
-
 class Gives(enum.Enum):
     """Which dtype comes of the promoted one, and which promoted dtypes there are rules for."""
 
