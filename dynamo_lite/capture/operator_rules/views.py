@@ -173,9 +173,8 @@ def _selected(self: Operand, at: int, index: int) -> Out:
 
 def expand(self: Operand, size: Sequence[int], *, implicit: bool = False) -> Outs:
     missing = len(size) - self.dim
-    if missing < 0 or has(
-        size[:missing], 1
-    ):  # what the stride of a new dimension of one element is, torch's forms differ in
+    # What the stride of a new dimension of one element is, torch's forms differ in.
+    if missing < 0 or has(size[:missing], 1):
         return None
     shape, stride = [*size], [0] * len(size)
     for index in range(len(size) - 1, -1, -1):
