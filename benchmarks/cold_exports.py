@@ -1,6 +1,6 @@
 """The first export of a model, side by side, as a user makes it: in a process that has exported a toy only.
 
-    python benchmarks/cold_exports.py [--dynamic] [--models bert,vit] [--forks] [--write]
+    python benchmarks/cold_exports.py [--dynamic] [--models bert,vit] [--runs 3] [--forks] [--write]
 
 Each export is made in a process of its own; the exporters take turns; the median of three. All take over half an hour.
 `--forks` takes a fifth of that: forks of one process, which pay for copying each page of memory that they touch.
@@ -43,12 +43,12 @@ from benchmarks.fresh_processes import FreshProcesses
 from tests.models.registry import Model
 
 
-def measure_fresh(processes: FreshProcesses, model: Model, dynamic: bool) -> Row:
-    """Time the first export of the model, each in a process of its own, the exporters taking turns."""
+def measure_fresh(processes: FreshProcesses, model: Model, dynamic: bool, runs: int) -> Row:
+    """Time first exports of the model, each in a process of its own, the exporters taking turns."""
     row = {exporter: Measured() for exporter in EXPORTERS}
     case = model.case()
     dynamic_example = example(case) if dynamic else None
-    for _ in range(COLD_RUNS):
+    for _ in range(runs):
         for exporter, measured in row.items():
             progress(f"{model.name}: {exporter}")
             seconds, refusal = processes.export(exporter, model.name, dynamic_example, True)
@@ -79,7 +79,7 @@ def text_of(rows: dict[str, Row], count: int, options: Namespace, first: str) ->
     return "\n".join([
         f"# First exports{' with dynamic batch and length' if options.dynamic else ''}, seconds", "",
         f"Command: `{' '.join(['python benchmarks/cold_exports.py', *sys.argv[1:]])}`; {machine()}.",
-        f"The first export of a model in a process that has exported a toy only; median of {COLD_RUNS} {processes}."
+        f"The first export of a model in a process that has exported a toy only; median of {options.runs} {processes}."
         f"{missing}", "",
         table(rows), "", first, "",
     ])  # fmt: skip
@@ -88,7 +88,10 @@ def text_of(rows: dict[str, Row], count: int, options: Namespace, first: str) ->
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--forks", action="store_true", help="in forks of one process: quicker, and too high for short")
+    parser.add_argument("--runs", type=int, default=COLD_RUNS, help="first exports of each model by each exporter")
     options = parser.parse_args()
+    if options.forks and options.runs != COLD_RUNS:
+        parser.error(f"--forks are {COLD_RUNS}")
     models, chosen = chosen_models(options.models)
     seconds = ", ".join(f"{exporter} {first_of_process(exporter, options.dynamic):.3f}" for exporter in EXPORTERS)
     first = f"First export of a fresh process ({FIRST_OF_PROCESS}, the exporter's imports included): {seconds}."
@@ -101,7 +104,7 @@ def main() -> None:
                 rows[name] = measure_cold(models[name], options.dynamic)
                 rows[name].pop("ours, constant sizes", None)
             else:
-                rows[name] = measure_fresh(processes, models[name], options.dynamic)
+                rows[name] = measure_fresh(processes, models[name], options.dynamic, options.runs)
             if options.write:
                 file.write_text(text_of(rows, len(chosen), options, first), encoding="utf-8")
     print(text_of(rows, len(chosen), options, first))

@@ -208,7 +208,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
 
     def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
-            args = (*without_numbers(args[0], args[1], self._recorder.level.mask_rows), *args[2:])
+            args = (*without_numbers(self._recorder, args[0], args[1]), *args[2:])
         elif func in _ASKING:
             env = self._recorder.env
             with nullcontext() if env is None else env.inside_operator(_ASKING[func]):

@@ -50,6 +50,7 @@ class OperatorRecording(Recording, Protocol):
     memory: Memory
     running: bool
     autocast: Any  # kernels.autocast_regions.AutocastRegions
+    constant_values: Any  # constant_values.ConstantValues
 
     def deep_copy(self, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor: ...
     def eagerly(self, fn: Callable[..., Any], *args: Any) -> Any: ...

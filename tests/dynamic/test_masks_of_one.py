@@ -64,11 +64,16 @@ def in_rounds(x: Tensor, c: Tensor) -> Any:
     return total
 
 
+def known(x: Tensor, c: Tensor) -> Any:
+    flag = torch.tensor(x.shape[0] == 2)
+    return x[flag].view(1, 2, 3) + c.sum(), x[~flag].view(0, 2, 3), x[flag, c.long().sum() * 0]
+
+
 def of_the_input(x: Tensor, c: Tensor) -> Any:
     return x[c.bool().all()]
 
 
-PROGRAMS = (no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_rounds, of_the_input)
+PROGRAMS = (no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_rounds, known, of_the_input)
 
 
 @pytest.mark.parametrize("strict", (True, False), ids=("strict", "non-strict"))
@@ -80,6 +85,15 @@ def test_masks_of_scalars(program: Program, strict: bool) -> None:
     run = dynamo_lite.export(program, (x, c), strict=strict).module()
     for other in (c, -c, c * 9, torch.tensor([1.0, -3.0]), torch.zeros(2)):
         torch.testing.assert_close(run(x, other), program(x, other), equal_nan=True)
+
+
+def test_a_mask_of_inference_mode() -> None:
+    with torch.inference_mode():
+        x, mask = torch.randn(2, 3), torch.tensor(True)
+    run = dynamo_lite.export(lambda x, mask: x[mask] * 2, (x, mask)).module()
+    for other in (mask, ~mask):
+        with torch.inference_mode():
+            torch.testing.assert_close(run(x, other), x[other] * 2)
 
 
 class Indexed(nn.Module):

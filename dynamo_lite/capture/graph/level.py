@@ -20,7 +20,7 @@ class Level:
     last_first: the last node of the graph's head (placeholders, sizes of inputs)
     marked_grad: the grad mode that the last node is under
     autocast_nodes: the markers of the autocast regions that are open
-    mask_rows: what indexing by a mask without dimensions has made of it (kernels/indexing.py)
+    mask_rows: by id, a mask without dimensions, its version, and that mask with one dimension (kernels/indexing.py)
 
     Of a sub-graph: `captured` are the operands, what it takes from around, as (placeholder inside, value outside).
     `arguments` are its own placeholders, made by `argument`; `grad_enabled` is the mode that it is entered under.
@@ -45,7 +45,7 @@ class Level:
     sizes: SizeNodes | None = None
     last_first: fx.Node | None = None
     autocast_nodes: list[fx.Node] = field(default_factory=list)
-    mask_rows: dict[int, Any] = field(default_factory=dict)
+    mask_rows: dict[int, tuple[Any, int, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.marked_grad = self.grad_enabled

@@ -14,21 +14,11 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels.functorch import is_batched
 
-Rows = dict[int, tuple[torch.Tensor, int, torch.Tensor]]
-"""By id: a mask without dimensions, its version, and a mask of one element with its value. There is one for each mask
-as long as it is not changed: what `x[m]` and `y[m]` take is of the same size then."""
 
-
-def _row(mask: torch.Tensor, rows: Rows) -> torch.Tensor:
-    known = rows.get(id(mask))
-    if known is None or known[1] != mask._version:
-        known = rows[id(mask)] = mask, mask._version, mask.reshape(1)
-    return known[2]
-
-
-def without_numbers(tensor: torch.Tensor, key: Any, rows: Rows) -> tuple[torch.Tensor, Any]:
+def without_numbers(recorder: OperatorRecording, tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, Any]:
     """`(tensor, key)`, for which C asks for no number that is known at run time only.
 
     Each symbolic integer in the key is replaced by a `select` of the tensor. An integer tensor without dimensions is
@@ -36,7 +26,7 @@ def without_numbers(tensor: torch.Tensor, key: Any, rows: Rows) -> tuple[torch.T
     """
     items = key if isinstance(key, tuple) else (key,)
     if any(isinstance(item, torch.Tensor) and _is_small_mask(item) for item in items):
-        tensor, items = _with_rows(tensor, items, rows)
+        tensor, items = _with_rows(recorder, tensor, items)
         key = items
     if any(type(item) is slice and _has_tensor(item) for item in items):
         items = tuple(_with_numbers(item) if type(item) is slice else item for item in items)
@@ -62,7 +52,9 @@ def without_numbers(tensor: torch.Tensor, key: Any, rows: Rows) -> tuple[torch.T
     return tensor, tuple(left)
 
 
-def _with_rows(tensor: torch.Tensor, items: tuple[Any, ...], rows: Rows) -> tuple[torch.Tensor, tuple[Any, ...]]:
+def _with_rows(
+    recorder: OperatorRecording, tensor: torch.Tensor, items: tuple[Any, ...]
+) -> tuple[torch.Tensor, tuple[Any, ...]]:
     """Masks without dimensions get one of their own: `x[:, m]` is `x.unsqueeze(1)[:, m.reshape(1)]`."""
     taken = [_dimensions(item) for item in items]
     rest = tensor.dim() - sum(n for n in taken if n is not None)
@@ -71,8 +63,8 @@ def _with_rows(tensor: torch.Tensor, items: tuple[Any, ...], rows: Rows) -> tupl
     made: list[Any] = []
     dim = 0
     for item, count in zip(items, taken):
-        if isinstance(item, torch.Tensor) and _is_small_mask(item):
-            tensor, item, count = tensor.unsqueeze(dim), _row(item, rows), 1
+        if isinstance(item, torch.Tensor) and _is_small_mask(item) and not _is_constant(recorder, item):
+            tensor, item, count = tensor.unsqueeze(dim), _row(recorder, item), 1
         made.append(item)
         dim += rest if count is None else count
     return tensor, tuple(made)
@@ -80,6 +72,23 @@ def _with_rows(tensor: torch.Tensor, items: tuple[Any, ...], rows: Rows) -> tupl
 
 def _is_small_mask(item: torch.Tensor) -> bool:
     return item.dtype is torch.bool and item.dim() == 0 and not is_batched(item)
+
+
+def _is_constant(recorder: OperatorRecording, mask: torch.Tensor) -> bool:
+    """Whether the mask holds the same in each call: C gets to know what."""
+    return recorder.constant_values.of(recorder.stand_in(mask)) is not None
+
+
+def _row(recorder: OperatorRecording, mask: torch.Tensor) -> torch.Tensor:
+    """The mask with a dimension. There is one for each mask as long as it is not changed: what `x[m]` and `y[m]` take is
+    of the same size then."""
+    fake = recorder.stand_in(mask)
+    if fake.is_inference():  # it has no version
+        return mask.reshape(1)
+    rows = recorder.level.mask_rows
+    if id(fake) not in rows or rows[id(fake)][1] != fake._version:
+        rows[id(fake)] = fake, fake._version, mask.reshape(1)
+    return rows[id(fake)][2]
 
 
 def _is_integer(item: Any) -> bool:
