@@ -73,7 +73,9 @@ def of_the_input(x: Tensor, c: Tensor) -> Any:
     return x[c.bool().all()]
 
 
-PROGRAMS = (no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_rounds, known, of_the_input)
+PROGRAMS = (
+    no_nan, ratio, in_place, changed_between, changed_through_a_view, on_one_side, in_rounds, known, of_the_input
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("strict", (True, False), ids=("strict", "non-strict"))

@@ -80,8 +80,8 @@ def _is_constant(recorder: OperatorRecording, mask: torch.Tensor) -> bool:
 
 
 def _row(recorder: OperatorRecording, mask: torch.Tensor) -> torch.Tensor:
-    """The mask with a dimension. There is one for each mask as long as it is not changed: what `x[m]` and `y[m]` take is
-    of the same size then."""
+    """The mask with a dimension. There is one for each mask as long as it is not changed: what `x[m]` and `y[m]` take
+    is of the same size then."""
     fake = recorder.stand_in(mask)
     if fake.is_inference():  # it has no version
         return mask.reshape(1)
