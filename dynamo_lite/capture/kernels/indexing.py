@@ -34,8 +34,7 @@ def without_numbers(recorder: OperatorRecording, tensor: torch.Tensor, key: Any)
     if not any(type(item) is torch.SymInt or _is_number(item) for item in items):
         return tensor, key
     items = tuple(item.item() if _is_number(item) else item for item in items)
-    taken = [_dimensions(item) for item in items]
-    rest = tensor.dim() - sum(n for n in taken if n is not None)
+    taken, rest = _taken(tensor, items)
     if rest < 0:
         return tensor, key  # too many indices: torch's own error
     left: list[Any] = []
@@ -56,8 +55,7 @@ def _with_rows(
     recorder: OperatorRecording, tensor: torch.Tensor, items: tuple[Any, ...]
 ) -> tuple[torch.Tensor, tuple[Any, ...]]:
     """Masks without dimensions get one of their own: `x[:, m]` is `x.unsqueeze(1)[:, m.reshape(1)]`."""
-    taken = [_dimensions(item) for item in items]
-    rest = tensor.dim() - sum(n for n in taken if n is not None)
+    taken, rest = _taken(tensor, items)
     if rest < 0:
         return tensor, items  # too many indices: torch's own error
     made: list[Any] = []
@@ -122,6 +120,12 @@ def _bound(bound: Any) -> Any:
 
 
 _MASKS = (torch.bool, torch.uint8)
+
+
+def _taken(tensor: torch.Tensor, items: tuple[Any, ...]) -> tuple[list[int | None], int]:
+    """How many dimensions each index uses up, None for an ellipsis; how many are left for that."""
+    taken = [_dimensions(item) for item in items]
+    return taken, tensor.dim() - sum(n for n in taken if n is not None)
 
 
 def _dimensions(item: Any) -> int | None:
