@@ -74,12 +74,14 @@ def table(rows: dict[str, Row]) -> str:
 
 def text_of(rows: dict[str, Row], count: int, options: Namespace, first: str) -> str:
     """The file of results, whole or of the models so far."""
-    processes = "forks" if options.forks else "processes of their own"
+    processes = f"median of {options.runs} {'forks' if options.forks else 'processes of their own'}"
+    if options.runs == 1:
+        processes = "one process each"
     missing = "" if len(rows) == count else f" The first {len(rows)} of {count} models."
     return "\n".join([
         f"# First exports{' with dynamic batch and length' if options.dynamic else ''}, seconds", "",
         f"Command: `{' '.join(['python benchmarks/cold_exports.py', *sys.argv[1:]])}`; {machine()}.",
-        f"The first export of a model in a process that has exported a toy only; median of {options.runs} {processes}."
+        f"The first export of a model in a process that has exported a toy only; {processes}."
         f"{missing}", "",
         table(rows), "", first, "",
     ])  # fmt: skip
@@ -87,7 +89,7 @@ def text_of(rows: dict[str, Row], count: int, options: Namespace, first: str) ->
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--forks", action="store_true", help="in forks of one process: quicker, and too high for short")
+    parser.add_argument("--forks", action="store_true", help="in forks of one process: quicker, slows short exports")
     parser.add_argument("--runs", type=int, default=COLD_RUNS, help="first exports of each model by each exporter")
     options = parser.parse_args()
     if options.forks and options.runs != COLD_RUNS:

@@ -26,7 +26,6 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads do not outlive a fork
 
-
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 

@@ -191,6 +191,18 @@ def asked_for_an_attribute(x: Tensor) -> Tensor:
     return x if hasattr(Lazy(x), "scale") else -x
 
 
+def caught_of_another_class(x: Tensor) -> Tensor:
+    """What is raised begins with the name of a class that is not raised."""
+    try:
+        if (x < 0).any():
+            if Negative.__name__ == "Other" or x.dim() > 1:
+                raise KeyError("other")
+            raise IndexError("negative")
+    except IndexError:
+        return x * 2
+    return x.sqrt()
+
+
 def raises_either_way(x: Tensor) -> Tensor:
     if (x < 0).any():
         raise ValueError
@@ -205,5 +217,5 @@ RAISE: list[Callable[[Tensor], Tensor]] = [
 
 BRANCH = [
     caught, caught_by_the_region, caught_around_the_region, caught_by_the_caller, suppressed, caught_assertion,
-    asked_for_an_attribute, raises_either_way, caught_from_a_library_function
+    caught_of_another_class, asked_for_an_attribute, raises_either_way, caught_from_a_library_function
 ]  # fmt: skip

@@ -122,6 +122,22 @@ def _numpy_masks() -> list[Any]:
     return [numpy.array(mask) for mask in LISTS]
 
 
+@pytest.mark.parametrize("varies", (True, False), ids=("of sizes", "of data"))
+@pytest.mark.parametrize("kind", ("list", "array", "tensor"))
+def test_a_mask_beside_a_number(kind: str, varies: bool) -> None:
+    """The number picked in the mask's second dimension."""
+    mask: Any = {"list": LISTS[1], "array": _numpy_masks()[1], "tensor": torch.tensor(LISTS[1])}[kind]
+
+    def program(x: Tensor, rows: Tensor) -> Any:
+        return x[mask, rows.shape[0] - 4 if varies else rows.sum().long()]
+
+    x, rows = torch.randn(3, 3, 3), torch.tensor([1.0, 0, 0, 0, 0])
+    shapes = (None, {0: torch.export.Dim("n", min=4, max=6)}) if varies else None
+    run = dynamo_lite.export(program, (x, rows), dynamic_shapes=shapes).module()
+    for other in (rows, torch.tensor([2.0, 0, 0, 0, 0, 0])[: None if varies else 5], torch.zeros(4 if varies else 5)):
+        torch.testing.assert_close(run(x, other), program(x, other))
+
+
 def _expected(module: Indexed, args: tuple[Tensor, ...]) -> Any:
     try:
         return module(*args)

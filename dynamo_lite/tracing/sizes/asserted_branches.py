@@ -7,6 +7,7 @@ and the jump is a branch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
@@ -15,15 +16,24 @@ PROTOCOL = (StopIteration, StopAsyncIteration, AttributeError, LookupError, Impo
 """What C code may take for an answer: an attribute that is not there, the end of an iteration."""
 
 _LOADS_CLASS = (HANDLERS["LOAD_GLOBAL"], HANDLERS["LOAD_GLOBAL_CALLEE"])
-_MESSAGE = frozenset(
-    HANDLERS[name]
-    for name in (
-        *("LOAD_CONST", "LOAD_FAST", "LOAD_DEREF", "LOAD_GLOBAL", "LOAD_GLOBAL_CALLEE"),
-        *("LOAD_ATTR", "LOAD_METHOD", "PUSH_NULL", "CALL", "CALL_KW", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING"),
-        *("BUILD_TUPLE", "BUILD_LIST", "BINARY_OP", "BINARY_SUBSCR", "COPY", "SWAP"),
-        *("COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NOT", "UNARY_NEGATIVE", "TO_BOOL", "MAKE_FUNCTION", "GET_ITER"),
+_STACK: dict[Any, Callable[[Any], tuple[int, int]]] = {
+    HANDLERS[name]: effect
+    for names, effect in (
+        ("LOAD_CONST LOAD_FAST LOAD_DEREF LOAD_GLOBAL PUSH_NULL", lambda _: (0, 1)),
+        ("LOAD_GLOBAL_CALLEE", lambda _: (0, 2)),
+        ("LOAD_ATTR CONVERT_VALUE UNARY_NOT UNARY_NEGATIVE TO_BOOL", lambda _: (1, 1)),
+        ("LOAD_METHOD", lambda _: (1, 2)),
+        ("BINARY_OP BINARY_SUBSCR COMPARE_OP IS_OP CONTAINS_OP", lambda _: (2, 1)),
+        ("BUILD_STRING BUILD_TUPLE BUILD_LIST", lambda count: (count, 1)),
+        ("FORMAT_VALUE", lambda arg: (1 + arg[1], 1)),
+        ("COPY", lambda depth: (depth, depth + 1)),
+        ("SWAP", lambda depth: (depth, depth)),
+        ("CALL", lambda count: (count + 2, 1)),
+        ("CALL_KW", lambda count: (count + 3, 1)),
     )
-)
+    for name in names.split()
+}
+"""What makes a message: how many values an instruction takes from the stack, and how many it leaves."""
 _JUMP = HANDLERS["JUMP"]
 _CHOICES = frozenset(HANDLERS[f"POP_JUMP_IF_{when}"] for when in ("TRUE", "FALSE", "NONE", "NOT_NONE"))
 """Of a conditional expression in the message."""
@@ -43,25 +53,31 @@ def only_raises(frame: Any, at: int) -> tuple[type[Exception], str] | None:
     found = named(frame, ops[at][1]) if at < len(ops) and ops[at][0] in _LOADS_CLASS else None
     if not isinstance(found, type) or not issubclass(found, Exception):
         return None
-    text, todo, seen = "", [at], set()
+    text, seen = "", set()
+    todo = [(at, 0, 0)]  # where, the height of the stack, and that below which the class lies (0: it is used already)
     while todo:
-        index = todo.pop()
-        if index in seen:
+        index, height, own = here = todo.pop()
+        if here in seen:
             continue
-        seen.add(index)
+        seen.add(here)
         handler, arg = ops[index]
         if handler is _RAISES:
             continue
         if handler is _JUMP or handler in _CHOICES:
-            if arg <= index:  # a loop
+            height -= handler in _CHOICES
+            if arg <= index or height < own or not own:  # a loop, or a question about the class or what it has made
                 return None
-            todo.append(arg)
-        elif handler not in _MESSAGE:
+            todo.append((arg, height, own))
+        elif handler not in _STACK:
             return None
-        elif handler is _CONSTANT and not text and isinstance(arg, str):
-            text = arg.strip()
+        else:
+            takes, leaves = _STACK[handler](arg)
+            own = own if height - takes >= own else 0
+            height += leaves - takes
+            if handler is _CONSTANT and not text and isinstance(arg, str):
+                text = arg.strip()
         if handler is not _JUMP:
-            todo.append(index + 1)
+            todo.append((index + 1, height, height if index == at else own))
     return found, f"{found.__name__}: {text or f'raised in {frame.code.co_name}'}"
 
 
