@@ -15,11 +15,11 @@ way of one branch:
 | where do its ways meet? does it decide a loop? | interpreter/flow |
 | one side: run it, keep what it left, undo it | sides.py, states.py, undoing/ |
 | the two states as one | merge.py (values), places.py (variables, heap) |
-| joins further on, sides that raise | branches.py |
+| both sides, joins further on and in the caller, sides that raise | branches/ |
 | how many ways there are, whether they multiply | ways.py |
 | rounds of a loop, what it carries | loops/ |
 | lists whose length is data | lists/ |
-| which item of a list Python takes | choices.py |
+| which item of a list Python takes | branches/choices.py |
 | the operator | emission.py, capture/graph/subgraphs.py |
 | memory that may be shared in eager, objects that are not used any more | capture/may_share.py, reachable.py |
 | what tells two values apart: constants, layouts, sizes | unlike/ |

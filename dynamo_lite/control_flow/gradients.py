@@ -28,10 +28,10 @@ Pairs = Sequence[tuple[str, Any, Any]]
 @contextmanager
 def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> Iterator[None]:
     """Around the outputs of the sides and the operator. Where gradients are off, and a result requires grad all the
-    same (a parameter, an input, what was made under enable_grad), they are on here: what the sides did before is a
-    region without them inside of the sub-graphs."""
+    same, or may do so in another call (a parameter, an input, what was made under enable_grad, or behind the end of
+    no_grad), they are on here: what the sides did before is a region without them inside of the sub-graphs."""
     recorder = tracer.recorder
-    if recorder.grad_mode() or not recorder.grad_enabled or not _any_requires_grad(pairs):
+    if recorder.grad_mode() or not recorder.grad_enabled or not _any_may_require_grad(tracer, pairs, levels):
         yield
         return
     for level in levels:
@@ -47,8 +47,22 @@ def as_results_have(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> I
         yield
 
 
-def _any_requires_grad(pairs: Pairs) -> bool:
-    return requires_grad(value for _, *both in pairs for value in both)
+def _any_may_require_grad(tracer: Forking, pairs: Pairs, levels: Sequence[Level]) -> bool:
+    if requires_grad(value for _, *both in pairs for value in both):
+        return True
+    if not any(_is_differentiable(value) for _, *both in pairs for value in both):
+        return False
+    if any(node.target is _set_grad_enabled and node.args[0] for level in levels for node in level.graph.nodes):
+        return True
+    return any(_is_from_outside(tracer, value, level) for _, *both in pairs for value, level in zip(both, levels))
+
+
+def _is_from_outside(tracer: Forking, value: Any, level: Level) -> bool:
+    """Whether this is a tensor that a side hands on, and that it has not made."""
+    if not _is_differentiable(value):
+        return False
+    node = level.nodes.get(tracer.recorder.known_stand_in(value))
+    return node is None or node.op == "placeholder"
 
 
 def requires_grad(values: Iterable[Any]) -> bool:
@@ -57,13 +71,15 @@ def requires_grad(values: Iterable[Any]) -> bool:
 
 
 def as_on_the_sides(tracer: Forking, pairs: Pairs, results: list[Any]) -> list[Any]:
-    """A result that requires grad on no side is detached. Of one that does on one side only the program may not ask."""
+    """A result that requires grad on no side is detached (with inputs that require grad, the program is not called:
+    tracing/effects/requires_grad.py). Of one that does on one side only the program may not ask."""
     for index, (kind, left, right) in enumerate(pairs):
         if kind not in ("tensor", "flat") or not is_tensor(results[index]) or not results[index].requires_grad:
             continue
         if left.requires_grad != right.requires_grad:
             tracer.own(UnlikeSides).differ = True
         elif not left.requires_grad:
+            tracer.own(UnlikeSides).cut.add(tracer.recorder.node_of(results[index]))
             results[index] = results[index].detach()
     return results
 

@@ -1,12 +1,15 @@
-"""The forking tracer as the parts of this package see it: a protocol, so that none of them imports tracer.py."""
+"""The forking tracer and a branch as the parts of this package see them: protocols, so that none of them imports
+tracer.py or branch.py."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol
 
-from dynamo_lite.control_flow.states import Base, BeginsAgain, OpenLoop
+from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Join, OpenLoop
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
+from dynamo_lite.interpreter.flow import FlowGraph
 from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -27,7 +30,8 @@ class Forking(TracerView, Protocol):
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
         bases: what the current sides and rounds began with, innermost last.
         points: when each of these began, and each current side (young_objects.py).
-        joins: where the current sides run to, as (frame, instruction), innermost last.
+        joins: where the current sides run to, innermost last.
+        merged_at: where branches were merged, the last time that their sides were run (branches/joins.py).
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
         branches: what became of each branch, for `trace.notes` (notes.py).
@@ -45,10 +49,25 @@ class Forking(TracerView, Protocol):
     unrolled: str
     bases: list[Base]
     points: Points
-    joins: list[tuple[Any, int]]
+    joins: list[Join]
+    merged_at: dict[Any, int]
     caught: BeginsAgain | None
     branches: Any
 
     def noted(self) -> set[str]: ...
     def forget_notes(self, but: set[str]) -> None: ...
     def loop_of(self, frame: Any) -> OpenLoop | None: ...
+
+
+class Forked(Protocol):
+    """branches.branch.Branch, as what tells where its sides join sees it: the attributes as there."""
+
+    tracer: Forking
+    frame: Any
+    callees: Sequence[tuple[Any, int]]
+    flow: FlowGraph
+    around: OpenLoop | None
+
+    def first_join(self) -> int: ...
+    def where(self) -> str: ...
+    def refuse(self, problem: CannotMerge) -> NoReturn: ...

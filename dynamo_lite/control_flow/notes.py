@@ -22,14 +22,18 @@ class BranchNotes:
 
     def note(self, branch: Any, join: int, merge: Merge, made: str) -> None:
         """A branch became an operator. join: where its sides met."""
-        where = f"{line_of(branch.frame, branch.at)}{text_of(branch.frame, branch.at)}"
+        fork = branch.fork()
+        where = f"{line_of(fork.frame, fork.at)}{text_of(fork.frame, fork.at)}"
         behind = "the return" if join == END else f"line {line_of(branch.frame, join + 1)}"
+        if branch.callees:
+            behind += f" of the caller, {branch.frame.code.co_name}()"
         kinds = _kinds(merge.pairs, 0)
-        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{kinds}", branch)
+        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{kinds}", fork)
 
     def note_assertion(self, branch: Any, text: str) -> None:
         """A side raises."""
-        self._add(f"the branch on data at line {line_of(branch.frame, branch.at)} is an assertion: {text}", branch)
+        fork = branch.fork()
+        self._add(f"the branch on data at line {line_of(fork.frame, fork.at)} is an assertion: {text}", fork)
 
     def note_loop(self, loop: Any, carried: Any) -> None:
         """A loop became an operator."""

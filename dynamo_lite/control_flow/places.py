@@ -59,11 +59,14 @@ def plan_frame(
         unmerged[index] = why
         variables.append(lambda: UNBOUND)
     stack = _plan_stack(merge, left, right)
+    if left.handled is not right.handled:
+        cannot_merge("branch-differs", what="the exception that is being handled", why="only one side handles it")
 
     def put() -> None:
         frame.locals[:] = [part() for part in variables]
         frame.stack[:] = [part() for part in stack]
         frame.unmerged = unmerged or None
+        frame.vm.handled.value = left.handled
         frame.pc = at
 
     return FramePlan(put, unmergeable)

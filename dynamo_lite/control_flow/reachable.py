@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -63,11 +63,11 @@ def holders_of(tracer: Forking, value: Any) -> list[Any] | None:
 
 
 class Used:
-    """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`. Found when it is
-    first asked."""
+    """Which objects that the run made can be got at after a side of `frame`, which goes on at `at`; the calls `over`
+    have ended then. Found when it is first asked."""
 
-    def __init__(self, tracer: Forking, frame: Any, side: Side, at: int) -> None:
-        self.tracer, self.frame, self.side, self.at = tracer, frame, side, at
+    def __init__(self, tracer: Forking, frame: Any, side: Side, at: int, over: Sequence[Any] = ()) -> None:
+        self.tracer, self.frame, self.side, self.at, self.over = tracer, frame, side, at, over
         self._ids: set[int] | None = None
         self._are_all = False
 
@@ -84,7 +84,7 @@ class Used:
         state, tracer = self.side.state, self.tracer
         assert state is not None
         live = flow_of(self.frame.info).live(self.at) if self.at != END else 0
-        roots = [caller for caller in _frames(tracer) if caller is not self.frame]
+        roots = [caller for caller in _frames(tracer) if caller is not self.frame and caller not in self.over]
         changed = [*_changed(tracer)]
         old = tracer.writes.old_among(changed)
         roots += [owner for owner in changed if id(owner) in old]

@@ -17,12 +17,15 @@ import torch
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, Side
+from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, HeldElsewhere, Side
 from dynamo_lite.control_flow.undoing import iterators
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
 from dynamo_lite.control_flow.undoing.iterators import Watch, is_held_elsewhere
 from dynamo_lite.control_flow.undoing.young_objects import Point
+from dynamo_lite.errors import InternalError
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import END, flow_of
+from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
@@ -53,8 +56,9 @@ def run_side(
 ) -> Side:
     """Run `frame` from the state `base`, changed by `begin`, to one of `stops`, and put everything back.
 
-    begin is called in the new sub-graph. assumed: a relation of sizes that holds on this side. keeps: the facts that it
-    adds are kept at once (else by `keep_facts` of `side.new_facts`).
+    Before, the calls that the frame waits for (`base.callees`) are run to their ends. begin is called in the new
+    sub-graph. assumed: a relation of sizes that holds on this side. keeps: the facts that it adds are kept at once
+    (else by `keep_facts` of `side.new_facts`).
     """
     base.put(frame)
     side = Side(None)  # type: ignore[arg-type]
@@ -76,7 +80,8 @@ def run_side(
                 tracer.own(Lifetimes).check_fork()
                 _run(tracer, frame, base, stops, side)
                 tracer.own(Lifetimes).check_fork()
-            _check_iterators(tracer, watch, frame, side)
+            side.copies = [*watch.copies()]
+            _check_iterators(tracer, watch, [part for part, _ in base.parts(frame)], side)
             side.switches = [switch.read() for switch in SWITCHES]
             _check_variables(tracer)
             if tracer.writes.locks.counts() != locks:
@@ -92,10 +97,12 @@ def run_side(
 
 
 def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: Side) -> None:
-    snapshot, flow = frame.snapshot, flow_of(frame.info)
+    parts, flow = base.parts(frame), flow_of(frame.info)
+    snapshots = [part.snapshot for part, _ in parts]
     tracer.caught = None
     try:
-        stop = None if frame.state == RETURNED else tracer.vm.run_until(frame, flow.places(stops))
+        with _calls_finished(tracer, frame, base):
+            stop = None if frame.state == RETURNED else tracer.vm.run_until(frame, flow.places(stops))
         if tracer.caught is not None:
             tracer.refuse(
                 "branch-unsupported", why="the program catches exceptions of all kinds, BaseException as well"
@@ -108,8 +115,9 @@ def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: S
             raise
         side.error = error
         return
-    if frame.snapshot is not snapshot or (snapshot is not None and frame.code.co_flags & _FUNCTION):
-        tracer.refuse("branch-unsupported", why="locals() is asked for in it")
+    for (part, _), snapshot in zip(parts, snapshots):
+        if part.snapshot is not snapshot or (snapshot is not None and part.code.co_flags & _FUNCTION):
+            tracer.refuse("branch-unsupported", why="locals() is asked for in it")
     side.pc = END if stop is None else flow.at(stop)
     if stop is None and frame.state != RETURNED:
         side.problem = CannotMerge("branch-unsupported", why="a generator yields on one side of it")
@@ -122,6 +130,39 @@ def _run(tracer: Forking, frame: Any, base: FrameState, stops: set[int], side: S
 
 
 _FUNCTION = 2  # CO_NEWLOCALS
+
+
+@contextmanager
+def _calls_finished(tracer: Forking, frame: Any, base: FrameState) -> Iterator[None]:
+    """Run the calls that `frame` waits for to their ends. Within, the program is in `frame`."""
+    if not base.callees:
+        yield
+        return
+    vm, modules = tracer.vm, tracer.modules
+    outer, state = vm.frame, modules.state()
+    goes_on = base.callees[0].frame
+    callers = [*(callee.frame for callee in base.callees[1:]), frame]
+    try:
+        for callee, caller in zip(base.callees, callers):
+            vm.frame = callee.frame
+            if goes_on is callee.frame:
+                try:
+                    if callee.frame.state != RETURNED:
+                        vm.run_until(callee.frame, ())
+                    caller.stack.append(callee.frame.result)
+                    goes_on = caller
+                except ContinueIn as further:  # a branch within has ended this call, and perhaps others
+                    goes_on = further.frame
+            callee.frame.locals[:] = [UNBOUND] * len(callee.frame.locals)  # as of a call that has ended
+            callee.frame.stack.clear()
+            modules.leave(callee.modules)
+        vm.frame = frame
+        if goes_on is not frame:
+            raise InternalError("a branch within a side goes on behind the side")
+        yield
+    finally:
+        vm.frame = outer
+        modules.put(state)
 
 
 # -- around a side -----------------------------------------------------------------------------------------------------
@@ -195,7 +236,8 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
                 switch.write(value)
         if side.level is not None:
             side.level.put_back_memos()
-        frame.state, frame.result = RUNNING, None
+        for part, _ in base.parts(frame):
+            part.state, part.result = RUNNING, None
         base.put(frame)
 
 
@@ -254,24 +296,35 @@ def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: se
 
 
 def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:
-    watch.copy_all(((frame.locals, base.locals), (frame.stack, base.stack)))
-    for value in base.stack:
+    parts = base.parts(frame)
+    watch.copy_all([pair for part, at in parts for pair in ((part.locals, at.locals), (part.stack, at.stack))])
+    for original, made in watch.pairs():  # the collector does not tell the age of the iterator of a range
+        if not gc.is_tracked(made) and not tracer.writes.is_old(original):
+            tracer.writes.made[id(made)] = made
+    for value in (value for _, state in parts for value in state.stack):
         if isinstance(value, _FILLED_UNSEEN):
             tracer.journal.touch(value, "items")
 
 
-def _check_iterators(tracer: Forking, watch: Watch, frame: Any, side: Side) -> None:
+def _check_iterators(tracer: Forking, watch: Watch, frames: list[Any], side: Side) -> None:
     """No merge is right of a side that has advanced the copy of an iterator that another object holds, too."""
     moved = watch.originals_moved()
     if not moved:
         return
+    if len(tracer.watches) > 1:
+        tracer.watches[-2].note_moved(moved)
     own = {id(values) for state in FrameState.living for values in (state.locals, state.stack)}
-    own |= {id(values) for values in (frame.locals, frame.stack, moved)}
+    own |= {
+        id(moved),
+        id(tracer.writes.made),
+        *(id(values) for frame in frames for values in (frame.locals, frame.stack)),
+    }
     own = own.union(*(other.holders() for other in tracer.watches))
     owners = [owner for journal in (tracer.journal, *tracer.journals) for owner in journal.owners()]
     for value in moved:  # no generator expression, which would hold it
         if is_held_elsewhere(value, own, owners):
-            side.problem = CannotMerge("branch-unsupported", why="it moves an iterator on that is held elsewhere, too")
+            why = "it moves an iterator on that is held elsewhere, too"
+            side.problem = HeldElsewhere("branch-unsupported", why=why)
 
 
 # -- what a side leaves ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -20,6 +20,14 @@ class CannotMerge(Exception):
         super().__init__(id)
         self.id, self.names = id, names
         self.on_stack = on_stack  # it is the value of an expression that is being evaluated that differs
+
+
+class NoJoin(CannotMerge):
+    """The sides of a branch can be merged nowhere in a caller of its frame; nothing is recorded."""
+
+
+class HeldElsewhere(CannotMerge):
+    """A side moves an iterator on that is held elsewhere, too, as in a variable of the caller."""
 
 
 class FirstRoundDiffers(CannotMerge):
@@ -44,11 +52,14 @@ class BeginsAgain(BaseException):
 
 
 class JoinsLater(BeginsAgain):
-    """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too."""
+    """A branch within a side joins behind the place that the side runs to: the branch around has to join there, too.
 
-    def __init__(self, frame: Any, at: int) -> None:
+    frame, at: the frame of the branch around, and the instruction. in_caller: not in that frame, but in its caller.
+    """
+
+    def __init__(self, frame: Any, at: int, in_caller: bool = False) -> None:
         super().__init__()
-        self.frame, self.at = frame, at
+        self.frame, self.at, self.in_caller = frame, at, in_caller
 
 
 class LeftFromWithin(BeginsAgain):
@@ -70,9 +81,20 @@ def _raise(error: Exception) -> NoReturn:
     raise error
 
 
+class Callee(NamedTuple):
+    """A call that another frame waits for. modules: how many calls of modules end with it."""
+
+    frame: Any
+    state: FrameState
+    modules: int
+
+
 @dataclass(eq=False)
 class FrameState:
-    """What a frame holds at one place: enough to go on from there. `living` are all states that are kept."""
+    """What a frame holds at one place: enough to go on from there. `living` are all states that are kept.
+
+    `callees`: calls that are running, innermost first, and what their frames hold; the frame waits for their results.
+    """
 
     living: ClassVar[weakref.WeakSet[FrameState]] = weakref.WeakSet()
 
@@ -81,20 +103,39 @@ class FrameState:
     pc: int = 0
     handled: Any = None
     unmerged: dict[int, str] | None = None
+    callees: tuple[Callee, ...] = ()
 
     def __post_init__(self) -> None:
         FrameState.living.add(self)
 
     @staticmethod
-    def of(frame: Any) -> FrameState:
-        return FrameState(list(frame.locals), list(frame.stack), frame.pc, frame.vm.handled.value, frame.unmerged)
+    def of(frame: Any, callees: Sequence[tuple[Any, int]] = ()) -> FrameState:
+        """callees: (frame, modules) of each (`Callee`)."""
+        inner = tuple(Callee(callee, FrameState.of(callee), modules) for callee, modules in callees)
+        handled = frame.vm.handled.value
+        return FrameState(list(frame.locals), list(frame.stack), frame.pc, handled, frame.unmerged, inner)
+
+    def parts(self, frame: Any) -> list[tuple[Any, FrameState]]:
+        """(frame, its state), the innermost first."""
+        return [*((callee.frame, callee.state) for callee in self.callees), (frame, self)]
 
     def put(self, frame: Any) -> None:
+        for callee in self.callees:
+            callee.state.put(callee.frame)
         frame.locals[:] = self.locals
         frame.stack[:] = self.stack
         frame.pc = self.pc
         frame.vm.handled.value = self.handled
         frame.unmerged = self.unmerged
+
+
+class Join(NamedTuple):
+    """Where current sides run to: an instruction of a frame."""
+
+    frame: Any
+    at: int
+    stays: bool = False
+    """They cannot be run on in the frame's caller, or that did not help."""
 
 
 class Base(NamedTuple):
@@ -121,6 +162,7 @@ class Side:
         reads: what the program read or wrote first, after this side.
         left_at: where it goes on, if it has left the loop around.
         symbols: the symbols of sizes that there were before it.
+        copies: the copies of iterators that it has moved on, or could have.
     """
 
     level: Level
@@ -139,6 +181,7 @@ class Side:
     reads: FirstReads | None = None
     left_at: int | None = None
     symbols: set[Any] = field(default_factory=set)
+    copies: list[Any] = field(default_factory=list)
 
 
 @dataclass

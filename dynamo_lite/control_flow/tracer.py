@@ -9,8 +9,9 @@ import torch
 
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
-from dynamo_lite.control_flow import choices, rules
-from dynamo_lite.control_flow.branches import Branch
+from dynamo_lite.control_flow import rules
+from dynamo_lite.control_flow.branches import choices
+from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -25,6 +26,7 @@ from dynamo_lite.control_flow.states import (
     CannotMerge,
     FirstRoundDiffers,
     FrameState,
+    Join,
     LeftFromWithin,
     OpenLoop,
 )
@@ -61,7 +63,8 @@ class ForkingTracer(Tracer):
         self.unlike_layouts = False
         self.unrolled = ""
         self.given_up: list[tuple[Any, int]] = []  # loops that are unrolled: the frame, where a round begins
-        self.joins: list[tuple[Any, int]] = []
+        self.joins: list[Join] = []
+        self.merged_at: dict[Any, int] = {}
         self.bases: list[Base] = []
         self.points = Points()
         self.caught: BeginsAgain | None = None

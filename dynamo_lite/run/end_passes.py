@@ -45,6 +45,7 @@ from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecorda
 from dynamo_lite.tracing.tensors import hashing, numpy_arrays, shared_memory, toggled_flags
 from dynamo_lite.tracing.tensors.attributes import TensorWrites
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
+from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
@@ -270,10 +271,11 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 
-def _gradients_of_loops(run: FinishedRun, call: CallRecord) -> None:
-    """No gradient goes through torch's while_loop, whose gradient is wrong: an input that requires grad in another call
-    than the example is refused there."""
-    for number in requires_grad.inputs_of_loops(run.recorder, run.inputs.leaves):
+def _gradients_cut_off(run: FinishedRun, call: CallRecord) -> None:
+    """No gradient goes through torch's while_loop, whose gradient is wrong, nor through a detached result of a branch:
+    an input that requires grad in another call than the example is refused there."""
+    cut = run.tracer.own(UnlikeSides).cut
+    for number in requires_grad.inputs_cut_off(run.recorder, run.inputs.leaves, cut):
         if ambiguous(run.inputs.key_paths):
             why = f"its gradient with regard to {run.inputs.names[number]} would be wrong, and no guard can be written"
             raise run.tracer.refusal("loop-gradient", why=why)
@@ -330,6 +332,6 @@ RECORDED: tuple[Pass, ...] = (
     _results_of_branches,
     _writes,
     _gradients,
-    _gradients_of_loops,
+    _gradients_cut_off,
     _kept_operands,
 )

@@ -16,6 +16,7 @@ from torch import nn
 
 from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.datamodel.trampoline_code import original_code
+from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.errors_from_outside import LooksAtTracebacks
 from dynamo_lite.tracing.interfaces import FeatureState, Step, TracerView
@@ -46,7 +47,7 @@ class ModuleCalls(FeatureState):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.at_work -= 1
-        self.left_by_error = self.left_by_error or kind is not None
+        self.left_by_error = self.left_by_error or kind not in (None, ContinueIn)
 
 
 def are_interpreted(tracer: TracerView) -> bool:

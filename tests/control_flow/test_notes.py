@@ -33,6 +33,43 @@ def test_each_branch_has_a_note_with_its_line() -> None:
     assert "while_loop with 2 carried values (x: tensor)" in texts[1]
 
 
+class Found(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor | None:
+        return x.sin() if x.sum() > 0 else None
+
+
+class Finds(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = Found()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.found(x)
+        z = x.cos() if y is None else y.exp()
+        return z + 1
+
+
+def test_a_join_in_the_caller() -> None:
+    trace = dynamo_lite.trace(Finds(), (POS,), control_flow="capture")
+    (text,) = (text for text in trace.notes if "on data" in text)
+    found, finds = (cls.forward.__code__.co_firstlineno for cls in (Found, Finds))
+    assert f"at line {found + 1} `return x.sin() if" in text
+    assert f"up to line {finds + 3} of the caller, forward(): torch.cond with 1 result (" in text
+
+
+def test_operators_behind_the_call_are_the_callers() -> None:
+    ep = dynamo_lite.export(Finds(), (POS,), control_flow="capture")
+    sides = [module.graph for name, module in ep.graph_module.named_modules() if name.startswith(("true", "false"))]
+    modules = {
+        str(node.target): [path for path, _ in node.meta["nn_module_stack"].values()]
+        for graph in (ep.graph, *sides)
+        for node in graph.nodes
+        if node.op == "call_function" and "aten" in str(node.target)
+    }
+    assert modules["aten.sin.default"] == ["", "found"] == modules["aten.sum.default"]
+    assert modules["aten.exp.default"] == modules["aten.cos.default"] == modules["aten.add.Tensor"] == [""]
+
+
 def test_the_log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[str] = []
     monkeypatch.setattr("dynamo_lite.logging.reports.anything_on", lambda: True)
@@ -77,11 +114,11 @@ class InARow(nn.Module):
 
 @pytest.mark.parametrize("count", [5, 20])
 def test_branches_in_a_row_run_each_side_once(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynamo_lite.control_flow import branches
+    from dynamo_lite.control_flow.branches import branch
 
     runs: list[bool] = []
-    run_side = branches.run_side
-    monkeypatch.setattr(branches, "run_side", lambda *args: (runs.append(True), run_side(*args))[1])
+    run_side = branch.run_side
+    monkeypatch.setattr(branch, "run_side", lambda *args: (runs.append(True), run_side(*args))[1])
     ep = dynamo_lite.export(InARow(count), (POS,), control_flow="capture")
     assert len(runs) == 2 * count
     assert torch.allclose(ep.module()(-POS), InARow(count)(-POS))

@@ -15,7 +15,7 @@ import torch
 
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow import gradients
-from dynamo_lite.control_flow.branches import as_test
+from dynamo_lite.control_flow.branches.side_ends import as_test
 from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import WantsLast

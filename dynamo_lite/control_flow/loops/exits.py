@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow.branches import Branch
+from dynamo_lite.control_flow.branches.branch import Branch
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import OpenLoop
 

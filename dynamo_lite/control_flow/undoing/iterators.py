@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import gc
 import types
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from dynamo_lite.control_flow.loops.counted import Counter
@@ -118,6 +118,7 @@ class Watch:
         self._known: dict[int, Any] = {}
         self._originals: list[Any] = []
         self._copies: list[Any] = []
+        self._moved_within: list[Any] = []
 
     def copy_all(self, places: Sequence[tuple[list[Any], list[Any]]]) -> None:
         """Put copies of the iterators in `values` into `place`, for each (place, values)."""
@@ -146,18 +147,27 @@ class Watch:
         """The copies of iterators in variables."""
         return self._copies
 
+    def pairs(self) -> Iterator[tuple[Any, Any]]:
+        """Each iterator in a variable, and its copy."""
+        return zip(self._originals, self._copies)
+
     def forget(self) -> None:
         """The side is over."""
-        for kept in (self._known, self._originals, self._copies):
+        for kept in (self._known, self._originals, self._copies, self._moved_within):
             kept.clear()
 
     def holders(self) -> set[int]:
         """ids of the objects of ours that hold iterators."""
-        return {id(self._known), id(self._originals), id(self._copies)}
+        return {id(kept) for kept in (self._known, self._originals, self._copies, self._moved_within)}
 
     def originals_moved(self) -> list[Any]:
-        """The iterators in variables whose copies the side has moved on."""
-        return [one for one, made in zip(self._originals, self._copies) if position(one) != position(made)]
+        """The iterators in variables whose copies the side has moved on, itself or by a side within."""
+        within = set(map(id, self._moved_within))
+        return [one for one, made in self.pairs() if id(made) in within or position(one) != position(made)]
+
+    def note_moved(self, values: Iterable[Any]) -> None:
+        """A side within this one has moved on copies of these. What it leaves in variables are copies, too."""
+        self._moved_within += values
 
 
 def left_waiting(values: Iterable[Any]) -> bool:

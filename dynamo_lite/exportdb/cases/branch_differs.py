@@ -2,8 +2,8 @@
 
 With `control_flow="capture"` what the sides of a branch leave different comes out of a torch.cond: tensors of one
 dtype, device and number of dimensions, numbers, containers of them with the same structure, and lists to which one side
-adds. A dict with another key on one side has no such result, if it is returned. (In a function that returns the sum of
-its values, each side goes on to the end of the function, and the dict is not merged.)
+adds. A dict with another key on one side has no such result, if forward returns it. (In a function that returns the sum
+of its values, each side goes on to the end of the function, and on in its caller if need be: the dict is not merged.)
 """
 
 from __future__ import annotations

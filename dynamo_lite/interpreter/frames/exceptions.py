@@ -98,8 +98,19 @@ def stop_error(kind: int, exc: BaseException) -> RuntimeError | None:
     return error
 
 
+class ContinueIn(BaseException):
+    """Leaves the calls that `frame` waits for: it goes on at its `pc`, with what is on its stack. An observer raises it
+    (`on_branch`). No handler or `finally` of the program sees it, and no C code of the program's may be in between."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__()
+        self.frame = frame
+
+
 def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
     """`exc` arrived in `frame`: set its context and traceback, go to its handler. False when the frame has none."""
+    if type(exc) is ContinueIn:
+        return exc.frame is frame
     index = frame.pc - 1
     traceback, from_inner = without_own_frames(vm, get_traceback(exc))
     if frame.reraised is exc:

@@ -7,12 +7,13 @@
 - A constant that was computed from tensors that require grad before the call: the program holds it detached.
 - Operators in a region of torch.autograd.graph.saved_tensors_hooks that have something to save for the backward.
 
-And those that would flow through torch's while_loop, which has a wrong one.
+And those that would flow through torch's while_loop, which has a wrong one, or through a result of a branch that is
+detached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -69,23 +70,27 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
     return None
 
 
-def inputs_of_loops(recorder: Recorder, leaves: list[Any]) -> list[int]:
+def inputs_cut_off(recorder: Recorder, leaves: list[Any], cut: Container[fx.Node]) -> list[int]:
     """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
-    2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.)"""
+    2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.) Or through one of
+    the nodes `cut`, which are detached."""
     graph, modules = recorder.graph, recorder.modules
-    loops = [node for node in graph.nodes if _loops(node, modules)]
-    if not loops:
+    ends = [node for node in graph.nodes if _cuts(node, modules, cut)]
+    if not ends:
         return []
     return [
         number
         for number, (node, leaf) in enumerate(zip(recorder.input_nodes, leaves))
         if isinstance(leaf, torch.Tensor) and isinstance(node, fx.Node) and not leaf.requires_grad
-        if (leaf.is_floating_point() or leaf.is_complex()) and not _reached(recorder, {node}).isdisjoint(loops)
+        if (leaf.is_floating_point() or leaf.is_complex()) and not _reached(recorder, {node}).isdisjoint(ends)
     ]
 
 
-def _loops(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
-    """Whether an operator is a while_loop with results that may require grad, or has one in its sub-graphs."""
+def _cuts(node: fx.Node, modules: Mapping[str, fx.GraphModule], cut: Container[fx.Node]) -> bool:
+    """Whether an operator is a while_loop with results that may require grad, or one of `cut`, or has one in its
+    sub-graphs."""
+    if node in cut:
+        return True
     if not isinstance(node.target, HigherOrderOperator):
         return False
     if node.target is torch.ops.higher_order.while_loop:
@@ -93,7 +98,7 @@ def _loops(node: fx.Node, modules: Mapping[str, fx.GraphModule]) -> bool:
         return any(isinstance(v, torch.Tensor) and (v.is_floating_point() or v.is_complex()) for v in values)
     for module in subgraphs(node, modules):
         own: dict[str, Any] = dict(module.named_children())
-        if any(_loops(inside, own) for inside in module.graph.nodes):
+        if any(_cuts(inside, own, cut) for inside in module.graph.nodes):
             return True
     return False
 

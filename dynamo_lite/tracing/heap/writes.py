@@ -48,12 +48,16 @@ class Writes:
     def is_old(self, obj: Any) -> bool:
         """Whether `obj` was there before the run. Asked of an object whose state no snapshot shows."""
         old = self._tracer.heap.is_old(obj)
-        return id(obj) not in self.made if old is None else old
+        return not self._is_made(id(obj)) if old is None else old
 
     def old_among(self, objects: Iterable[Any]) -> set[int]:
         """ids of those of `objects` that were there before the run."""
         old = self._tracer.heap.old_among(objects)
-        return {key for key, answer in old.items() if (key not in self.made if answer is None else answer)}
+        return {key for key, answer in old.items() if (not self._is_made(key) if answer is None else answer)}
+
+    def _is_made(self, key: int) -> bool:
+        """Whether the run made what has this id, of which the collector does not tell."""
+        return key in self.made or key in self._tracer.made_dicts
 
     def after_native_call(self, fn: Any, args: tuple[Any, ...], result: Any) -> None:
         """Remember an untracked object that the call has made."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import fx
 
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -16,12 +17,14 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 class UnlikeSides(FeatureState):
     """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
-    otherwise. parameters: results that are parameters in eager, by id."""
+    otherwise. parameters: results that are parameters in eager, by id. cut: results that are detached, since in the
+    example they require grad on no side."""
 
     def __init__(self, tracer: TracerView) -> None:
         self.differ = False
         self.asked: set[str] = set()
         self.parameters: dict[int, torch.Tensor] = {}
+        self.cut: set[fx.Node] = set()
 
 
 def check(tracer: TracerView, question: str) -> None:

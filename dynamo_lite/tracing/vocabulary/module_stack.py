@@ -18,6 +18,9 @@ class Leaf(NamedTuple):
     cls: type
 
 
+_State = tuple[dict[str, tuple[str, str]], Leaf | None, nn.Module | None, str, Any]
+
+
 class ModuleStack:
     """The modules being called, outermost first, named by their path from the root.
 
@@ -35,6 +38,7 @@ class ModuleStack:
         self._calls: dict[str, int] = {}
         self._caller: nn.Module | None = None  # the innermost module being called, and its path
         self._caller_path = ""
+        self._outer: _State | None = None  # the state around the innermost call
         self._below: dict[tuple[str, int], str | None] = {}  # by the caller's path and a module's id
         self._outside_root: list[weakref.ref[nn.Module]] = []
 
@@ -52,8 +56,7 @@ class ModuleStack:
     @contextmanager
     def entered(self, module: nn.Module) -> Iterator[None]:
         """While `module` is being called."""
-        outer, outer_leaf = self.current, self.leaf
-        caller = self._caller, self._caller_path
+        outer = self.state()
         path = self._path_of_call(module)
         self._caller, self._caller_path = module, path
         cls = type(module)
@@ -62,17 +65,31 @@ class ModuleStack:
         self._calls[key] = calls + 1
         if calls:
             key = f"{key}@{calls}"
-        self.current = {**outer, key: (path, f"{cls.__module__}.{cls.__qualname__}")}
+        self.current = {**self.current, key: (path, f"{cls.__module__}.{cls.__qualname__}")}
         if cls.__module__.startswith("torch.nn.modules."):
             self._serial += 1
             self.leaf = Leaf(self._serial, cls)
         else:
             self.leaf = None
+        self._outer = outer
         try:
             yield
         finally:
-            self.current, self.leaf = outer, outer_leaf
-            self._caller, self._caller_path = caller
+            self.put(outer)
+
+    def state(self) -> _State:
+        """For `put`: the modules that are being called now."""
+        return self.current, self.leaf, self._caller, self._caller_path, self._outer
+
+    def put(self, state: _State) -> None:
+        """Be in the modules of `state`."""
+        self.current, self.leaf, self._caller, self._caller_path, self._outer = state
+
+    def leave(self, count: int) -> None:
+        """Be outside of the innermost `count` modules."""
+        for _ in range(count):
+            assert self._outer is not None
+            self.put(self._outer)
 
     @property
     def called(self) -> str:

@@ -3,6 +3,7 @@
 from tests.control_flow.programs import (  # noqa: F401  (fill the table)
     aliases,
     branches,
+    callers,
     choices,
     counted,
     counting,

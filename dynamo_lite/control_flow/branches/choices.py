@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from dynamo_lite.capture.graph.level import Level
-from dynamo_lite.control_flow.branches import Branch, takes_value
+from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.branches.joins import takes_value
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.flow import END
 from dynamo_lite.interpreter.observer import NOT_HANDLED

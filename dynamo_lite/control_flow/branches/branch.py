@@ -1,0 +1,317 @@
+"""A branch on data: both sides are run, one after the other, up to where they join, and become one torch.cond.
+
+The join is the immediate post-dominator of the jump. Where a variable in use cannot be merged there, both sides are run
+again to a later join, at which it is not used any more: the choice is carried on. Where it is carried on to the
+function's return and the results are no one value, the sides go on in the caller (`_InCaller`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import torch
+
+from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.branches.calls import caller_of
+from dynamo_lite.control_flow.branches.joins import IN_CALLER, Joins, takes_value
+from dynamo_lite.control_flow.branches.side_ends import Merged
+from dynamo_lite.control_flow.emission import emit_cond
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.lists.growth import HasToGrow
+from dynamo_lite.control_flow.merge import Merge
+from dynamo_lite.control_flow.notes import line_of
+from dynamo_lite.control_flow.places import write_heap
+from dynamo_lite.control_flow.sides import lasting_change, opened, run_side
+from dynamo_lite.control_flow.states import (
+    CannotMerge,
+    FrameState,
+    Join,
+    JoinsLater,
+    NoJoin,
+    OpenLoop,
+    Side,
+    reported,
+)
+from dynamo_lite.control_flow.undoing.first_reads import FirstReads
+from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
+from dynamo_lite.interpreter.frames.exceptions import ContinueIn
+from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.interpreter.frames.tracebacks import is_own_code
+from dynamo_lite.symbolic_shapes.expressions.relations import not_
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+DEPTH = 30
+"""How deep sides may lie in one another."""
+
+
+@dataclass
+class Branch:
+    """The current jump.
+
+    Attributes:
+        frame: where the sides join; but for `_InCaller`, the one that jumps.
+        predicate: what decides it, a tensor or a SymBool.
+        starts: truth → where the side begins.
+        kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
+    """
+
+    tracer: Forking
+    frame: Any
+    predicate: Any
+    starts: dict[bool, int]
+    kept: tuple[bool, Any] | None
+
+    def __post_init__(self) -> None:
+        self.at = self.frame.pc - 1
+        self.callees = self.calls_between()
+        self.base = FrameState.of(self.frame, self.callees)
+        self.goes_on_in: Any = None  # the frame, if it is a caller's
+        self.flow: FlowGraph = flow_of(self.frame.info)
+        self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
+        env = self.tracer.recorder.env
+        self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
+        self.reads = FirstReads.of(self.tracer.reads)
+
+    def capture(self) -> Any:
+        """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
+        with self.tracer.ways.of(self.tracer, self.frame, self.at):
+            answer = reported(self.tracer.recorder, self._capture)
+        if self.goes_on_in is not None:
+            raise ContinueIn(self.goes_on_in)
+        return answer
+
+    def go_on(self, merged: Merged) -> Any:
+        """Let the frame go on with what was merged. Returns what the jump's handler returns."""
+        return merged.end()
+
+    def refuse(self, problem: CannotMerge) -> NoReturn:
+        """No join is one at which the sides can be merged."""
+        self.tracer.refuse(problem.id, **problem.names)
+
+    def _capture(self) -> Any:
+        tracer = self.tracer
+        joins = Joins(self)
+        if joins.last_time == IN_CALLER:
+            done, answer = self._captured_in_caller()
+            if done:
+                return answer
+            joins.last_time = None
+        while True:
+            # The sides of another join are over: what they hold is looked through again and again.
+            sides: dict[bool, Side] = {}
+            raised: list[bool] = []
+            merged: Merged | None = None
+            try:
+                with opened(tracer, self.frame, self.base) as base:
+                    sides = self._sides_to(Join(self.frame, joins.at, joins.stays))
+                    raised = [truth for truth in sides if sides[truth].error is not None]
+                    if not raised:
+                        merged = joins.merged(sides[True], sides[False])
+            except JoinsLater as later:
+                if later.frame is not self.frame:
+                    raise
+                joins.move(later)
+                if not later.in_caller:
+                    continue
+            except HasToGrow as grows:
+                if grows.base is not base:
+                    raise
+                grows.make_grown(tracer)
+                continue
+            if raised:
+                return self.assert_not(raised, sides)
+            if merged is not None:
+                break
+            if joins.unlike is not None:
+                done, answer = self._captured_in_caller()
+                if done:
+                    joins.note_merged(IN_CALLER)
+                    return answer
+                joins.stay()
+        joins.note_merged(joins.at)
+        joins.check_around()
+        self._put_merged(joins.at, merged, sides)
+        return self.go_on(merged)
+
+    def _sides_to(self, join: Join) -> dict[bool, Side]:
+        self.tracer.joins.append(join)
+        try:
+            return self.sides(join.at)
+        finally:
+            self.tracer.joins.pop()
+
+    def _put_merged(self, at: int, merged: Merged, sides: dict[bool, Side]) -> None:
+        """Record the operator, and write what was merged."""
+        tracer, left, right = self.tracer, sides[True], sides[False]
+        assert left.reads is not None and right.reads is not None
+        self.reads.joined(left.reads, right.reads).put(tracer.reads)
+        made = emit_cond(tracer, merged.merge, self.predicate, left, right)
+        for switch, value in zip(SWITCHES, left.switches):
+            if switch.read() != value:
+                switch.write(value)
+        merged.merge.fill()
+        self._note_going(merged.merge, left, right)
+        write_heap(tracer, merged.heap)
+        tracer.made_dicts |= left.dicts | right.dicts
+        for copy in (*left.copies, *right.copies) if tracer.watches else ():
+            tracer.watches[-1].made(copy)  # in a variable from here on; a side around may move it on
+        tracer.branches.note(self, at, merged.merge, made)
+
+    def _captured_in_caller(self) -> tuple[bool, Any]:
+        """Run both sides on in the frame that has called this one, with what the call returns on each.
+
+        (False, None) if it is not known how that frame goes on, or if that does not help; nothing is recorded then.
+        """
+        tracer = self.tracer
+        caller = None if self.around is not None else caller_of(tracer, self.frame)
+        if caller is None:
+            return False, None
+        around = tracer.joins[-1] if tracer.joins else None
+        if around is not None and around.frame in (self.frame, *(callee for callee, _ in self.callees)):
+            if around.stays:
+                return False, None
+            raise JoinsLater(around.frame, END, in_caller=True)
+        outer = _InCaller(tracer, caller.frame, self.predicate, self.starts, self.kept, self, caller.modules)
+        try:
+            with tracer.ways.of(tracer, outer.frame, outer.at):
+                answer = outer._capture()
+        except NoJoin:
+            return False, None
+        self.goes_on_in = outer.goes_on_in
+        return True, answer
+
+    def _note_going(self, merge: Merge, left: Side, right: Side) -> None:
+        """What integers and the sizes of tensors among the results are if the loop around is not left."""
+        env = self.tracer.recorder.env
+        if self.around is None or env is None or (left.left_at is None) == (right.left_at is None):
+            return
+        for pair, result in zip(merge.pairs, merge.results):
+            goes = pair.left if left.left_at is None else pair.right
+            numbers = [(result, goes)] if pair.kind == "int64" else []
+            if pair.kind == "tensor":
+                numbers = [*zip(result.shape, goes.shape)]
+            for number, if_it_goes in numbers:
+                if type(number) is torch.SymInt and number is not if_it_goes:
+                    self.around.going[env.unwrap(number)] = if_it_goes
+
+    def fork(self) -> Branch:
+        """The branch of the frame that jumps."""
+        return self
+
+    def calls_between(self) -> Sequence[tuple[Any, int]]:
+        """The calls from the one that jumps to one that `frame` has made: (frame, modules) of each (states.Callee)."""
+        return ()
+
+    def first_join(self) -> int:
+        """The nearest join that is tried."""
+        return self.flow.join(self.at)
+
+    def where(self) -> str:
+        """The line of the branch, and those of the sides, for a refusal."""
+        frame, at = self.fork().frame, self.fork().at
+        if is_own_code(frame.code):  # a builtin that is written in Python (rules.py)
+            return ""
+        at, one, other = (line_of(frame, index) for index in (at, self.starts[True], self.starts[False]))
+        return f" (the branch at line {at}: one side goes on at line {one}, the other at line {other})"
+
+    # -- the sides
+
+    def sides(self, join: int) -> dict[bool, Side]:
+        """Both sides, run up to `join`."""
+        tracer = self.tracer
+        tracer.ways.count(tracer)
+        if tracer.depth >= DEPTH:
+            unrolled = tracer.unrolled or "a loop that is left from within, by return or break, is unrolled"
+            why = f"more than {DEPTH} branches lie in one another ({unrolled})"
+            tracer.refuse("branch-unsupported", why=why)
+        stops = {join} - {END} | (self.around.stops if self.around is not None else set())
+        sides: dict[bool, Side] = {}
+        for truth in (True, False):
+            self.reads.put(tracer.reads)
+            known = len(tracer.known)
+            if is_tensor(self.predicate):
+                tracer.known.append((self.predicate, truth))
+            try:
+                sides[truth] = run_side(tracer, self.frame, self.base, self.begin(truth), stops, self.assumed(truth))
+            finally:
+                del tracer.known[known:]
+        return sides
+
+    def assumed(self, truth: bool) -> Any:
+        return None if self.relation is None else self.relation if truth else not_(self.relation)
+
+    def begin(self, truth: bool) -> Callable[[Level | None], None]:
+        """What makes the state of the jump that of a side's beginning."""
+
+        def start(level: Level | None) -> None:
+            frame, kept = self.frame, self.kept
+            frame.pc = self.starts[truth]
+            if kept is not None and truth is not kept[0]:
+                frame.stack.pop()  # the jump is not taken: the value goes
+            if kept is not None and is_tensor(kept[1]):
+                self.tracer.known.append((kept[1], truth))
+
+        return start
+
+    def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
+        """A side that raises: the program asserts that it is not taken, and goes on with the other."""
+        tracer = self.tracer
+        error = sides[raised[0]].error
+        text = f"{type(error).__name__}: {error}"
+        if len(raised) == 2:
+            tracer.refuse("branch-unsupported", why=f"both sides raise ({text})")
+        if may_be_caught(self.fork().frame):
+            tracer.refuse("branch-unsupported", why=f"one side raises what the program may catch ({text})")
+        problem = sides[raised[0]].problem
+        if problem is not None:
+            tracer.refuse(problem.id, **problem.names)
+        changed = lasting_change(tracer, sides[raised[0]])
+        if changed:
+            why = f"the side that raises changes {changed} before, which a call after the error sees ({text})"
+            tracer.refuse("branch-unsupported", why=why)
+        holds = tracer.predicates.tensor(self.predicate)
+        torch._assert_async(torch.logical_not(holds) if raised[0] else holds, text)
+        self.reads.put(tracer.reads)
+        self.base.put(self.frame)
+        self.begin(not raised[0])(None)
+        tracer.asserted = tracer.mark(), text
+        tracer.branches.note_assertion(self, text)
+        return None
+
+
+@dataclass
+class _InCaller(Branch):
+    """`inner` again, whose sides run to the end of the call that it lies in, and on in `frame`, which has called."""
+
+    inner: Branch
+    modules: int
+
+    def calls_between(self) -> Sequence[tuple[Any, int]]:
+        return (*self.inner.callees, (self.inner.frame, self.modules))
+
+    def fork(self) -> Branch:
+        return self.inner.fork()
+
+    def begin(self, truth: bool) -> Callable[[Level | None], None]:
+        return self.inner.begin(truth)
+
+    def first_join(self) -> int:
+        """Behind the instruction that takes the value of the expression that the call is part of."""
+        at = super().first_join()
+        while at != END and not takes_value(self.flow, at):
+            at = self.flow.join(at)
+        return self.flow.join(at) if at != END else END
+
+    def refuse(self, problem: CannotMerge) -> NoReturn:
+        raise NoJoin(problem.id, **problem.names)
+
+    def go_on(self, merged: Merged) -> Any:
+        frame = self.goes_on_in = self.frame
+        merged.end()
+        if frame.state == RETURNED:
+            frame.stack[:], frame.state, frame.result = [frame.result], RUNNING, None
+            frame.pc = self.flow.names.index("RETURN_VALUE")

@@ -1,0 +1,68 @@
+"""Calls that are left by both sides of a branch: which frame has made a call, and how it goes on behind it.
+
+A frame calls another through functions of the interpreter and of the tracer. Where these are known to do nothing with
+the result but hand it on, the frame can be run on with the result that one side of a branch has. When the sides are
+merged, `ContinueIn` leaves the calls, and the frame goes on where its sides have joined.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any, Final, NamedTuple
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.interpreter.code.decode import PLAIN
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.opcodes.fused import moves
+from dynamo_lite.interpreter.vm import Interpreter
+from dynamo_lite.tracing.module_calls import call_module
+
+_RUN: Final = Interpreter.run.__code__
+_LOOPS: Final = {_RUN, Interpreter.run_until.__code__}
+_HAND_ON: Final[set[CodeType]] = {
+    Interpreter._run_observed.__code__,
+    Interpreter.interpret_function.__code__,
+    Interpreter.call.__code__,
+    Interpreter._call_other.__code__,
+    Interpreter._call_instance.__code__,
+    moves.__code__,
+    call_module.__code__,
+    *(const for const in call_module.__code__.co_consts if isinstance(const, CodeType)),
+    *(HANDLERS[name].__code__ for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")),
+}
+"""Functions that a call of the program goes through, all of which return what it returns. Handlers push it, last."""
+
+
+class Caller(NamedTuple):
+    """The frame that has called another; how many calls of modules lie between (their stack is in metadata)."""
+
+    frame: Any
+    modules: int
+
+
+def caller_of(tracer: Forking, frame: Any) -> Caller | None:
+    """The frame that gets what `frame` returns as the value of an expression. None if there is none, or if it is not
+    known that nothing else is done behind the call."""
+    caller = frame.back
+    if caller is None or tracer.vm.frees or frame.info.kind != PLAIN or caller.info.kind != PLAIN:
+        return None
+    if frame.proxy is not None or caller.namespace is not None or tracer.modules.signatures is not None:
+        return None
+    codes = [*_codes_between(caller, frame)]
+    observers: list[Any] = [cls for cls in type(tracer).__mro__ if "before_call" in vars(cls)]
+    known = _HAND_ON | {cls.before_call.__code__ for cls in observers}
+    return Caller(caller, codes.count(call_module.__code__)) if known.issuperset(codes) else None
+
+
+def _codes_between(caller: Any, frame: Any) -> Iterator[CodeType | None]:
+    """The code of CPython's frames between the loops that run the two frames; None where one is not found."""
+    at: FrameType | None = sys._getframe(1)
+    while at is not None and not (at.f_code is _RUN and at.f_locals["frame"] is frame):
+        at = at.f_back
+    while at is not None:
+        at = at.f_back
+        if at is not None and at.f_code in _LOOPS and at.f_locals["frame"] is caller:
+            return
+        yield None if at is None else at.f_code

@@ -1,0 +1,127 @@
+"""Where both sides of a branch have come to a join: how the two states become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from dynamo_lite.control_flow.interfaces import Forked, Forking
+from dynamo_lite.control_flow.lists.unlike import plan_list
+from dynamo_lite.control_flow.loops.left_values import fill
+from dynamo_lite.control_flow.merge import Differs, Merge
+from dynamo_lite.control_flow.places import HeapPlan, plan_frame, plan_heap
+from dynamo_lite.control_flow.reachable import Used
+from dynamo_lite.control_flow.states import Goes, LeftFromWithin, OpenLoop, Side, cannot_merge
+from dynamo_lite.control_flow.undoing.iterators import is_iterator
+from dynamo_lite.interpreter.flow import END, flow_of
+from dynamo_lite.interpreter.frames.frame import RETURNED
+from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
+
+
+@dataclass
+class Merged:
+    """How two sides become one state; nothing is recorded yet."""
+
+    merge: Merge
+    heap: list[HeapPlan]
+    end: Callable[[], Any]
+    unmergeable: list[int]
+
+
+def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
+    """The plan of the merge. Raises CannotMerge."""
+    for side in (left, right):
+        if side.problem is not None:
+            raise side.problem
+    for switch, one, other in zip(SWITCHES, left.switches, right.switches):
+        if one != other:
+            cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
+    assert left.state is not None and right.state is not None
+    merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
+    end, unmergeable = _plan_end(branch, merge, left, right)
+    of_list = partial(plan_list, branch.tracer, merge, (left, right))
+    over = [callee for callee, _ in branch.callees]
+    used = [Used(branch.tracer, branch.frame, side, side.pc, over) for side in (left, right)]
+    return Merged(merge, plan_heap(branch.tracer, merge, left, right, of_list, used), end, unmergeable)
+
+
+def _plan_end(branch: Forked, merge: Merge, left: Side, right: Side) -> tuple[Callable[[], Any], list[int]]:
+    """Where and with what the frame goes on; the variables in use that could not be merged."""
+    frame, around = branch.frame, branch.around
+    assert left.state is not None and right.state is not None
+    if around is not None and (left.pc != right.pc or left.pc in around.again):
+        for side in (left, right):
+            as_test(branch.tracer, side, around)
+        if left.pc == right.pc and left.pc in around.again:
+            if (left.left_at is None) != (right.left_at is None):
+                goes, leaves = (left, right) if left.left_at is None else (right, left)
+                fill(branch.tracer, around, goes, leaves)
+            return _plan_test(frame, merge, left, right, around)
+    if left.pc != right.pc:
+        if around is not None:
+            raise LeftFromWithin
+        cannot_merge("branch-unsupported", why="one side returns, or leaves a loop, where the other goes on")
+    if left.pc != END:
+        return plan_frame(frame, merge, left.state, right.state, left.pc, where=branch.where())
+    try:
+        result = merge.plan(left.result, right.result)
+    except Differs as error:
+        what = f"the result of {frame.code.co_name}(){error.what} different"
+        cannot_merge("branch-differs", what=what, why=error.why)
+
+    handled = left.state.handled  # a return has left all handlers, on the other side as well
+
+    def returned() -> bool:
+        frame.result, frame.state = result(), RETURNED
+        frame.vm.handled.value = handled
+        return True
+
+    return returned, []
+
+
+def _plan_test(
+    frame: Any, merge: Merge, left: Side, right: Side, around: OpenLoop
+) -> tuple[Callable[[], Any], list[int]]:
+    """Both sides have come to the test of the loop around: whether it goes round is merged as well."""
+    assert left.state is not None and right.state is not None
+    one, other = left.state.stack.pop(), right.state.stack.pop()
+    truths = zip((one.value, *one.left_by), (other.value, *other.left_by))
+    test, *left_by = [(lambda a=a: a) if a is b else merge.pair("predicate", a, b) for a, b in truths]  # type: ignore[misc]
+    live = 0
+    for at in (left.pc, *around.exits):
+        live |= flow_of(frame.info).live(at)
+    plan = plan_frame(frame, merge, left.state, right.state, left.pc, live)
+
+    def again() -> None:
+        plan.put()
+        frame.stack.append(Goes(test(), tuple(way() for way in left_by)))
+
+    return again, plan.unmergeable
+
+
+def as_test(tracer: Forking, side: Side, loop: OpenLoop) -> None:
+    """Leaves on the stack whether the loop goes round again (`Goes`): False for a side that has left it."""
+    assert side.state is not None
+    stack, none = side.state.stack, loop.left_by(None)
+    if side.pc == loop.leave:
+        side.left_at = side.pc
+        stack.append(Goes(False, none))
+    elif side.pc in loop.exits:
+        above = stack[loop.height :]
+        if not all(map(is_iterator, above)) or loop.iterators.setdefault(side.pc, len(above)) != len(above):
+            raise LeftFromWithin  # out of a `with`: what is on the stack is used
+        side.left_at = side.pc
+        stack[loop.height :] = [Goes(False, loop.left_by(side.pc))]
+    elif side.pc in loop.again and not (stack and type(stack[-1]) is Goes):
+        if loop.next_test is not None:
+            stack[-1] = Goes(loop.next_test(), none)
+        elif loop.truth_on[side.pc]:
+            stack[-1] = Goes(stack[-1], none)
+        else:
+            with tracer.recorder.levels.resumed(side.level):
+                stack[-1] = Goes(tracer.predicates.negated(stack[-1]), none)
+    elif side.pc not in loop.again:
+        return
+    side.pc = min(loop.again)
