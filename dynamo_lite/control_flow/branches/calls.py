@@ -7,6 +7,7 @@ merged, `ContinueIn` leaves the calls, and the frame goes on where its sides hav
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.lookasides import forwarding
 from dynamo_lite.interpreter.opcodes.fused import moves
 from dynamo_lite.interpreter.vm import Interpreter
 from dynamo_lite.tracing.module_calls import call_module
@@ -30,6 +32,7 @@ _HAND_ON: Final[set[CodeType]] = {
     moves.__code__,
     call_module.__code__,
     *(const for const in call_module.__code__.co_consts if isinstance(const, CodeType)),
+    *(forwarding.TABLE[callee].__code__ for callee in (functools.partial.__call__, staticmethod.__call__)),
     *(HANDLERS[name].__code__ for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")),
 }
 """Functions that a call of the program goes through, all of which return what it returns. Handlers push it, last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 
 import torch
@@ -443,3 +444,14 @@ class a_range_that_a_list_holds_is_moved(nn.Module):
                 x = x * 2
             x = x + next(numbers)
         return x + next(held[0])
+
+
+@program(*SIGNS)
+class a_partial_is_called(nn.Module):
+    def take(self, x, y, *, by):
+        return x * by if (x + y).sum() > 0 else None
+
+    def forward(self, x):
+        take = functools.partial(self.take, x, by=3)
+        y = take(x)
+        return x - 1 if y is None else y
