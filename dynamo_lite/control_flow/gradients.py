@@ -96,10 +96,16 @@ def check_draws(tracer: Forking, sides: Iterable[fx.GraphModule], results: Itera
 
 
 def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
-    """Under no_grad a loop's operator gives no gradient: nothing that it carries may require one."""
-    if requires_grad(carried) and tracer.recorder.grad_enabled and not torch.is_grad_enabled():
+    """Under no_grad a loop's operator gives no gradient: nothing that it carries, or hands on, may require one, nor in
+    another call (a loop without a round gives its operands)."""
+    if torch.is_grad_enabled() or not tracer.recorder.grad_enabled:
+        return
+    recorder, carried = tracer.recorder, [value for value in carried if _is_differentiable(value)]
+    if requires_grad(carried):
         why = "it is under no_grad, where torch's operator has no gradient, and it carries a tensor that requires one"
         tracer.refuse("loop-gradient", why=why)
+    nodes = (recorder.level.nodes.get(recorder.known_stand_in(value)) for value in carried)
+    tracer.own(UnlikeSides).cut.update(node for node in nodes if node is not None)
 
 
 def may_have(values: Iterable[Any]) -> bool:

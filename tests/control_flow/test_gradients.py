@@ -227,6 +227,34 @@ def test_no_gradient_is_cut_off_silently() -> None:
     torch.testing.assert_close(x.grad, torch.full((3, 2), 2.0))
 
 
+class _HalvesWithoutGradients(nn.Module):
+    """A loop without a round hands its operand on, which has a gradient, unless it is made under no_grad, too."""
+
+    def __init__(self, inside: bool) -> None:
+        super().__init__()
+        self.inside = inside
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        with torch.no_grad():
+            if self.inside:
+                y = x * 2
+            while y.sum() > 10:
+                y = y * 0.5
+        return y * x
+
+
+def test_no_gradient_is_lost_in_a_loop_without_a_round() -> None:
+    made = dynamo_lite.export(_HalvesWithoutGradients(False), (INPUTS[0].clone(),)).module()
+    torch.testing.assert_close(made(INPUTS[1]), INPUTS[1] * INPUTS[1] * 2)
+    with pytest.raises(Exception, match=r"Guard failed: not \(torch.is_grad_enabled\(\) and x.requires_grad\)"):
+        made(INPUTS[1].clone().requires_grad_())
+    inside = _HalvesWithoutGradients(True)
+    made = dynamo_lite.export(inside, (INPUTS[0].clone(),)).module()
+    for x in INPUTS:
+        torch.testing.assert_close(_gradients(made, x), _gradients(inside, x))
+
+
 def asks_what_a_side_decides(x: torch.Tensor) -> torch.Tensor:
     y = x.detach()
     if x.sum() > 0:

@@ -73,7 +73,7 @@ def cut_constant(recorder: Recorder, outputs: FlatOutputs) -> Lifted | None:
 def inputs_cut_off(recorder: Recorder, leaves: list[Any], cut: Container[fx.Node]) -> list[int]:
     """The numbers of the inputs that do not require grad, and whose gradient would go through torch's while_loop: torch
     2.13 computes it wrongly. (With inputs that require grad, a loop is no while_loop, or is refused.) Or through one of
-    the nodes `cut`, which are detached."""
+    the nodes `cut`, which are detached or carried by a loop under no_grad."""
     graph, modules = recorder.graph, recorder.modules
     ends = [node for node in graph.nodes if _cuts(node, modules, cut)]
     if not ends:

@@ -17,8 +17,9 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 class UnlikeSides(FeatureState):
     """differ: whether a result requires grad on one side of a branch only. asked: the questions that results answer
-    otherwise. parameters: results that are parameters in eager, by id. cut: results that are detached, since in the
-    example they require grad on no side."""
+    otherwise. parameters: results that are parameters in eager, by id. cut: what no gradient
+    of another call may go to: results that are detached, since in the example they require grad on no side, and what
+    loops under no_grad carry."""
 
     def __init__(self, tracer: TracerView) -> None:
         self.differ = False
