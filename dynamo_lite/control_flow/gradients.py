@@ -104,8 +104,8 @@ def check_loop(tracer: Forking, carried: Iterable[Any]) -> None:
     if requires_grad(carried):
         why = "it is under no_grad, where torch's operator has no gradient, and it carries a tensor that requires one"
         tracer.refuse("loop-gradient", why=why)
-    nodes = (recorder.level.nodes.get(recorder.known_stand_in(value)) for value in carried)
-    tracer.own(UnlikeSides).cut.update(node for node in nodes if node is not None)
+    for value in carried:
+        tracer.own(UnlikeSides).cut.update(recorder.levels.nodes_of(recorder.known_stand_in(value)))
 
 
 def may_have(values: Iterable[Any]) -> bool:

@@ -64,6 +64,7 @@ class Forked(Protocol):
 
     tracer: Forking
     frame: Any
+    at: int
     callees: Sequence[tuple[Any, int]]
     flow: FlowGraph
     around: OpenLoop | None

@@ -244,11 +244,29 @@ class _HalvesWithoutGradients(nn.Module):
         return y * x
 
 
+class _HalvesOnOneSide(nn.Module):
+    """The side has nothing of `y` but in the loop, whose test is on something else."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y, n = x * 2, x.sum().detach()
+        with torch.no_grad():
+            if x.max() > 0:
+                while n > 10:
+                    y, n = y * 0.5, n - 1
+            else:
+                y = x * 3
+        return y * x
+
+
 def test_no_gradient_is_lost_in_a_loop_without_a_round() -> None:
     made = dynamo_lite.export(_HalvesWithoutGradients(False), (INPUTS[0].clone(),)).module()
     torch.testing.assert_close(made(INPUTS[1]), INPUTS[1] * INPUTS[1] * 2)
     with pytest.raises(Exception, match=r"Guard failed: not \(torch.is_grad_enabled\(\) and x.requires_grad\)"):
         made(INPUTS[1].clone().requires_grad_())
+    made = dynamo_lite.export(_HalvesOnOneSide(), (INPUTS[0].clone(),)).module()
+    torch.testing.assert_close(made(MIX), MIX * MIX * 2)
+    with pytest.raises(Exception, match=r"Guard failed: not \(torch.is_grad_enabled\(\) and x.requires_grad\)"):
+        made(MIX.clone().requires_grad_())
     inside = _HalvesWithoutGradients(True)
     made = dynamo_lite.export(inside, (INPUTS[0].clone(),)).module()
     for x in INPUTS:

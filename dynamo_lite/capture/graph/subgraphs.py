@@ -100,6 +100,11 @@ class Levels:
         """Whether the innermost level makes results of what it changes in place."""
         return bool(self._inner) and self._inner[-1].functional
 
+    def nodes_of(self, fake: torch.Tensor) -> list[fx.Node]:
+        """The nodes of a stand-in, in the program and in the levels that are open."""
+        found = (level.nodes.get(fake) for level in (self._program, *self._inner))
+        return [node for node in found if node is not None]
+
     def sees(self, tensor: torch.Tensor) -> bool:
         """Whether the innermost level has `tensor`, or can take it from one around."""
         return any(tensor in level.nodes for level in (self._program, *self._inner))

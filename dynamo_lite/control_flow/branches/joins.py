@@ -102,10 +102,10 @@ class Joins:
     def check_around(self) -> None:
         """A branch around that runs this one to a join before `at` would miss it. Raises JoinsLater for that one."""
         joins, frame = self.branch.tracer.joins, self.branch.frame
-        if not joins or joins[-1].frame is not frame or self.at == self.first:
+        if not joins or joins[-1].frame is not frame:
             return
-        passed = itertools.takewhile(lambda at: at != self.at, self.branch.flow.joins_after(self.first))
-        if joins[-1].at in (self.first, *passed):
+        passed = itertools.takewhile(lambda at: at != self.at, self.branch.flow.joins_after(self.branch.at))
+        if joins[-1].at in passed:
             raise JoinsLater(frame, self.at)
 
     def is_enough(self) -> bool:

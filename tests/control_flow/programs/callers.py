@@ -455,3 +455,11 @@ class a_partial_is_called(nn.Module):
         take = functools.partial(self.take, x, by=3)
         y = take(x)
         return x - 1 if y is None else y
+
+
+@program(call(POS), call(NEG), call(MIX), call(_BIG))
+class the_call_is_one_side_of_an_expression(nn.Module):
+    def forward(self, x):
+        y = x if x.max() > 4 else _found(x)
+        z = x.cos() if y is None else y.sin()
+        return z + 1
