@@ -42,6 +42,7 @@ from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.strings import error_messages, tensor_repr
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing
@@ -83,6 +84,8 @@ class Run:
             builtin_calls.attach(self.tracer, self.recorder.env)
         logs.attach(self)
         self.declared = self._declare()
+        if self.declared is not None and tracer.sees_python:
+            self.tracer.own(ComparedSides).attach()
         self.settled: Settled | None = None
         self.state_reads: tuple[StateRead, ...] = ()
         self.apart: tuple[tuple[Path, Path], ...] | None = None

@@ -57,6 +57,7 @@ class TorchShapeEnv:
             raises if it is Python's own (a division by zero). (Not called for what the program itself asserts.)
         refuted: the last `ContradictoryFacts` that a torch._check ran into (torch itself raises its own error).
         frozen: a new fact is an error from here on.
+        abandons: called in the place of a new fact, and raises: what the program does then is only tried.
         past: answers of environments with the same history (shared_history.py).
         values_taken: how often a number was taken of a symbolic expression.
     """
@@ -88,6 +89,7 @@ class TorchShapeEnv:
         self.deferring: Callable[[str, frozenset[type[Exception]]], None] | None = None
         self.refuted: ContradictoryFacts | None = None
         self.frozen = False
+        self.abandons: Callable[[], Any] | None = None
         self.values_taken = 0
         self.fake_tensor_cache = _NoCache()
         # What torch reads and assigns of symbols that an operator made (unbacked.py).
@@ -135,6 +137,7 @@ class TorchShapeEnv:
         self.memo = memo = Memo(self.core)
         self._recorder = recorder = FactRecorder(self, expressions, memo, context)
         self.expect_true, self.asked_at = recorder.expect_true, recorder.asked_at
+        self.assume_answer = recorder.assume_answer
         self.require, self.require_divisor = recorder.require, recorder.require_divisor
         self.require_finite = recorder.require_finite
         self.suppress_guards: Callable[[], AbstractContextManager[None]] = recorder.suppress_guards

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
-from dynamo_lite.symbolic_shapes.expressions.expr import Int, Symbol
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Symbol, as_int
 from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.expressions.piecewise import ite_bool
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, Truth, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
 from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
@@ -116,11 +118,17 @@ class FactRecorder:
         if not self.suppressing:
             self._add_fact(relation, (origin or self.asked_at)(), kind)
 
+    def assume_answer(self, relation: Bool, origin: Origin) -> None:
+        """What the example answered to a question of the program becomes a guard."""
+        self.record(relation, "guard", lambda: origin)
+
     def _add_fact(self, relation: Any, origin: Origin, kind: str) -> Fact | None:
+        if self._env.abandons is not None:
+            self._env.abandons()
         if self._fail_on_new or self._env.frozen:
             raise _ShapeEnvGuardError(f"{relation} would become a fact, at {origin}, when no new ones are allowed")
         fact = None
-        for part in factors_nonzero(relation):
+        for part in factors_nonzero(without_choices(relation)):
             fact = self.core.assume(part, origin, kind)
         return fact
 
@@ -165,6 +173,19 @@ class FactRecorder:
 def float_equals(node: Float, value: float) -> Bool:
     """node == value, as Python compares floats."""
     return compare("eq", node, float_const(value))
+
+
+def without_choices(relation: Any) -> Any:
+    """`(4 if n > 8 else 2) == 2` as `n <= 8`: a choice that the relation decides is its condition."""
+    if not isinstance(relation, Rel):
+        return relation
+    choices = [atom for mono in relation.poly.terms for atom in mono if isinstance(atom, Apply) and atom.op == "ite"]
+    for choice in choices:
+        condition, then, other = choice.args
+        if_so, if_not = (substitute(relation, {choice: as_int(value)}) for value in (then, other))  # type: ignore[arg-type]
+        if isinstance(if_so, Truth) or isinstance(if_not, Truth):
+            return without_choices(ite_bool(condition, if_so, if_not))  # type: ignore[arg-type]
+    return relation
 
 
 def factors_nonzero(relation: Any) -> list[Any]:

@@ -24,6 +24,7 @@ class Environment(Protocol):
     size_like: set[Symbol]
     derived_sizes: dict[Any, Int]
     frozen: bool
+    abandons: Callable[[], Any] | None
     context: QueryContext
     specialized: Callable[[Any, Any], None] | None
     unanswered: Callable[[Any], Any] | None

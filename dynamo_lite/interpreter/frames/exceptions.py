@@ -107,10 +107,17 @@ class ContinueIn(BaseException):
         self.frame = frame
 
 
+class Abandon(BaseException):
+    """Ends the instructions that an observer has run to see where they lead (`Interpreter.run_until`). No handler or
+    `finally` of the program sees it."""
+
+
 def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:
     """`exc` arrived in `frame`: set its context and traceback, go to its handler. False when the frame has none."""
     if type(exc) is ContinueIn:
         return exc.frame is frame
+    if type(exc) is Abandon:
+        return False
     index = frame.pc - 1
     traceback, from_inner = without_own_frames(vm, get_traceback(exc))
     if frame.reraised is exc:

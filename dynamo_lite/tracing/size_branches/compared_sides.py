@@ -1,0 +1,272 @@
+"""Branches on a size whose sides leave the same: such a branch is no condition of the program.
+
+`if n != p.shape[0]: p = p.expand(n, -1)`, `is_causal = n > 1 and mask is None`: the example takes one side. The other is
+run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is compared under
+what holds on each: a size, a flag or a view that is the same there needs no guard. Two numbers or flags that differ are
+one expression over the condition. Only where the sides differ otherwise, the answer of the example becomes a guard.
+
+That a value is the same on a side is decided by the facts and the condition of that side alone, never by the example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from dynamo_lite.interpreter.code.decode import PLAIN
+from dynamo_lite.interpreter.code.sentinels import UNBOUND
+from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
+from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
+from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, as_bool, eq, not_, or_
+from dynamo_lite.tracing.interfaces import FeatureState, TracerView
+from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
+from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
+from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+_CONSTANTS = frozenset({str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)})
+_INTS = (int, torch.SymInt)
+_BOOLS = (bool, torch.SymBool)
+
+
+_LONGEST = 120
+"""How many instructions a side may have in the function that jumps."""
+
+
+class Unlike(Exception):
+    """Two values that are no one value."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A branch on sizes that is no guard: `condition` is what decided it, both sides leave the same."""
+
+    condition: str
+    origin: Origin
+
+
+class ComparedSides(FeatureState):
+    """The branches on sizes of one run whose sides were compared."""
+
+    def __init__(self, tracer: TracerView) -> None:
+        self._tracer = tracer
+        self.rows: dict[tuple[str, str], Compared] = {}
+
+    def attach(self) -> None:
+        """From here on the jumps of the program are looked at. Called for runs in which sizes vary."""
+        vm = self._tracer.vm
+        if vm.on_branch is None:
+            vm.on_branch = self.on_branch
+        if vm.on_not is None:
+            vm.on_not = self.on_not
+
+    def on_not(self, value: Any) -> Any:
+        """`not (n > 1)` stays a condition until something depends on it."""
+        if type(value) is torch.SymBool and value.node.has_hint():
+            return torch.sym_not(value)
+        return NOT_HANDLED
+
+    def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        """As `Observer.on_branch`: None where both sides leave the same, and the frame goes on behind them."""
+        if type(value) not in SYMBOLIC or not value.node.has_hint() or frame.info.kind != PLAIN:
+            return NOT_HANDLED
+        relation = self._undecided(value)
+        if relation is None or self._tracer.recorder.lowering:
+            return NOT_HANDLED
+        at = frame.pc - 1
+        starts = {jumps_if: target, not jumps_if: at + 1}
+        return _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
+
+    def _undecided(self, value: Any) -> Bool | None:
+        """The condition that the truth of `value` is, if the facts do not decide it."""
+        env = self._tracer.recorder.env
+        if env is None:
+            return None
+        condition = value if type(value) is torch.SymBool else value != 0
+        if type(condition) is not torch.SymBool or env.decide_node(condition.node) is not None:
+            return None
+        return env.unwrap(condition)
+
+
+class _BothSides:
+    """One jump: the example's side is `truth`."""
+
+    def __init__(self, sides: ComparedSides, frame: Any, relation: Bool, starts: dict[bool, int], kept: Any) -> None:
+        self.sides, self.frame, self.relation, self.starts, self.kept = sides, frame, relation, starts, kept
+        self.tracer = sides._tracer
+        self.env: Any = self.tracer.recorder.env
+        self.truth = bool(self.env.hint_of(relation))
+        self.here = relation if self.truth else not_(relation)
+        self.locals, self.stack = list(frame.locals), list(frame.stack)
+
+    def made(self) -> Any:
+        """What `on_branch` returns."""
+        frame, at = self.frame, self.frame.pc - 1
+        flow = flow_of(frame.info)
+        start, join = self.starts[self.truth], flow.join(at)
+        if not self._may_be_compared(flow, at, join):
+            return NOT_HANDLED
+        origin = self.tracer.origin()  # type: ignore[attr-defined]
+        stops = flow.places({flow.at(start), join} - {END})
+        other = self._other_side(stops)
+        if other is None:
+            self._begin(self.truth, at + 1)
+            if self.kept is not None and self.truth is not self.kept[0]:
+                frame.stack.append(self.kept[1])
+            return NOT_HANDLED
+        self._begin(self.truth, start)
+        guard = partial(self.env.assume_answer, self.here, origin)
+        views = ViewsOnly(self.tracer, guard)
+        if other.pc is None or flow.at(other.pc) != flow.at(start):
+            try:
+                views.run(frame, flow.places({join} - {END}))
+            except BaseException:
+                guard()
+                raise
+        answer = True if frame.state == RETURNED else None
+        if not views.is_so:
+            return answer
+        if not self._joined(flow, other):
+            guard()
+            return answer
+        condition = str(self.relation)
+        self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
+        return answer
+
+    def _begin(self, truth: bool, pc: int) -> None:
+        """Put the frame to the beginning of a side."""
+        frame = self.frame
+        frame.locals[:], frame.stack[:] = self.locals, self.stack
+        frame.pc, frame.state, frame.result = pc, RUNNING, None
+        if self.kept is not None and truth is not self.kept[0]:
+            frame.stack.pop()
+
+    def _other_side(self, stops: set[int]) -> _Reached | None:
+        """What the side that the example does not take leaves; None if it has an effect."""
+        frame = self.frame
+        self._begin(not self.truth, self.starts[not self.truth])
+        if not EffectFree(self.tracer, self._holds_there).run(frame, stops):
+            return None
+        if frame.state == RETURNED:
+            return _Reached(None, [], [], frame.result)
+        return _Reached(frame.pc, list(frame.locals), list(frame.stack))
+
+    def _may_be_compared(self, flow: FlowGraph, at: int, join: int) -> bool:
+        """Whether both sides are short and, as far as their instructions tell, may have no effect."""
+        ops, start = self.frame.info.ops, flow.at(self.starts[self.truth])
+        mine = flow.reach(start, {join})
+        theirs = flow.reach(flow.at(self.starts[not self.truth]), {join, start})
+        if at in mine or at in theirs or len(theirs) > _LONGEST:  # a loop
+            return False
+        if not all(may_be_effect_free(ops[index]) for index in theirs):
+            return False
+        return start in flow.reach(flow.at(self.starts[not self.truth]), {join}) or (
+            len(mine) <= _LONGEST and all(may_be_effect_free(ops[index]) for index in mine)
+        )
+
+    # -- what holds on a side
+
+    def _holds_there(self, value: Any) -> bool | None:
+        """The truth of a condition on the other side; None if it is not known."""
+        if type(value) not in SYMBOLIC:
+            return bool(value) if type(value) in _CHECKED else None
+        condition = value if type(value) is torch.SymBool else value != 0
+        return condition if type(condition) is bool else self._under(not_(self.here), self.env.unwrap(condition))
+
+    def _under(self, assumed: Bool, condition: Bool) -> bool | None:
+        for truth, relation in ((True, condition), (False, not_(condition))):
+            if self.env.memo.decide(or_(not_(assumed), relation)) is True:
+                return truth
+        return None
+
+    # -- the states
+
+    def _joined(self, flow: FlowGraph, other: _Reached) -> bool:
+        """Make one state of the frame's and the other side's, in the frame; False if they differ."""
+        frame = self.frame
+        try:
+            if frame.state == RETURNED or other.pc is None:
+                if frame.state != RETURNED or other.pc is not None:
+                    return False
+                frame.result = self._one(frame.result, other.result)
+                return True
+            if flow.at(frame.pc) != flow.at(other.pc) or len(frame.stack) != len(other.stack):
+                return False
+            stack = [self._one(mine, theirs) for mine, theirs in zip(frame.stack, other.stack)]
+            live = flow.live(flow.at(frame.pc))
+            variables = [
+                self._one(mine, theirs) if live >> index & 1 else mine
+                for index, (mine, theirs) in enumerate(zip(frame.locals, other.locals))
+            ]
+        except Unlike:
+            return False
+        frame.stack[:], frame.locals[:] = stack, variables
+        return True
+
+    def _one(self, mine: Any, theirs: Any) -> Any:
+        """One value that is `mine` on the example's side and `theirs` on the other. Raises Unlike."""
+        if mine is theirs:
+            return mine
+        if mine is UNBOUND or theirs is UNBOUND:
+            raise Unlike
+        if type(mine) in _BOOLS and type(theirs) in _BOOLS:
+            return self._one_truth(mine, theirs)
+        if type(mine) in _INTS and type(theirs) in _INTS:
+            return self._one_number(mine, theirs)
+        if type(mine) is type(theirs):
+            if type(mine) is tuple and len(mine) == len(theirs):
+                return tuple([self._one(a, b) for a, b in zip(mine, theirs)])
+            if type(mine) in _CONSTANTS and mine == theirs:
+                return mine
+        if is_tensor(mine) and is_tensor(theirs):
+            equal = lambda a, b: self._are_equal(a, b, not_(self.here))  # noqa: E731
+            if base_of_equal_view(self.tracer.recorder, mine, theirs, equal):
+                return mine
+        raise Unlike
+
+    def _one_truth(self, mine: Any, theirs: Any) -> Any:
+        a, b = self._truth_of(mine), self._truth_of(theirs)
+        there = not_(self.here)
+        on_other = self._under(there, a)
+        if on_other is not None and on_other is self._under(there, b):
+            return mine
+        on_mine = self._under(self.here, b)
+        if on_mine is not None and on_mine is self._under(self.here, a):
+            return theirs
+        return self.env.wrap(ite_bool(self.here, a, b))
+
+    def _truth_of(self, value: Any) -> Bool:
+        return as_bool(value) if type(value) is bool else self.env.unwrap(value)
+
+    def _one_number(self, mine: Any, theirs: Any) -> Any:
+        if self._are_equal(mine, theirs, not_(self.here)):
+            return mine
+        if self._are_equal(mine, theirs, self.here):
+            return theirs
+        return self.env.wrap(ite(self.here, self.env.unwrap(mine), self.env.unwrap(theirs)))
+
+    def _are_equal(self, one: Any, other: Any, assumed: Bool) -> bool:
+        relation = eq(self.env.unwrap(one), self.env.unwrap(other))
+        if relation is TRUE or relation is FALSE:
+            return relation is TRUE
+        return self._under(assumed, relation) is True
+
+
+_CHECKED = frozenset({int, float, str, tuple, list, dict, bytes, type(None)})
+"""Types whose truth no program's code decides."""
+
+
+@dataclass
+class _Reached:
+    """Where the other side has come to (`pc`; None: to the return of `result`), and what the frame holds there."""
+
+    pc: int | None
+    locals: list[Any]
+    stack: list[Any]
+    result: Any = None

@@ -1,0 +1,212 @@
+"""Running a few instructions of the program that have no effect, to see where they lead.
+
+`run` executes instructions of a frame that is running, up to a stop, under the interpreter's own handlers. Only
+instructions and calls that change nothing outside of the frame, record no operator and ask nothing of the example are
+allowed; anything else raises `Abandon`, which no handler of the program sees. What the program reads on the way is
+reported to the tracer as ever, and becomes guards.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Final, NoReturn
+
+import torch
+
+from dynamo_lite.interpreter.code.handler_table import HANDLERS
+from dynamo_lite.interpreter.frames.exceptions import Abandon
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.policy import named_callables, skipped_calls
+from dynamo_lite.tracing.policy.classify import verdict_of
+from dynamo_lite.tracing.policy.verdicts import CallKind, CallVerdict
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+LIMIT: Final = 400
+"""How many instructions are executed at most."""
+
+
+def _handlers(names: str) -> frozenset[Any]:
+    return frozenset(HANDLERS[name] for name in names.split())
+
+
+_PLAIN = _handlers(
+    "LOAD_CONST LOAD_FAST LOAD_FAST_AND_CLEAR LOAD_DEREF LOAD_GLOBAL LOAD_GLOBAL_CALLEE LOAD_SUPER PUSH_NULL STORE_FAST "
+    "DELETE_FAST POP_TOP COPY SWAP IS_OP JUMP POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE "
+    "JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP BUILD_TUPLE BUILD_LIST BUILD_SLICE BUILD_STRING BUILD_CONST_KEY_MAP "
+    "LIST_TO_TUPLE CALL CALL_KW CALL_FUNCTION_EX RETURN_VALUE IMPORT_FROM GET_LEN MAKE_CELL FORMAT_VALUE CONVERT_VALUE"
+)
+"""Instructions that change nothing but the frame; what they call is judged by the call."""
+_OF_VALUES = _handlers("BINARY_OP COMPARE_OP CONTAINS_OP BINARY_SUBSCR UNARY_NOT UNARY_NEGATIVE UNARY_POSITIVE TO_BOOL")
+"""Instructions that are operators of tensors, where an operand is one."""
+_ATTRIBUTES = _handlers("LOAD_ATTR LOAD_METHOD")
+_IMPORT, _UNPACK = HANDLERS["IMPORT_NAME"], HANDLERS["UNPACK_SEQUENCE"]
+_OF_TENSORS = frozenset(
+    "shape dtype device ndim layout requires_grad is_leaf is_sparse is_quantized is_meta size dim numel".split()
+)
+"""Attributes of tensors that no operator gives."""
+_ASK_TENSORS = frozenset(
+    map(id, (isinstance, len, type, hasattr, callable, torch.Tensor.size, torch.Tensor.dim, torch.Tensor.numel))
+)
+"""Callables that may be given tensors."""
+_VIEW_NAMES = frozenset({"expand", "expand_as", "view", "view_as", "reshape", "reshape_as", "narrow"})
+_VIEWS = frozenset(id(getattr(torch.Tensor, name)) for name in _VIEW_NAMES)
+"""Methods of tensors that give their elements in their order (equal_views.py)."""
+_PURE = frozenset({CallKind.PURE, CallKind.CALLS_BACK})
+
+
+def abandon() -> NoReturn:
+    """Give up the run: what comes next has an effect, or is not known to have none."""
+    raise Abandon
+
+
+class EffectFree:
+    """One such run; `holds` answers what the truth of a condition on sizes is in it, or None."""
+
+    def __init__(self, tracer: TracerView, holds: Callable[[Any], bool | None]) -> None:
+        self._tracer, self._holds = tracer, holds
+        self._left = LIMIT
+
+    def run(self, frame: Any, stops: Container[int]) -> bool:
+        """Run `frame` to a stop, or to its return. False if that would have an effect, or raises.
+
+        The caller puts the frame back.
+        """
+        vm, env = self._tracer.vm, self._tracer.recorder.env
+        assert env is not None
+        outer = vm.frame, vm.handled.value
+        before, env.abandons = env.abandons, abandon
+        try:
+            with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
+                vm.run_until(frame, stops)
+        except (Abandon, Exception):
+            return False
+        finally:
+            env.abandons = before
+            vm.frame, vm.handled.value = outer
+        return True
+
+    def _instruction(self, frame: Any, operation: tuple[Any, Any]) -> None:
+        self._left -= 1
+        if self._left < 0 or not (is_effect_free(frame, operation) and not _is_of_tensors(frame, operation)):
+            abandon()
+
+    def _call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _leaves_tensors_alone(self._tracer, fn, args):
+            abandon()
+        return self._tracer.before_call(fn, args, kwargs)  # type: ignore[attr-defined]
+
+    def _branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        """A jump within the run: what is not known there ends it."""
+        truth = self._holds(value)
+        if truth is None:
+            abandon()
+        if truth is jumps_if:
+            frame.pc = target
+        elif keeps:
+            frame.stack.pop()
+        return None
+
+
+class ViewsOnly:
+    """Runs the program as ever, and looks whether what it does has no effect, and makes of tensors views only.
+
+    Attributes:
+        otherwise: called as soon as that is not so, before what comes next.
+        is_so: whether it was so to the end.
+    """
+
+    def __init__(self, tracer: TracerView, otherwise: Callable[[], None]) -> None:
+        self._tracer, self._otherwise = tracer, otherwise
+        self.is_so = True
+
+    def run(self, frame: Any, stops: Container[int]) -> None:
+        """Run `frame` to a stop, or to its return."""
+        vm = self._tracer.vm
+        self._outer = vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise
+        with _hooked(vm, self._instruction, self._call, self._write, self._raise, vm.on_branch):
+            vm.run_until(frame, stops)
+
+    def _ends(self) -> None:
+        if self.is_so:
+            self.is_so = False
+            self._otherwise()
+
+    def _instruction(self, frame: Any, operation: tuple[Any, Any]) -> None:
+        if self._outer[0] is not None:
+            self._outer[0](frame, operation)
+        if self.is_so and not (is_effect_free(frame, operation) and not _is_of_tensors(frame, operation, _VIEW_NAMES)):
+            self._ends()
+
+    def _call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.is_so and id(fn) not in _VIEWS and not _leaves_tensors_alone(self._tracer, fn, args):
+            self._ends()
+        return self._outer[1](fn, args, kwargs)
+
+    def _write(self, *args: Any) -> None:
+        self._ends()
+        self._outer[2](*args)
+
+    def _raise(self, error: BaseException) -> None:
+        self._ends()
+        self._outer[3](error)
+
+
+@contextmanager
+def _hooked(vm: Any, instruction: Any, call: Any, write: Any, raised: Any, branch: Any) -> Iterator[None]:
+    before = vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise, vm.on_branch
+    vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise, vm.on_branch = (
+        instruction, call, write, raised, branch)  # fmt: skip
+    try:
+        yield
+    finally:
+        vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise, vm.on_branch = before
+
+
+def _no_write(*args: Any) -> None:
+    abandon()
+
+
+def abandon_raise(error: BaseException) -> None:
+    """The program raises an exception."""
+    abandon()
+
+
+def may_be_effect_free(operation: tuple[Any, Any]) -> bool:
+    """Whether an instruction can be one of those that `is_effect_free` allows, whatever its operands are."""
+    handler = operation[0]
+    return handler in _PLAIN or handler in _OF_VALUES or handler in _ATTRIBUTES or handler in (_IMPORT, _UNPACK)
+
+
+def is_effect_free(frame: Any, operation: tuple[Any, Any]) -> bool:
+    """Whether an instruction that is about to run changes nothing but the frame, calls aside."""
+    handler, arg = operation
+    if handler is _IMPORT:
+        return arg in sys.modules
+    if handler is _UNPACK:
+        return type(frame.stack[-1]) in (tuple, list, torch.Size)
+    return may_be_effect_free(operation)
+
+
+def _is_of_tensors(frame: Any, operation: tuple[Any, Any], others: Container[str] = ()) -> bool:
+    """Whether an instruction is an operator of tensors. others: attributes that are not counted."""
+    handler, arg = operation
+    if handler in _OF_VALUES:
+        return any(map(is_tensor, frame.stack[-2:]))
+    return handler in _ATTRIBUTES and is_tensor(frame.stack[-1]) and arg not in _OF_TENSORS and arg not in others
+
+
+def _leaves_tensors_alone(tracer: TracerView, fn: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a call changes nothing and runs no operator, as far as the callable tells: it is interpreted, or is in C,
+    pure, and is given no tensor."""
+    if id(fn) in _ASK_TENSORS or fn is builtins.__import__:
+        return True
+    if id(fn) in named_callables.loaded(skipped_calls.TRUE_WHILE_TRACING):
+        return True
+    if type(fn) is FunctionType:
+        return id(fn) not in tracer.rules and not tracer.runs_natively(fn)  # type: ignore[attr-defined]
+    verdict = verdict_of(fn)
+    return type(verdict) is CallVerdict and verdict.kind in _PURE and not any(map(is_tensor, args))
