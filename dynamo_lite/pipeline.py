@@ -40,6 +40,7 @@ from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.marked_branches import Marked, call_branch
 from dynamo_lite.tracing.effects.persisted_sizes import PersistedFacts
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.tracer import Tracer
@@ -139,12 +140,19 @@ def _attempts(request: RunRequest, call: SpecifiedCall, options: Options) -> tup
         if error.id == "data-dependent-branch":
             error.suggest(_CAPTURE if options.strict else "export with strict=True, which captures branches on data")
         raise
-    except ConstraintViolation:
+    except ConstraintViolation as error:
         if captures and _unrolls_a_size(runs[-1]):
             return _attempt(forking, call, options)
+        if captures and _narrows(runs[-1]):
+            captured = _captured_sizes(forking, call, options)
+            if captured is None:
+                raise error
+            return captured
         raise
     if captures and _unrolls_a_size(made[1]):
         return _captured_loops(forking, call, options) or made
+    if captures and _narrows(made[1]):
+        return _captured_sizes(forking, call, options) or made
     return made
 
 
@@ -178,6 +186,21 @@ _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupporte
 def _unrolls_a_size(run: Run) -> bool:
     """Whether a run has fixed a size, which may vary, by a loop over it."""
     return run.declared is not None and any(row.unrolls for row in run.tracer.own(Specializations).rows)
+
+
+def _narrows(run: Run) -> bool:
+    """Whether the example has answered a branch on sizes, the other side of which may be called for."""
+    return bool(run.tracer.own(ComparedSides).left)
+
+
+def _captured_sizes(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run] | None:
+    """A program with its branches on sizes captured; None where that is refused, or does not keep what is promised."""
+    try:
+        return _attempt(request, call, options)
+    except InternalError:
+        raise
+    except DynamoLiteError:
+        return None
 
 
 def _captured_loops(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run] | None:

@@ -155,6 +155,11 @@ class ShapeEnv:
         values.update((f, f.hint) for f in float_symbols_of(node))
         return None if None in values.values() else values
 
+    def example_of(self, relation: Bool) -> dict[Symbol, int] | None:
+        """Values of all backed symbols that satisfy the facts, and in which a relation holds; None if none is found."""
+        model = self._models.find(relation)
+        return None if model is None else {s: model[s] for s in self.symbols.values() if not s.unbacked}
+
     def bounds(self, expr: Int | int) -> Interval:
         """(lo, hi) that hold for every assignment that satisfies the facts; not necessarily the tightest."""
         return self.knowledge.bounds(as_int(expr))

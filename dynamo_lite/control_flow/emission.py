@@ -7,6 +7,7 @@ changes in place is a clone of the operand inside, and a `copy_` of the result o
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -22,7 +23,7 @@ from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
-from dynamo_lite.control_flow.sides import keep_facts
+from dynamo_lite.control_flow.sides import assumed_again, keep_facts
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides
@@ -93,7 +94,7 @@ def encode(tracer: Forking, kind: str, value: Any) -> Any:
     if kind in ("bool", "predicate"):
         return tracer.predicates.tensor(value) if kind == "predicate" or not is_tensor(value) else value
     if kind == "flat":
-        return value.contiguous().flatten()
+        return value.clone(memory_format=torch.contiguous_format).view(-1)
     if kind in ("int64", "float64"):
         return torch.full((), value, dtype=getattr(torch, kind))
     return value
@@ -117,7 +118,7 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
     for kind, a, b in pairs:
         if kind == "tensor":
             layouts_of_sides.compare(tracer, a, b)
-    given, pairs = pairs, [*_flattened(tracer, pairs)]
+    given, pairs = pairs, [*_flattened(tracer, pairs, merge.choice)]
     layouts += [False] * (len(pairs) - len(given))
     levels = [left.level, right.level]
     with gradients.as_results_have(tracer, given[: len(merge.pairs)], levels):
@@ -129,10 +130,14 @@ def emit_cond(tracer: Forking, merge: Merge, predicate: Any, left: Side, right: 
         for level in levels:
             level.may_mutate = False
         has_gradient = bool(targets) or gradients.may_have(value for _, *both in given for value in both)
-        results = call_cond(tracer, predicate, levels, outputs, has_gradient)
+        shapes = None if merge.choice is None else [_chosen(merge.choice, *pair) for pair in pairs]
+        results = call_cond(tracer, predicate, levels, outputs, has_gradient, shapes)
+        if shapes is not None:
+            _assert_sizes(tracer, pairs, results)
     if not pairs:
         return "torch.cond, for its assertions"
-    decoded = _unflattened(tracer, pairs, [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)])
+    decoded = [decode(tracer, pair[0], result) for pair, result in zip(pairs, results)]
+    decoded = _unflattened(tracer, pairs, decoded, merge.choice)
     decoded = gradients.as_on_the_sides(tracer, given[: len(merge.pairs)], decoded)
     for (kind, a, b), result in zip(given, decoded):
         if kind == "tensor":
@@ -161,16 +166,26 @@ def write_back(tracer: Forking, targets: Sequence[torch.Tensor], results: Sequen
 
 
 _Values = tuple[str, Any, Any]
+_Choice = Callable[[Any, Any], Any] | None
 
 
-def _flattened(tracer: Forking, pairs: Sequence[_Values]) -> Iterator[_Values]:
+def _flattened(tracer: Forking, pairs: Sequence[_Values], choice: _Choice = None) -> Iterator[_Values]:
     """Results of which only run time knows an inner size, and the sides know another one: torch's rule for cond finds
-    no strides for them. They come out flat, and behind all results the sizes that differ."""
+    no strides for them. They come out flat, and behind all results the sizes that differ. choice: gives these sizes as
+    expressions, in a branch on sizes, whose results come out flat where any inner size differs."""
+    if choice is not None:
+        for kind, a, b in pairs:
+            yield ("flat" if kind == "tensor" and any(_unlike_sizes(tracer, a, b)[1:]) else kind), a, b
+        return
     inner = [_differing(tracer, a, b) if kind == "tensor" else [] for kind, a, b in pairs]
     for (kind, a, b), dims in zip(pairs, inner):
         yield ("flat" if dims else kind), a, b
     for (_, a, b), dims in zip(pairs, inner):
         yield from (("int64", a.shape[dim], b.shape[dim]) for dim in dims)
+
+
+def _unlike_sizes(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[bool]:
+    return [not layouts_of_sides.are_equal(tracer, one, other) for one, other in zip(a.shape, b.shape)]
 
 
 def _differing(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> list[int]:
@@ -186,7 +201,13 @@ def is_unknown(size: Any) -> bool:
     return type(size) is torch.SymInt and size.node.maybe_as_int() is None and not size.node.has_hint()
 
 
-def _unflattened(tracer: Forking, pairs: Sequence[_Values], results: list[Any]) -> list[Any]:
+def _unflattened(
+    tracer: Forking, pairs: Sequence[_Values], results: list[Any], choice: _Choice = None
+) -> list[Any]:
+    if choice is not None:
+        shapes = [[choice(one, other) for one, other in zip(a.shape, b.shape)] if kind == "flat" else None
+                  for kind, a, b in pairs]  # fmt: skip
+        return [result if shape is None else result.view(shape) for shape, result in zip(shapes, results)]
     sizes = iter(results[len(pairs) - sum(len(_differing(tracer, a, b)) for kind, a, b in pairs if kind == "flat") :])
     check = tracer.recorder.guarded
     for index, (kind, a, b) in enumerate(pairs):
@@ -209,7 +230,7 @@ def _outputs_of(
     tracer: Forking, side: Side, values: list[tuple[str, Any]], layouts: list[bool], targets: range
 ) -> tuple[Any, ...]:
     recorder = tracer.recorder
-    with recorder.levels.resumed(side.level) as level:
+    with recorder.levels.resumed(side.level) as level, assumed_again(tracer, side):
         functionalise(tracer, level)
         seen: set[int] = set()
         nodes = [
@@ -233,10 +254,41 @@ def assert_facts(tracer: Forking, side: Side) -> None:
             recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
 
 
+def _chosen(choice: Callable[[Any, Any], Any], kind: str, a: Any, b: Any) -> list[Any] | None:
+    """The sizes of a result of a branch on sizes; None for what is no tensor."""
+    if kind not in ("tensor", "flat"):
+        return None
+    sizes = [choice(one, other) for one, other in zip(a.shape, b.shape)]
+    return [math.prod(sizes)] if kind == "flat" else sizes
+
+
+def _assert_sizes(tracer: Forking, pairs: Sequence[_Values], results: Sequence[Any]) -> None:
+    """Record which expressions the sizes of results are that the sides give differently: where torch runs its operator
+    again (`run_decompositions`), it takes them for unknown."""
+    recorder = tracer.recorder
+    for (kind, a, b), result in zip(pairs, results):
+        for dim, size in enumerate(result.shape if kind in ("tensor", "flat") else ()):
+            same = kind == "tensor" and layouts_of_sides.are_equal(tracer, a.shape[dim], b.shape[dim])
+            if not isinstance(size, torch.SymInt) or same:
+                continue
+            of_result = recorder.call_node(torch.ops.aten.sym_size.int, (recorder.node_of(result), dim), {}, "sym_size")
+            of_result.meta["val"] = size
+            holds = recorder.call_node(operator.eq, (of_result, recorder.lower_symbolic(size)), {}, "eq")
+            holds.meta["val"] = size == size
+            text = "Runtime assertion failed: the size of a branch's result"
+            recorder.call_node(torch.ops.aten._assert_scalar.default, (holds, text), {}, "_assert_scalar")
+
+
 def call_cond(
-    tracer: Forking, predicate: Any, levels: list[Level], outputs: list[Any], has_gradient: bool
+    tracer: Forking,
+    predicate: Any,
+    levels: list[Level],
+    outputs: list[Any],
+    has_gradient: bool,
+    shapes: Sequence[Sequence[Any] | None] | None = None,
 ) -> list[Any]:
-    """Record a torch.cond of two sub-graphs, which return `outputs`. Returns its results."""
+    """Record a torch.cond of two sub-graphs, which return `outputs`. Returns its results. shapes: as in
+    `known_outputs`."""
     recorder = tracer.recorder
     operands = recorder.guarded(subgraphs.operands_of, recorder, levels)
     if not has_gradient:
@@ -246,7 +298,7 @@ def call_cond(
     cond = torch.ops.higher_order.cond
 
     def run() -> Any:
-        return _recorded(tracer, cond, args, known=known_outputs(recorder.fake_mode, recorder.env, outputs))
+        return _recorded(tracer, cond, args, known=known_outputs(recorder.fake_mode, recorder.env, outputs, shapes))
 
     results = _with_its_own_facts(tracer, levels[0], run)
     gradients.check_draws(tracer, modules, results)

@@ -3,7 +3,7 @@ tracer.py or branch.py."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Protocol
 
 from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, Join, OpenLoop
@@ -68,6 +68,7 @@ class Forked(Protocol):
     callees: Sequence[tuple[Any, int]]
     flow: FlowGraph
     around: OpenLoop | None
+    choice: Callable[[Any, Any], Any] | None
 
     def first_join(self) -> int: ...
     def where(self) -> str: ...

@@ -89,6 +89,8 @@ class Merge:
     def __init__(self, is_young: Callable[[Any], bool], native: bool = True) -> None:
         self.is_young = is_young
         self.native = native
+        self.choice: Callable[[Any, Any], Any] | None = None
+        """What two ints, or two bools, are as one expression: of a branch on sizes."""
         self.epoch = 0  # which results it is: a plan may be carried out several times
         self.pairs: list[Pair] = []
         self.place = "the result"
@@ -200,6 +202,9 @@ def _numbers(merge: Merge, left: Any, right: Any) -> Plan | None:
         return lambda: left
     if not symbolic and left != left and right != right:
         raise Differs("an object that is nan on each side, which `is` and `in` tell apart")
+    if merge.choice is not None and kind in (int, bool):
+        chosen = merge.choice(left, right)
+        return lambda: chosen
     if kind is int and not all(type(n) in PYTHON_TYPE or -(2**63) <= n < 2**63 for n in (left, right)):
         raise differ(left, right)
     return merge.pair("int" if merge.native and not symbolic and kind is int else _NUMBERS[kind], left, right)

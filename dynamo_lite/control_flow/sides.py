@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -29,6 +29,7 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
+from dynamo_lite.symbolic_shapes.expressions.relations import not_, or_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
@@ -251,18 +252,44 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
     core = env.core
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
+    of_sizes = assumed is not None and not any(s.unbacked for s in symbols_of(assumed))
+    side.assumed = assumed if of_sizes else None
     if assumed is not None:
         core.assume(assumed, origin_of(tracer.mark()), "axiom")
     count = len(core.facts)
     try:
-        yield
+        with _in_example(env, assumed) if of_sizes else nullcontext():
+            yield
     finally:
         new_facts = core.facts[count:]
         core.rollback(mark)
         if keeps:
-            keep_facts(tracer, side, new_facts, symbols)
+            keep_facts(tracer, side, new_facts, symbols, assumed if of_sizes else None)
         else:
             side.new_facts = new_facts, symbols
+
+
+@contextmanager
+def assumed_again(tracer: Forking, side: Side) -> Iterator[None]:
+    """Within, what a side of a branch on sizes assumes of them holds again: something is recorded at its end."""
+    if side.assumed is None:
+        yield
+        return
+    with _facts_undone(tracer, Side(side.level), side.assumed, keeps=True):
+        yield
+
+
+@contextmanager
+def _in_example(env: Any, assumed: Any) -> Iterator[None]:
+    """Within, the example is one in which a condition on sizes holds. Raises CannotMerge if none is found."""
+    if env.hint_of(assumed) is True:
+        yield
+        return
+    values = env.core.example_of(assumed)
+    if values is None:
+        raise CannotMerge("branch-unsupported", why="no sizes are found for which the other side is taken")
+    with env.other_example(values):
+        yield
 
 
 @contextmanager
@@ -281,9 +308,12 @@ def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
         env.core.rollback(mark)
 
 
-def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any]) -> None:
+def keep_facts(
+    tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
+) -> None:
     """A side's fact of the inputs is a condition of the program; of values made on the side, it holds there; of
-    values from around that run time knows only, it is true on this side only."""
+    values from around that run time knows only, it is true on this side only. assumed: the condition on the sizes of
+    the inputs under which the side is taken, of a branch on these."""
     assert tracer.recorder.env is not None
     core = tracer.recorder.env.core
     for fact in new_facts:
@@ -292,7 +322,8 @@ def keep_facts(tracer: Forking, side: Side, new_facts: Sequence[Any], before: se
             if fact.kind != "axiom":
                 side.checks.append(fact)
         elif not unknown or fact.kind != "axiom":
-            core.assume(fact.relation, fact.origin, fact.kind)
+            relation = fact.relation if assumed is None or unknown else or_(not_(assumed), fact.relation)
+            core.assume(relation, fact.origin, fact.kind)
 
 
 def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:

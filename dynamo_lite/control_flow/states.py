@@ -163,6 +163,7 @@ class Side:
         left_at: where it goes on, if it has left the loop around.
         symbols: the symbols of sizes that there were before it.
         copies: the copies of iterators that it has moved on, or could have.
+        assumed: the condition on the sizes of inputs under which it is taken, of a branch on these.
     """
 
     level: Level
@@ -182,6 +183,7 @@ class Side:
     left_at: int | None = None
     symbols: set[Any] = field(default_factory=set)
     copies: list[Any] = field(default_factory=list)
+    assumed: Any = None
 
 
 @dataclass

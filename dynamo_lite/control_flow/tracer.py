@@ -12,6 +12,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices
 from dynamo_lite.control_flow.branches.branch import Branch
+from dynamo_lite.control_flow.branches.of_sizes import SizeBranch
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -33,6 +34,7 @@ from dynamo_lite.control_flow.states import (
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
+from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -40,6 +42,7 @@ from dynamo_lite.opaque import branch
 from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator
 from dynamo_lite.tracing.heap.journal import Journal
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, runtime_values
 from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary.program_points import Mark
@@ -73,6 +76,9 @@ class ForkingTracer(Tracer):
         self.known: list[tuple[Any, bool]] = []
         self.predicates = Predicates(self.recorder)
         self.branches = BranchNotes(self)
+        self._sizes = self.own(ComparedSides)
+        self._sizes.forks = not self.only_marked
+        self.left_to_example: set[tuple[Any, int]] = set()  # branches on sizes that are no operators: (code, instruction)
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
@@ -144,6 +150,9 @@ class ForkingTracer(Tracer):
                 self.refuse("branch-unsupported", why=f"it uses {what} that is older than the branch")
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
+        relation = self._sizes.undecided(value)
+        if relation is not None:
+            return self._on_size(frame, value, relation, jumps_if, target, keeps)
         kept, value = value, uses.truth_of(value)
         if self.only_marked and not self._is_marked(value):
             return NOT_HANDLED
@@ -178,6 +187,35 @@ class ForkingTracer(Tracer):
         starts = {jumps_if: target, not jumps_if: at + 1}
         made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
+
+    def _on_size(
+        self, frame: Any, value: Any, relation: Any, jumps_if: bool, target: int, keeps: bool
+    ) -> Any:
+        """A branch on the sizes of inputs that the facts do not decide: no branch if its sides leave the same, an operator
+        if calls may take either, else the example's answer is a guard."""
+        answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
+        if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):
+            return answer
+        at, around, flow = frame.pc - 1, self.loop_of(frame), flow_of(frame.info)
+        place = frame.code, at
+        if place in self.left_to_example or functorch.active() or runtime_values.is_assertion(frame):
+            return NOT_HANDLED
+        if loop_at(flow, at, around.stops if around is not None else set()) is not None:
+            return NOT_HANDLED
+        starts = {jumps_if: target, not jumps_if: at + 1}
+        predicate = value if type(value) is torch.SymBool else value != 0
+        made = SizeBranch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None)
+        broken = self.broken
+        try:
+            return made.capture()
+        except (CannotMerge, Abort) as error:
+            if isinstance(error, Abort) and (broken is not None or isinstance(error.error, InternalError)):
+                raise
+            self.broken = None
+            self.left_to_example.add(place)
+            self.vm.frame = frame
+            made.base.put(frame)
+            return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:

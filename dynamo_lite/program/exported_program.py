@@ -52,6 +52,7 @@ class Program(ExportedProgram):
     `key_orders` names dicts among the arguments and the keys whose order in them the program has looked at;
     `state_reads` what it has read of containers beside their leaves. `apart`: no container may be at two places of a
     call, but those of these pairs; None if it does not matter.
+    `is_traced_again`: torch is about to trace `module()` again, and is to find its own operators there.
     """
 
     input_paths: list[pytree.KeyPath]
@@ -60,12 +61,14 @@ class Program(ExportedProgram):
     apart: tuple[tuple[Path, Path], ...] | None = None
 
     asked: Questions | None = None
+    is_traced_again: bool = False
 
     def module(self, check_guards: bool = True, check_dtypes: bool = True) -> fx.GraphModule:
         """The program as a module. check_dtypes=False: it takes inputs of any dtype, and is converted (`half()`) as a
         module of torch's is, whatever the graph says; then what it computes is not checked against anything."""
         # Imported here, since torch's class of modules imports TorchDynamo, which an export does not need.
         from dynamo_lite.program.modules.program_module import made_one, traceable, without_dtypes
+        from dynamo_lite.program.modules.size_branches import run_taken_sides
 
         for why in self.why_no_module():
             raise InvalidArguments(why)
@@ -75,6 +78,8 @@ class Program(ExportedProgram):
             check = replace(check, dtypes=None)
         guarded = check_guards and check.is_checked_by_torch
         module = ExportedProgram.module(traceable(program), check_guards=guarded)
+        if not self.is_traced_again:
+            run_taken_sides(module)
         module.register_forward_pre_hook(check.hook, with_kwargs=True, prepend=True)
         restore_after_errors(module)
         made_one(module, self, check, {"check_guards": check_guards, "check_dtypes": check_dtypes}, _guards_of)
@@ -128,6 +133,7 @@ class Program(ExportedProgram):
             )
         guards = self._guards_code
         bare = copy.copy(separated(without_aliases(self)))
+        bare.is_traced_again = True
         bare._guards_code = [guard for guard in guards if asks_for_sizes(guard)]
         known = structures(self)
         put_structures(bare, *map(plain, known))

@@ -85,7 +85,7 @@ class Run:
         logs.attach(self)
         self.declared = self._declare()
         if self.declared is not None and tracer.sees_python:
-            self.tracer.own(ComparedSides).attach()
+            self.tracer.own(ComparedSides).attach(self.declared.table)
         self.settled: Settled | None = None
         self.state_reads: tuple[StateRead, ...] = ()
         self.apart: tuple[tuple[Path, Path], ...] | None = None

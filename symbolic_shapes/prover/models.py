@@ -90,6 +90,24 @@ class Models:
                 return True
         return any(self._is_witness(relation, truth, changes) for changes in self._candidates(symbols))
 
+    def find(self, relation: Bool) -> Assignment | None:
+        """A model in which a relation of backed symbols holds; None if none is easily found. Of those at hand one whose
+        values are positive is preferred: kernels treat 0 apart."""
+        symbols = sorted(symbols_of(relation), key=lambda s: s.id)
+        if any(s.unbacked for s in symbols):
+            return None
+        self._refresh()
+        found = None
+        for changes in self._candidates(symbols):
+            if _truth(relation, Assignment(self._known, changes)) is not True:
+                continue
+            model = self._model(changes)
+            if model is not None:
+                if all(model[symbol] > 0 for symbol in symbols):
+                    return model
+                found = found or model
+        return found
+
     def _refresh(self) -> None:
         """Facts were added or taken back: which of the models are still some?"""
         facts, solved = self._known.facts, self._known.solved

@@ -108,6 +108,7 @@ class TorchShapeEnv:
         self.to_sympy, self.from_sympy = expressions.to_sympy, expressions.from_sympy
         self.constant, self.node, self.node_of = expressions.constant, expressions.node, expressions.node_of
         self.wrap, self.unwrap, self.hint_of = expressions.wrap, expressions.unwrap, expressions.hint_of
+        self.other_example = expressions.other_example
         self.create_symintnode = expressions.create_symintnode
         self.create_symfloatnode = expressions.create_symfloatnode
         self.create_symboolnode = expressions.create_symboolnode

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
-from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, Node, Symbol, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const, float_symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import as_bool
 from dynamo_lite.symbolic_shapes.expressions.sympy_bridge.converters import FromSympy, ToSympy
@@ -83,6 +85,22 @@ class Expressions:
 
     def create_symboolnode(self, sym: Any) -> Any:
         return self.wrap(self.from_sympy(sym))
+
+    @contextmanager
+    def other_example(self, values: Mapping[Symbol, int]) -> Iterator[None]:
+        """Within, symbols have these values in the example. Nothing else may be running in this environment."""
+        before = {symbol: symbol.hint for symbol in values}
+        try:
+            self._put_example(values)
+            yield
+        finally:
+            self._put_example(before)
+
+    def _put_example(self, values: Mapping[Symbol, int | None]) -> None:
+        for symbol, value in values.items():
+            symbol.hint = value
+        for node in (*self._nodes.values(), *self.layouts.values()):
+            node.known_hint = node.constant
 
     def hint_of(self, node: Any, memo: dict[Any, Any] | None = None) -> Any:
         """The Python value of an expression in the example; None if run time knows it only.

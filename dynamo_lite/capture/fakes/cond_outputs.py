@@ -28,14 +28,17 @@ from dynamo_lite.torch_internals._torch_operators import merged_cond_output, mer
 Merge = Callable[[Any, Any, Any], Any]
 
 
-def known_outputs(mode: Any, env: Any, sides: Sequence[Sequence[Any]]) -> tuple[Any, ...] | None:
+def known_outputs(
+    mode: Any, env: Any, sides: Sequence[Sequence[Any]], shapes: Sequence[Sequence[Any] | None] | None = None
+) -> tuple[Any, ...] | None:
     """New stand-ins for the results of sub-graphs that return these nodes and numbers; None where only torch's rule
-    knows them. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one."""
+    knows them. mode, env: the recording's FakeTensorMode, and its ShapeEnv if it has one. shapes: the sizes of
+    each result that is a tensor, where they are known, as in a branch on sizes."""
     rows = [[node.meta.get("val") if isinstance(node, fx.Node) else node for node in column] for column in zip(*sides)]
     with unrecorded():  # the question is ours: the program does not depend on what strides and offset are
         if not all(_is_known(env, row) for row in rows):
             return None
-        return tuple([_merged(mode, env, row) for row in rows])
+        return tuple([_merged(mode, env, row, shape) for row, shape in zip(rows, shapes or [None] * len(rows))])
 
 
 def _is_known(env: Any, values: Sequence[Any]) -> bool:
@@ -60,10 +63,13 @@ def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
     return fake.dtype, fake.device, *map(_term, numbers)
 
 
-def _merged(mode: Any, env: Any, values: Sequence[Any]) -> Any:
+def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | None) -> Any:
     first, *_, last = values
     if type(first) is int:
         return merged_cond_output(first, last, mode)
+    if sizes is not None and all(map(is_dense, values)):
+        with mode:
+            return torch.empty_strided(sizes, _strides(sizes), dtype=first.dtype, device=first.device)
     if any(_layout(env, value) != _layout(env, first) for value in values):
         return _merge(merged_cond_output, first, last, mode)
     with mode:

@@ -75,6 +75,7 @@ class Branch:
         env = self.tracer.recorder.env
         self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
         self.reads = FirstReads.of(self.tracer.reads)
+        self.choice: Callable[[Any, Any], Any] | None = None
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""

@@ -40,6 +40,7 @@ def merge_sides(branch: Forked, left: Side, right: Side) -> Merged:
             cannot_merge("branch-differs", what=switch.name, why=f"{one} on one side, {other} on the other")
     assert left.state is not None and right.state is not None
     merge = Merge(lambda obj: id(obj) in left.young or id(obj) in right.young)
+    merge.choice = branch.choice
     end, unmergeable = _plan_end(branch, merge, left, right)
     of_list = partial(plan_list, branch.tracer, merge, (left, right))
     over = [callee for callee, _ in branch.callees]

@@ -19,20 +19,23 @@ import torch
 from dynamo_lite.interpreter.code.decode import PLAIN
 from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import END, FlowGraph, flow_of
+from dynamo_lite.interpreter.frames.exceptions import Abandon
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.symbolic_shapes import Origin
-from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
-from dynamo_lite.symbolic_shapes.expressions.relations import FALSE, TRUE, Bool, as_bool, eq, not_, or_
+from dynamo_lite.symbolic_shapes.dims.specs import Auto
+from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
+from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
+from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, Choice
+from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, abandon, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _CONSTANTS = frozenset({str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)})
-_INTS = (int, torch.SymInt)
-_BOOLS = (bool, torch.SymBool)
 
 
 _LONGEST = 120
@@ -52,15 +55,26 @@ class Compared:
 
 
 class ComparedSides(FeatureState):
-    """The branches on sizes of one run whose sides were compared."""
+    """The branches on sizes of one run whose sides were compared.
+
+    Attributes:
+        rows: those that are no guards, by condition and line.
+        left: the answers that became guards, though a call may come that goes the other way (`is_wanted`).
+        table: the sizes that vary; None where none does.
+        forks: whether a branch whose sides differ is captured, where `is_wanted`, and not answered by the example.
+    """
 
     def __init__(self, tracer: TracerView) -> None:
         self._tracer = tracer
         self.rows: dict[tuple[str, str], Compared] = {}
+        self.left: list[Bool] = []
+        self.table: DimTable | None = None
+        self.forks = False
 
-    def attach(self) -> None:
+    def attach(self, table: DimTable) -> None:
         """From here on the jumps of the program are looked at. Called for runs in which sizes vary."""
         vm = self._tracer.vm
+        self.table = table
         if vm.on_branch is None:
             vm.on_branch = self.on_branch
         if vm.on_not is None:
@@ -74,17 +88,42 @@ class ComparedSides(FeatureState):
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         """As `Observer.on_branch`: None where both sides leave the same, and the frame goes on behind them."""
-        if type(value) not in SYMBOLIC or not value.node.has_hint() or frame.info.kind != PLAIN:
-            return NOT_HANDLED
-        relation = self._undecided(value)
+        relation = self.undecided(value)
         if relation is None or self._tracer.recorder.lowering:
             return NOT_HANDLED
         at = frame.pc - 1
         starts = {jumps_if: target, not jumps_if: at + 1}
-        return _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
+        answer = NOT_HANDLED
+        if frame.info.kind == PLAIN:
+            answer = _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
+        if answer is NOT_HANDLED and not self.forks:
+            self.note_left(relation)
+        return answer
 
-    def _undecided(self, value: Any) -> Bool | None:
-        """The condition that the truth of `value` is, if the facts do not decide it."""
+    def note_left(self, relation: Bool) -> None:
+        """The answer of the example to this condition becomes a guard."""
+        if self.is_wanted(relation):
+            self.left.append(relation)
+
+    def is_wanted(self, relation: Bool) -> bool:
+        """Whether calls may go the other way: some size of the condition was promised to vary, or the other side is
+        that of a size of 1, which no user who leaves sizes to `Dim.AUTO` expects to lose."""
+        if self.table is None:
+            return False
+        env: Any = self._tracer.recorder.env
+        symbols = {s for s in symbols_of(env.core.simplify(relation)) if not s.unbacked}
+        declared = set(self.table.symbols())
+        if not symbols or not symbols <= declared:
+            return False
+        if any(not isinstance(self.table.spec_of(symbol), Auto) for symbol in symbols):
+            return True
+        truth, hints = env.hint_of(relation), {s: s.hint for s in symbols}
+        return any(_truth(relation, {**hints, symbol: 1}) is (not truth) for symbol in symbols if symbol.lo <= 1)
+
+    def undecided(self, value: Any) -> Bool | None:
+        """The condition on sizes that the truth of `value` is, if the facts do not decide it, and the example does."""
+        if type(value) not in SYMBOLIC or not value.node.has_hint():
+            return None
         env = self._tracer.recorder.env
         if env is None:
             return None
@@ -103,6 +142,8 @@ class _BothSides:
         self.env: Any = self.tracer.recorder.env
         self.truth = bool(self.env.hint_of(relation))
         self.here = relation if self.truth else not_(relation)
+        self.choice = Choice(self.env, self.here)
+        self.forks = sides.forks and sides.is_wanted(relation)
         self.locals, self.stack = list(frame.locals), list(frame.stack)
 
     def made(self) -> Any:
@@ -116,28 +157,39 @@ class _BothSides:
         stops = flow.places({flow.at(start), join} - {END})
         other = self._other_side(stops)
         if other is None:
-            self._begin(self.truth, at + 1)
-            if self.kept is not None and self.truth is not self.kept[0]:
-                frame.stack.append(self.kept[1])
+            self._begin_again(at)
             return NOT_HANDLED
         self._begin(self.truth, start)
-        guard = partial(self.env.assume_answer, self.here, origin)
+        guard = abandon if self.forks else partial(self._guard, origin)
         views = ViewsOnly(self.tracer, guard)
-        if other.pc is None or flow.at(other.pc) != flow.at(start):
-            try:
+        try:
+            if other.pc is None or flow.at(other.pc) != flow.at(start):
                 views.run(frame, flow.places({join} - {END}))
-            except BaseException:
+            answer = True if frame.state == RETURNED else None
+            if not views.is_so:
+                return answer
+            if not self._joined(flow, other):
                 guard()
-                raise
-        answer = True if frame.state == RETURNED else None
-        if not views.is_so:
-            return answer
-        if not self._joined(flow, other):
-            guard()
-            return answer
+                return answer
+        except Abandon:
+            self._begin_again(at)
+            return NOT_HANDLED
+        except BaseException:
+            self._guard(origin)
+            raise
         condition = str(self.relation)
         self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
         return answer
+
+    def _guard(self, origin: Origin) -> None:
+        self.sides.note_left(self.relation)
+        self.env.assume_answer(self.here, origin)
+
+    def _begin_again(self, at: int) -> None:
+        """Put the frame back to the jump."""
+        frame = self.frame
+        frame.locals[:], frame.stack[:] = self.locals, self.stack
+        frame.pc, frame.state, frame.result = at + 1, RUNNING, None
 
     def _begin(self, truth: bool, pc: int) -> None:
         """Put the frame to the beginning of a side."""
@@ -177,13 +229,7 @@ class _BothSides:
         if type(value) not in SYMBOLIC:
             return bool(value) if type(value) in _CHECKED else None
         condition = value if type(value) is torch.SymBool else value != 0
-        return condition if type(condition) is bool else self._under(not_(self.here), self.env.unwrap(condition))
-
-    def _under(self, assumed: Bool, condition: Bool) -> bool | None:
-        for truth, relation in ((True, condition), (False, not_(condition))):
-            if self.env.memo.decide(or_(not_(assumed), relation)) is True:
-                return truth
-        return None
+        return condition if type(condition) is bool else self.choice.under(self.choice.opposite, self.env.unwrap(condition))
 
     # -- the states
 
@@ -215,47 +261,25 @@ class _BothSides:
             return mine
         if mine is UNBOUND or theirs is UNBOUND:
             raise Unlike
-        if type(mine) in _BOOLS and type(theirs) in _BOOLS:
-            return self._one_truth(mine, theirs)
-        if type(mine) in _INTS and type(theirs) in _INTS:
-            return self._one_number(mine, theirs)
+        if any(type(mine) in types and type(theirs) in types for types in (BOOLS, INTS)):
+            return self.choice.one(mine, theirs)
         if type(mine) is type(theirs):
             if type(mine) is tuple and len(mine) == len(theirs):
                 return tuple([self._one(a, b) for a, b in zip(mine, theirs)])
             if type(mine) in _CONSTANTS and mine == theirs:
                 return mine
         if is_tensor(mine) and is_tensor(theirs):
-            equal = lambda a, b: self._are_equal(a, b, not_(self.here))  # noqa: E731
+            equal = partial(self.choice.are_equal, assumed=self.choice.opposite)
             if base_of_equal_view(self.tracer.recorder, mine, theirs, equal):
                 return mine
         raise Unlike
 
-    def _one_truth(self, mine: Any, theirs: Any) -> Any:
-        a, b = self._truth_of(mine), self._truth_of(theirs)
-        there = not_(self.here)
-        on_other = self._under(there, a)
-        if on_other is not None and on_other is self._under(there, b):
-            return mine
-        on_mine = self._under(self.here, b)
-        if on_mine is not None and on_mine is self._under(self.here, a):
-            return theirs
-        return self.env.wrap(ite_bool(self.here, a, b))
 
-    def _truth_of(self, value: Any) -> Bool:
-        return as_bool(value) if type(value) is bool else self.env.unwrap(value)
-
-    def _one_number(self, mine: Any, theirs: Any) -> Any:
-        if self._are_equal(mine, theirs, not_(self.here)):
-            return mine
-        if self._are_equal(mine, theirs, self.here):
-            return theirs
-        return self.env.wrap(ite(self.here, self.env.unwrap(mine), self.env.unwrap(theirs)))
-
-    def _are_equal(self, one: Any, other: Any, assumed: Bool) -> bool:
-        relation = eq(self.env.unwrap(one), self.env.unwrap(other))
-        if relation is TRUE or relation is FALSE:
-            return relation is TRUE
-        return self._under(assumed, relation) is True
+def _truth(relation: Bool, values: dict[Any, int]) -> bool | None:
+    try:
+        return bool(evaluate(relation, values))
+    except (ArithmeticError, ValueError, KeyError):
+        return None
 
 
 _CHECKED = frozenset({int, float, str, tuple, list, dict, bytes, type(None)})

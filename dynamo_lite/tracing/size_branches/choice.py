@@ -1,0 +1,51 @@
+"""What two numbers are as one, of which the first holds where a condition on sizes does, and the second elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Truth, as_bool, eq, not_, or_
+
+INTS = (int, torch.SymInt)
+BOOLS = (bool, torch.SymBool)
+
+
+class Choice:
+    """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is asked."""
+
+    def __init__(self, env: Any, condition: Bool) -> None:
+        self._env = env
+        self.condition, self.opposite = condition, not_(condition)
+
+    def under(self, assumed: Bool, relation: Bool) -> bool | None:
+        """The truth of a relation that follows from the facts and what is assumed; None if none does."""
+        for truth, proposition in ((True, relation), (False, not_(relation))):
+            if self._env.memo.decide(or_(not_(assumed), proposition)) is True:
+                return truth
+        return None
+
+    def are_equal(self, one: Any, other: Any, assumed: Bool) -> bool:
+        """Whether two sizes are equal, where `assumed` holds."""
+        relation = eq(self._env.unwrap(one), self._env.unwrap(other))
+        return relation.value if isinstance(relation, Truth) else self.under(assumed, relation) is True
+
+    def one(self, first: Any, second: Any) -> Any:
+        """`first if condition else second`, of two ints or two bools: one of them, if it is right on both sides."""
+        return self._truth(first, second) if type(first) in BOOLS else self._number(first, second)
+
+    def _truth(self, first: Any, second: Any) -> Any:
+        a, b = (as_bool(value) if type(value) is bool else self._env.unwrap(value) for value in (first, second))
+        for assumed, kept in ((self.opposite, first), (self.condition, second)):
+            known = self.under(assumed, a)
+            if known is not None and known is self.under(assumed, b):
+                return kept
+        return self._env.wrap(ite_bool(self.condition, a, b))
+
+    def _number(self, first: Any, second: Any) -> Any:
+        for assumed, kept in ((self.opposite, first), (self.condition, second)):
+            if self.are_equal(first, second, assumed):
+                return kept
+        return self._env.wrap(ite(self.condition, self._env.unwrap(first), self._env.unwrap(second)))
