@@ -15,6 +15,7 @@ from torch.export import ExportedProgram
 
 from dynamo_lite.capture import CaptureError
 from dynamo_lite.control_flow import ForkingTracer, MarkedTracer
+from dynamo_lite.control_flow.branches.whole_program import split_by
 from dynamo_lite.errors import (
     ConstraintViolation,
     DataDependent,
@@ -36,6 +37,9 @@ from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.torch_internals._torch_functorch import maybe_current_level
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.marked_branches import Marked, call_branch
@@ -141,18 +145,19 @@ def _attempts(request: RunRequest, call: SpecifiedCall, options: Options) -> tup
             error.suggest(_CAPTURE if options.strict else "export with strict=True, which captures branches on data")
         raise
     except ConstraintViolation as error:
-        if captures and _unrolls_a_size(runs[-1]):
-            return _attempt(forking, call, options)
-        if captures and _narrows(runs[-1]):
-            captured = _captured_sizes(forking, call, options)
-            if captured is None:
-                raise error
-            return captured
-        raise
-    if captures and _unrolls_a_size(made[1]):
-        return _captured_loops(forking, call, options) or made
-    if captures and _narrows(made[1]):
-        return _captured_sizes(forking, call, options) or made
+        if not captures or not (_unrolls_a_size(runs[-1]) or _narrows(runs[-1])):
+            raise
+        unrolls = _unrolls_a_size(runs[-1])
+        try:
+            return _captured_sizes(forking, call, options, runs[-1])
+        except InternalError:
+            raise
+        except DynamoLiteError:
+            if unrolls:
+                raise
+            raise error from None
+    if captures and (_unrolls_a_size(made[1]) or _narrows(made[1])):
+        return _with_sizes_kept(forking, call, options, made)
     return made
 
 
@@ -193,25 +198,77 @@ def _narrows(run: Run) -> bool:
     return bool(run.tracer.own(ComparedSides).left)
 
 
-def _captured_sizes(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run] | None:
-    """A program with its branches on sizes captured; None where that is refused, or does not keep what is promised."""
+def _with_sizes_kept(
+    request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
+) -> tuple[ExportedProgram, Run]:
+    """A program with its branches on sizes and its loops over sizes captured; `made` where that is refused, or where
+    loops are unrolled as well."""
     try:
-        return _attempt(request, call, options)
+        program, run = _captured_sizes(request, call, options, made[1])
     except InternalError:
         raise
     except DynamoLiteError:
-        return None
+        return made
+    return made if _unrolls_a_size(run) else (program, run)
 
 
-def _captured_loops(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run] | None:
-    """A program with its loops over sizes captured; None where that is refused, or where they are unrolled as well."""
-    try:
-        program, run = _attempt(request, call, options)
-    except InternalError:
-        raise
-    except DynamoLiteError:
-        return None
-    return None if _unrolls_a_size(run) else (program, run)
+def _captured_sizes(
+    request: RunRequest, call: SpecifiedCall, options: Options, first: Run
+) -> tuple[ExportedProgram, Run]:
+    """A program with its branches on sizes and its loops over sizes captured. Raises what is in the way of that.
+
+    What is left of the branches is asked before the program, which is run on both sides. first: the run that captured
+    none.
+    """
+    runs: list[Run] = []
+    report = request.started
+
+    def started(run: Run) -> None:
+        runs.append(run)
+        report(run)
+
+    request = replace(request, started=started, equal=_equal_sizes(first))
+    found: tuple[ExportedProgram, Run] | None = None
+    problem: DynamoLiteError | None = None
+    split: tuple[Bool, ...] = ()
+    while True:
+        try:
+            found = _attempt(request, call, options)
+        except InternalError:
+            raise
+        except DynamoLiteError as error:
+            problem = problem or error
+            if split:
+                break
+        left = dict.fromkeys(runs[-1].tracer.own(ComparedSides).left)
+        more = tuple(condition for condition in left if condition not in split)[: _SPLITS - len(split)]
+        if not more:
+            break
+        split = (*split, *more)
+        request = replace(request, enter=split_by(split))
+    if found is None:
+        assert problem is not None
+        raise problem
+    return found
+
+
+_SPLITS = 2
+"""So many conditions at most are asked before the program, each of which doubles it."""
+
+
+def _equal_sizes(run: Run) -> list[Fact]:
+    """The sizes of inputs that a run has found to be equal: on the other side of a branch they are so as well."""
+    assert run.declared is not None and run.recorder.env is not None
+    declared = set(run.declared.table.symbols())
+    return [
+        fact
+        for fact in run.recorder.env.core.facts
+        if isinstance(fact.relation, Rel)
+        and fact.relation.kind == "eq"
+        and not fact.relation.poly.const
+        and sorted(fact.relation.poly.terms.values()) == [-1, 1]
+        and symbols_of(fact.relation) <= declared
+    ]
 
 
 def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:

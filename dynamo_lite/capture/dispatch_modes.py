@@ -209,11 +209,15 @@ class FunctionMode(PreDispatchTorchFunctionMode):
     def _call_once(self, func: Any, args: Any, kwargs: Any) -> Any:
         if func is _GETITEM or func is _SETITEM:
             args = (*without_numbers(self._recorder, args[0], args[1]), *args[2:])
+            if func is _SETITEM and self._recorder.env is not None:
+                with self._recorder.env.inside_torch():  # it strips leading dimensions of size 1 from the value
+                    return func(*args)
         elif func in _ASKING:
             env = self._recorder.env
             with nullcontext() if env is None else env.inside_operator(_ASKING[func]):
                 out = func(*args, **kwargs)
-            self._recorder.layout.depends(args[0], out, "strides" if len(args) > 1 or kwargs else "contiguity")
+            asked = "strides" if len(args) > 1 or kwargs else "contiguity"
+            self._recorder.layout.depends(args[0], out, asked, is_recorded=out is not args[0])
             return out
         elif func is _EQ and self._recorder.context.found_as_one(*args):
             return True

@@ -252,7 +252,7 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
     core = env.core
     mark, symbols = core.snapshot(), set(core.symbols.values())
     side.symbols = symbols
-    of_sizes = assumed is not None and not any(s.unbacked for s in symbols_of(assumed))
+    of_sizes = assumed is not None and _is_of_sizes(env, assumed)
     side.assumed = assumed if of_sizes else None
     if assumed is not None:
         core.assume(assumed, origin_of(tracer.mark()), "axiom")
@@ -267,6 +267,11 @@ def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Ite
             keep_facts(tracer, side, new_facts, symbols, assumed if of_sizes else None)
         else:
             side.new_facts = new_facts, symbols
+
+
+def _is_of_sizes(env: Any, condition: Any) -> bool:
+    """Whether a condition is one on the sizes of inputs alone."""
+    return not any(s.unbacked for s in symbols_of(condition)) and env.hint_of(condition) is not None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices
 from dynamo_lite.control_flow.branches.branch import Branch
-from dynamo_lite.control_flow.branches.of_sizes import SizeBranch
+from dynamo_lite.control_flow.branches.whole_program import is_before_program
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -193,18 +193,22 @@ class ForkingTracer(Tracer):
     ) -> Any:
         """A branch on the sizes of inputs that the facts do not decide: no branch if its sides leave the same, an operator
         if calls may take either, else the example's answer is a guard."""
-        answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
-        if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):
-            return answer
+        if not is_before_program(frame):
+            answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
+            if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):
+                return answer
+            if self._sizes.undecided(value) is None:  # its other side raises
+                return answer
         at, around, flow = frame.pc - 1, self.loop_of(frame), flow_of(frame.info)
         place = frame.code, at
         if place in self.left_to_example or functorch.active() or runtime_values.is_assertion(frame):
+            self._sizes.note_left(relation)
             return NOT_HANDLED
         if loop_at(flow, at, around.stops if around is not None else set()) is not None:
             return NOT_HANDLED
         starts = {jumps_if: target, not jumps_if: at + 1}
         predicate = value if type(value) is torch.SymBool else value != 0
-        made = SizeBranch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None)
+        made = Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None, of_sizes=True)
         broken = self.broken
         try:
             return made.capture()
@@ -213,6 +217,7 @@ class ForkingTracer(Tracer):
                 raise
             self.broken = None
             self.left_to_example.add(place)
+            self._sizes.note_left(relation)
             self.vm.frame = frame
             made.base.put(frame)
             return NOT_HANDLED
@@ -224,6 +229,9 @@ class ForkingTracer(Tracer):
         if rows is not None:
             return iter(rows)
         iterator = bounded.bounded(self._parts, self.vm.frame, value)
+        if iterator is None and type(value) is range and self.watches:
+            iterator = iter(value)  # the collector does not tell its age
+            self.watches[-1].made(iterator)
         return NOT_HANDLED if iterator is None else iterator
 
     def on_for(self, frame: Any, iterator: Any, target: int) -> Any:

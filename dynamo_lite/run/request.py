@@ -21,6 +21,11 @@ def _nothing(run: Any) -> None:
     """The default: a run that begins is not reported."""
 
 
+def _call(tracer: Any, program: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The default: the program is called once."""
+    return tracer.vm.enter(program, args, kwargs)
+
+
 @dataclass(frozen=True)
 class RunRequest:
     """One call of one program, and how it is recorded.
@@ -39,6 +44,8 @@ class RunRequest:
         put_back: parts of registered containers in which the run gets the user's own value, which the registered
             functions lose (run/lost_state.py).
         started: is called with each run before it begins.
+        equal: pairs of sizes that an earlier trace has found to be equal, as facts.
+        enter: calls the program, with the tracer, the program, its arguments and keyword arguments.
     """
 
     mod: Callable[..., Any]
@@ -53,3 +60,5 @@ class RunRequest:
     interpreted: frozenset[CodeType] = frozenset()
     put_back: tuple[MissingPart, ...] = ()
     started: Callable[[Any], None] = _nothing
+    equal: Sequence[Fact] = ()
+    enter: Callable[..., Any] = _call

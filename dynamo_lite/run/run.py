@@ -91,7 +91,7 @@ class Run:
         self.apart: tuple[tuple[Path, Path], ...] | None = None
         self.lost_reads: list[tuple[MissingPart, GraphBreak]] = []  # what a trace with the user's own values decides
         if self.recorder.env is not None:
-            persisted_sizes.assume(self.recorder.env, request.known or ())
+            persisted_sizes.assume(self.recorder.env, (*request.equal, *(request.known or ())))
             if request.known and self.declared is not None:
                 persisted_sizes.fix_inputs(self.recorder.env, self.declared)
 
@@ -190,7 +190,7 @@ class Run:
         tracer, lost = self.tracer, self.inputs.restored.lost if self.inputs.is_foreign else []
         lost = [part for part in lost if part not in self.request.put_back]
         try:
-            result = tracer.vm.enter(self.mod, args, kwargs)
+            result = self.request.enter(tracer, self.mod, args, kwargs)
         except Exception as error:
             for _, refusal in lost_reads(tracer, (args, kwargs), lost):
                 raise refusal from error

@@ -11,7 +11,7 @@ from dynamo_lite.symbolic_shapes.dims.suggestions import Suggestion, suggest
 from dynamo_lite.symbolic_shapes.dims.symbols import DimTable
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.errors import ShapeError
-from dynamo_lite.symbolic_shapes.expressions.expr import Extended, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
@@ -86,9 +86,11 @@ class Solution:
         notes, declared = [], set(table.symbols())
         for symbol in guard_set.kept_symbols:
             spec = table.spec_of(symbol) if symbol in declared else None
-            lo = guard_set.own_range(symbol)[0]
+            lo, hi = guard_set.own_range(symbol)
             if not isinstance(spec, Named):
                 continue
+            if spec.hi == INF and hi < INF:
+                notes.append(f"{table.labels[symbol]} <= {hi} is demanded by the program, as it is in eager")
             least, start = table.edges(symbol, FEW)
             if spec.lo <= least and spec.lo < lo <= start:
                 notes.append(f"{table.labels[symbol]} >= {lo} is demanded by the program")
@@ -219,7 +221,7 @@ class _Check:
         lo, hi = spec.lo, spec.hi
         if reach.lo > reach.first(from_):
             lo, ends = reach.lo, [reach.lower_end()]
-        if reach.hi < reach.last(spec.hi):
+        if reach.hi < reach.last(spec.hi) and not (spec.hi == INF and self._eager_raises(reach.upper_end())):
             hi, ends = reach.hi, [*ends, reach.upper_end()]
         guards = self._reasons(ends, because)
         if guards:
@@ -230,6 +232,11 @@ class _Check:
             text = f"{self._name(symbol)}: {self._label(symbol)} % {reach.m} == {reach.r} must hold"
             found.append(self._violation("divisibility", symbol, guards, text))
         return found
+
+    def _eager_raises(self, relation: Bool) -> bool:
+        """Whether all that a relation follows from is checked by operators in eager as well."""
+        facts = [fact for guard in self.guard_set.resting_on(relation) for fact in self.guard_set.origins(guard)]
+        return bool(facts) and all(fact.origin.eager_raises or fact.origin.kind == "Dim spec" for fact in facts)
 
     def _reasons(self, relations: Sequence[Bool], because: Sequence[SizeGuard]) -> list[SizeGuard]:
         """The guards that the relations follow from, and `because`; none if there is no relation."""

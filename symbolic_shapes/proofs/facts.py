@@ -14,6 +14,7 @@ class Origin:
 
     `kind` is one of "user line", "Dim spec", "torch._check", "operator", "declaration", "division".
     `code` is the user's source text, `stack` whatever the caller wants to keep (a traceback summary).
+    `eager_raises`: an operator checks it in eager as well: calls for which it does not hold raise there too.
     """
 
     kind: str
@@ -22,6 +23,7 @@ class Origin:
     code: str = ""
     note: str = ""
     stack: Any = field(default=None, compare=False, repr=False)
+    eager_raises: bool = False
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.file else ""

@@ -139,6 +139,8 @@ class TorchShapeEnv:
         self._recorder = recorder = FactRecorder(self, expressions, memo, context)
         self.expect_true, self.asked_at = recorder.expect_true, recorder.asked_at
         self.assume_answer = recorder.assume_answer
+        self.demand, self.demand_equal = recorder.demand, recorder.demand_equal
+        self.demand_if_sure = recorder.demand_if_sure
         self.require, self.require_divisor = recorder.require, recorder.require_divisor
         self.require_finite = recorder.require_finite
         self.suppress_guards: Callable[[], AbstractContextManager[None]] = recorder.suppress_guards

@@ -14,7 +14,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Symbol, as_
 from dynamo_lite.symbolic_shapes.expressions.float_relations import compare
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_const
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite_bool
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, Truth, as_bool, eq, ne, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, Truth, as_bool, eq, ne, not_, or_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.prover.unsat_core import smallest
@@ -38,11 +38,17 @@ class FactRecorder:
         self.suppressing = 0
         self._fail_on_new = False
 
-    def expect_true(self, relation: Any, kind: str = "torch._check", error: Exception | None = None) -> bool:
+    def expect_true(
+        self,
+        relation: Any,
+        kind: str = "torch._check",
+        error: Exception | None = None,
+        origin: Callable[[], Origin] | None = None,
+    ) -> bool:
         """torch._check: False if it cannot hold (the caller raises), else True, and it is a fact from here on.
 
         A guard if the example decides it, else something that run time asserts. `kind` is that of its origin; `error`
-        what Python raises of its own accord where it does not hold.
+        what Python raises of its own accord where it does not hold. origin: where it is checked, if that is known.
         """
         verdict = self._memo.decide(relation)
         if verdict is True:
@@ -62,8 +68,24 @@ class FactRecorder:
             elif error is not None:
                 self.defers(f"Python ({error})", type(error))
         deferred = value is None or env.settings.prefer_deferred_runtime_asserts_over_guards
-        self.record(relation, "check" if deferred else "guard", lambda: self._checked_at(kind))
+        self.record(relation, "check" if deferred else "guard", origin or (lambda: self._checked_at(kind)))
         return True
+
+    def demand(self, relation: Any) -> bool:
+        """`expect_true` of what an operator checks in eager as well, and raises where it does not hold."""
+        origin = replace(self.asked_at(), eager_raises=True)
+        return self.expect_true(relation, origin=lambda: origin)
+
+    def demand_if_sure(self, one: Any, other: Any) -> bool:
+        """`demand` that two sizes are equal, if neither can be 1 (and expanded) where they are not. Whether it is so."""
+        relation = eq(one, other)
+        if all(self._memo.decide(or_(relation, ne(size, 1))) is True for size in (one, other)):
+            return self.demand(relation)
+        return False
+
+    def demand_equal(self, one: Any, other: Any) -> bool:
+        """`expect_true` of two sizes that are equal, or else of which one is 1 and expanded: eager raises for others."""
+        return self.demand_if_sure(one, other) or self.expect_true(eq(one, other))
 
     def defers(self, what: str, *errors: type[Exception]) -> None:
         """A check that an operator, or Python's arithmetic, makes of its arguments is left to run time."""

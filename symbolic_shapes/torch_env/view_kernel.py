@@ -151,7 +151,7 @@ def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> l
         return None  # torch has the words for it
     given = math.prod((size for i, size in enumerate(sizes) if i not in holes), start=ONE)
     if not holes:
-        if numel is not given and not env.expect_true(eq(numel, given)):
+        if numel is not given and not env.demand(eq(numel, given)):
             raise _invalid(env, shape, numel)
         return sizes
     if given.as_constant() == 0 or not env.expect_true(ne(given, 0)):

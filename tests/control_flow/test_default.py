@@ -15,7 +15,7 @@ from dynamo_lite.errors import ConstraintViolation, DataDependent, GraphBreak
 
 
 def _sizes(x: Tensor) -> Tensor:
-    return x * 2 if x.shape[0] > 2 else x[:1]
+    return x * 2 if x.shape[0] < 100 else x[:1]
 
 
 def _summed(x: Tensor) -> Tensor:

@@ -32,6 +32,10 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     rule = RULES.get(func)
     if not args or not _is_symbolic(args):
         return MISS
+    if torch.Tag.pointwise in func.tags:
+        shape_rules.demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
+    elif func is torch.ops.aten.expand.default and len(args[1]) >= args[0].dim():
+        shape_rules.demand_equal_sizes(env, [args[0].shape, args[1]])
     if rule is not None:
         result = rule(env, *args, **kwargs)
     elif torch.Tag.pointwise in func.tags and not func._schema.is_mutable:

@@ -64,12 +64,13 @@ class LayoutQuestions:
         """Whether a tensor shows an input's memory, which the caller sees."""
         return tensor.layout is torch.strided and storage_key(tensor) in self._inputs
 
-    def depends(self, tensor: Any, result: Any, question: str) -> None:
-        """Whether `result` shares the memory of `tensor` depends on layout."""
+    def depends(self, tensor: Any, result: Any, question: str, is_recorded: bool = True) -> None:
+        """Whether `result` shares the memory of `tensor` depends on layout. is_recorded: the program has the operator,
+        which views or copies in each call as eager does."""
         if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
             return
         exact = self._env is not None and tensor._has_symbolic_sizes_strides
-        opened = _Open(question, (tuple(tensor.shape), tuple(tensor.stride())) if exact else None)
+        opened = _Open(question, (tuple(tensor.shape), tuple(tensor.stride())) if exact else None, is_recorded and exact)
         self._kept += (tensor.untyped_storage(), result.untyped_storage())
         keys = {storage_key(tensor), storage_key(result)}
         self._shared.append(keys)
@@ -94,7 +95,7 @@ class LayoutQuestions:
             reached = self._may_share(storage_key(result))
             others = {storage_key(t) for t in results if t is not result}
             if reached & (seen | others):
-                self.matters(result)
+                self.matters(result, is_written=False)
 
     def _may_share(self, key: int) -> set[int]:
         """The memory that is that of a tensor, or another's, as layout decides."""
@@ -106,10 +107,12 @@ class LayoutQuestions:
                     reached |= keys
         return reached
 
-    def matters(self, tensor: Any) -> None:
+    def matters(self, tensor: Any, is_written: bool = True) -> None:
         """The tensor is written, returned beside what it may be a copy of, or compared with another one by identity."""
         if self._open and isinstance(tensor, FakeTensor) and tensor.layout is torch.strided:
             for opened in self._open.pop(storage_key(tensor), ()):
+                if opened.is_recorded and not is_written:
+                    continue  # the caller gets what eager gives
                 self.asked.add(opened.question)
                 if self._env is not None and opened.layout is not None:  # the kernel's answer was for large sizes
                     sizes, strides = ([self._env.unwrap(n) for n in part] for part in opened.layout)
@@ -123,3 +126,4 @@ class _Open(NamedTuple):
     question: str
     layout: tuple[tuple[Any, ...], tuple[Any, ...]] | None
     """Sizes and strides, if they vary."""
+    is_recorded: bool

@@ -12,6 +12,7 @@ aten/src/ATen/native, and ConvUtils.h (torch 2.13.0).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -42,7 +43,7 @@ def recurrent(
     batch, time = (input.shape[0], input.shape[1]) if batch_first else (input.shape[1], input.shape[0])
     demands = [ge(env.unwrap(time), 1)]
     demands += [eq(env.unwrap(state.shape[1]), env.unwrap(batch)) for state in states]
-    if not all(env.expect_true(demand) for demand in demands):
+    if not all(env.demand(demand) for demand in demands):
         return None
     features = states[0].shape[2] * (2 if bidirectional else 1)
     output = _new([time, batch, features], input, given)
@@ -74,7 +75,7 @@ def convolution(
         options = (bias, strides, pads, dilations, groups)
         channels_last = (0, *range(2, space + 2), 1)
         order = _order(env, _CONVOLUTIONS[space], (input, weight, *options), {}, (order, channels_last))
-    if order is None or not all(env.expect_true(demand) for demand in demands):
+    if order is None or not all(env.demand(demand) for demand in demands):
         return None
     return _new_in_order(sizes, order, input, given)
 
@@ -89,7 +90,7 @@ def linear(
     given = [t for t in (input, weight, bias) if t is not None]
     if not _are_plain(given) or input.dim() < 2 or weight.dim() != 2:
         return None
-    if not env.expect_true(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
+    if not env.demand(eq(env.unwrap(input.shape[-1]), env.unwrap(weight.shape[1]))):
         return None
     return _new([*input.shape[:-1], weight.shape[0]], input, given)
 
@@ -99,7 +100,7 @@ def matmul(env: TorchShapeEnv, left: torch.Tensor, right: torch.Tensor) -> torch
     if not _are_plain([left, right]) or left.dim() < 3 or right.dim() < 2:
         return None
     batch = broadcast(env, [left.shape[:-2], right.shape[:-2]])
-    if batch is None or not env.expect_true(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
+    if batch is None or not env.demand(eq(env.unwrap(left.shape[-1]), env.unwrap(right.shape[-2]))):
         return None
     return _new([*batch, left.shape[-2], right.shape[-1]], left, [left, right])
 
@@ -125,7 +126,7 @@ def attention(
     options = (*given, *[None] * (4 - len(given)), dropout_p, is_causal)
     sdpa = aten.scaled_dot_product_attention.default
     order = _order(env, sdpa, options, {"scale": scale}, ((0, 1, 2, 3), (0, 2, 1, 3)))
-    if order is None or not all(env.expect_true(eq(env.unwrap(a), env.unwrap(b))) for a, b in same):
+    if order is None or not all(env.demand_equal(env.unwrap(a), env.unwrap(b)) for a, b in same):
         return None
     return _new_in_order([batch, heads, length, value.shape[3]], order, query, given)
 
@@ -230,14 +231,15 @@ def affine_grid(
 
 
 def pointwise(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.Tensor | None:
-    """An operator that works element by element, on contiguous tensors: broadcast sizes, contiguous."""
+    """An operator that works element by element, on tensors whose dimensions lie in their order, with gaps or expanded
+    as they may be: broadcast sizes, contiguous (TensorIterator.cpp, reorder_dimensions, leaves them in that order)."""
     values = (*args, *kwargs.values())
     tensors = [a for a in values if isinstance(a, torch.Tensor)]
     if not tensors or any(isinstance(a, (list, tuple, torch.SymFloat, torch.SymBool)) for a in values):
         return None
     if any(type(t) is not FakeTensor or t.layout is not torch.strided or t.is_conj() or t.is_neg() for t in tensors):
         return None
-    if any(t.device != tensors[0].device for t in tensors) or not all(_is_contiguous(env, t) for t in tensors):
+    if any(t.device != tensors[0].device for t in tensors) or not all(_is_in_order(env, t) for t in tensors):
         return None
     sizes = broadcast(env, [t.shape for t in tensors])
     dtype = None if sizes is None else _dtype_of(func, args, kwargs)
@@ -319,10 +321,21 @@ def broadcast(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> list[Any] 
                     found = spread  # `y - y[:1]` of a tensor whose size only run time knows
                     continue
                 # Unbacked sizes, and a 1 in the example, are torch's to decide.
-                if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.expect_true(eq(a, b)):
+                if env.hint_of(a) in (None, 1) or env.hint_of(a) != env.hint_of(b) or not env.demand_equal(a, b):
                     return None
         result.append(found)
     return result
+
+
+def demand_equal_sizes(env: TorchShapeEnv, shapes: Sequence[Sequence[Any]]) -> None:
+    """What eager checks of shapes that are broadcast, as far as it is plain: kernels ask for it without saying why."""
+    for position in range(max(map(len, shapes), default=0), 0, -1):
+        sizes = [shape[-position] for shape in shapes if position <= len(shape)]
+        symbolic = [env.unwrap(size) for size in sizes if not (type(size) is int and size in (1, -1))]
+        for other in symbolic[1:]:
+            first, hints = symbolic[0], (env.hint_of(symbolic[0]), env.hint_of(other))
+            if first is not other and None not in hints and hints[0] == hints[1] != 1:
+                env.demand_if_sure(first, other)
 
 
 def _spread_to(env: TorchShapeEnv, one: Any, other: Any) -> Any:
@@ -357,6 +370,18 @@ def _are_plain(tensors: Sequence[Any]) -> bool:
 def _is_contiguous(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
     sizes = [env.node_of(size).current() for size in tensor.shape]
     return [env.node_of(stride).current() for stride in tensor.stride()] == contiguous_strides(sizes)
+
+
+def _is_in_order(env: TorchShapeEnv, tensor: torch.Tensor) -> bool:
+    """Whether each dimension lies within the one before it, for all sizes; an expanded one lies anywhere."""
+    if _is_contiguous(env, tensor):
+        return True
+    dims = [(env.unwrap(size), env.unwrap(stride)) for size, stride in zip(tensor.shape, tensor.stride())]
+    dims = [(size, stride) for size, stride in dims if stride.as_constant() != 0 and size.as_constant() != 1]
+    return all(
+        env.memo.decide(ge(outer, size * stride)) is True and env.memo.decide(ge(stride, 1)) is True
+        for (_, outer), (size, stride) in pairwise(dims)
+    )
 
 
 def _new_in_order(

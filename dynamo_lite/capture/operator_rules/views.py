@@ -18,7 +18,8 @@ from dynamo_lite.capture.operator_rules.operands import (
     view,
     wrapped,
 )
-from dynamo_lite.capture.operator_rules.sizes import Size, has, same
+from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, has, same
+from dynamo_lite.symbolic_shapes.expressions.piecewise import minimum
 
 aten = torch.ops.aten
 
@@ -130,7 +131,12 @@ def _bound(given: int | None, size: int, default: int) -> int:
     if given < 0:
         given = given + size
         return given if given >= 0 else 0
-    return given if given <= size else size
+    try:
+        return given if given <= size else size
+    except Undecided:
+        if type(given) is not Size or type(size) is not int:
+            raise
+        return given.made(minimum(given.node, size))  # the first rows of a table, as many as there are
 
 
 _TO_THE_END = 2**63 - 1

@@ -1,5 +1,10 @@
 """A branch on data: both sides are run, one after the other, up to where they join, and become one torch.cond.
 
+So does a branch on the sizes of inputs, where its sides differ. Each side is run under its condition, the one that the
+example does not take with other sizes in the place of the example's. What the program asks of sizes on a side holds for
+it alone: a guard says `not condition or fact`. Numbers and sizes that the sides give differently are one expression over
+the condition (tracing/size_branches/choice.py).
+
 The join is the immediate post-dominator of the jump. Where a variable in use cannot be merged there, both sides are run
 again to a later join, at which it is not used any more: the choice is carried on. Where it is carried on to the
 function's return and the results are no one value, the sides go on in the caller (`_InCaller`).
@@ -8,7 +13,7 @@ function's return and the results are no one value, the sides go on in the calle
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import torch
@@ -40,6 +45,7 @@ from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
+from dynamo_lite.tracing.size_branches.choice import ConditionalValue
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -53,9 +59,11 @@ class Branch:
     """The current jump.
 
     Attributes:
+        choice: what two numbers are as one, of a branch on the sizes of inputs; else None.
         frame: where the sides join; but for `_InCaller`, the one that jumps.
         predicate: what decides it, a tensor or a SymBool.
         starts: truth → where the side begins.
+        of_sizes: whether the sizes of inputs decide it.
         kept: (the truth with which the value stays on the stack, the value) for `and` and `or`, else None.
     """
 
@@ -64,6 +72,7 @@ class Branch:
     predicate: Any
     starts: dict[bool, int]
     kept: tuple[bool, Any] | None
+    of_sizes: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         self.at = self.frame.pc - 1
@@ -76,6 +85,8 @@ class Branch:
         self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
         self.reads = FirstReads.of(self.tracer.reads)
         self.choice: Callable[[Any, Any], Any] | None = None
+        if self.of_sizes:
+            self.choice = ConditionalValue(env, self.relation).one
 
     def capture(self) -> Any:
         """Run both sides, merge them, and go on behind. Returns what the jump's handler returns."""
@@ -90,7 +101,9 @@ class Branch:
         return merged.end()
 
     def refuse(self, problem: CannotMerge) -> NoReturn:
-        """No join is one at which the sides can be merged."""
+        """No join is one at which the sides can be merged. Of a branch on sizes, the example's answer is a guard then."""
+        if self.choice is not None:
+            raise problem
         self.tracer.refuse(problem.id, **problem.names)
 
     def _capture(self) -> Any:
@@ -176,7 +189,8 @@ class Branch:
             if around.stays:
                 return False, None
             raise JoinsLater(around.frame, END, in_caller=True)
-        outer = _InCaller(tracer, caller.frame, self.predicate, self.starts, self.kept, self, caller.modules)
+        at = self.predicate, self.starts, self.kept
+        outer = _InCaller(tracer, caller.frame, *at, self, caller.modules, of_sizes=self.of_sizes)
         try:
             with tracer.ways.of(tracer, outer.frame, outer.at):
                 answer = outer._capture()
@@ -261,6 +275,8 @@ class Branch:
     def assert_not(self, raised: list[bool], sides: dict[bool, Side]) -> Any:
         """A side that raises: the program asserts that it is not taken, and goes on with the other."""
         tracer = self.tracer
+        if self.choice is not None:
+            raise CannotMerge("branch-unsupported", why="a side raises")
         error = sides[raised[0]].error
         text = f"{type(error).__name__}: {error}"
         if len(raised) == 2:

@@ -35,4 +35,5 @@ def run_taken_sides(module: fx.GraphModule) -> None:
 
 def _is_of_sizes(node: fx.Node) -> bool:
     condition = node.args[0]
-    return isinstance(condition, fx.Node) and isinstance(condition.meta.get("val"), (torch.SymBool, bool))
+    value = condition.meta.get("val") if isinstance(condition, fx.Node) else None
+    return isinstance(value, torch.SymBool) and value.node.has_hint()

@@ -13,7 +13,7 @@ INTS = (int, torch.SymInt)
 BOOLS = (bool, torch.SymBool)
 
 
-class Choice:
+class ConditionalValue:
     """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is asked."""
 
     def __init__(self, env: Any, condition: Bool) -> None:

@@ -10,7 +10,7 @@ That a value is the same on a side is decided by the facts and the condition of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,9 +29,11 @@ from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
-from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, Choice
+from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, ConditionalValue
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, abandon, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
+from dynamo_lite.tracing.sizes.asserted_branches import raised_at
+from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -96,7 +98,7 @@ class ComparedSides(FeatureState):
         answer = NOT_HANDLED
         if frame.info.kind == PLAIN:
             answer = _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
-        if answer is NOT_HANDLED and not self.forks:
+        if answer is NOT_HANDLED and not self.forks and self._tracer.recorder.env.memo.decide(relation) is None:
             self.note_left(relation)
         return answer
 
@@ -142,7 +144,7 @@ class _BothSides:
         self.env: Any = self.tracer.recorder.env
         self.truth = bool(self.env.hint_of(relation))
         self.here = relation if self.truth else not_(relation)
-        self.choice = Choice(self.env, self.here)
+        self.choice = ConditionalValue(self.env, self.here)
         self.forks = sides.forks and sides.is_wanted(relation)
         self.locals, self.stack = list(frame.locals), list(frame.stack)
 
@@ -151,6 +153,10 @@ class _BothSides:
         frame, at = self.frame, self.frame.pc - 1
         flow = flow_of(frame.info)
         start, join = self.starts[self.truth], flow.join(at)
+        if raised_at(frame, self.starts[not self.truth]) is not None and not may_be_caught(frame):
+            origin = self.tracer.origin()  # type: ignore[attr-defined]
+            self.env.assume_answer(self.here, replace(origin, eager_raises=True))
+            return NOT_HANDLED
         if not self._may_be_compared(flow, at, join):
             return NOT_HANDLED
         origin = self.tracer.origin()  # type: ignore[attr-defined]

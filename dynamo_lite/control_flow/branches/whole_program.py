@@ -1,0 +1,46 @@
+"""A branch on sizes that is carried through the whole program: the program as it is for either answer, as one torch.cond.
+
+What a branch decides may be used up to the end (`if n == 1: mask = None`, and each layer asks `if mask is not None`), by
+callers with loops and generators at work, which the sides of a branch cannot leave. Then the condition is asked before
+the program begins, and the program is run on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+
+
+def _either_way(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
+    if not conditions:
+        return program(*args, **kwargs)
+    if conditions[0]:
+        return _either_way(program, args, kwargs, conditions[1:])
+    else:  # noqa: RET505 (two ways, each with a line of its own)
+        return _either_way(program, args, kwargs, conditions[1:])
+
+
+def is_before_program(frame: Any) -> bool:
+    """Whether a frame is that which asks before the program begins."""
+    return frame.code is _either_way.__code__
+
+
+def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
+    """What runs the program on both sides of each of these conditions, which are of an earlier run: as
+    `RunRequest.enter`."""
+
+    def enter(tracer: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        env = tracer.recorder.env
+        ours = env.core.symbols
+        asked = []
+        for condition in conditions:
+            mapping = {symbol: ours[symbol.name].as_int() for symbol in symbols_of(condition)}
+            asked.append(env.wrap(substitute(condition, mapping)))
+        tracer.interpret(tracer.interpreted | {_either_way.__code__})
+        return tracer.vm.enter(_either_way, (program, args, kwargs, tuple(asked)), {})
+
+    return enter
