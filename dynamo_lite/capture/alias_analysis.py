@@ -176,8 +176,11 @@ def is_view(node: fx.Node) -> bool:
 
 
 def same_as(node: fx.Node) -> fx.Node | None:
-    """The argument that a conversion returned as it is: `x.to(dtype)` of a tensor that has it."""
+    """The argument that a conversion returned as it is (`x.to(dtype)` of a tensor that has it), or that a slice shows
+    as a whole: torch leaves `x[:]` out where it knows the size, and only there."""
     target = node.target
+    if target is torch.ops.aten.slice.Tensor and node.args[2:] == (0, _TO_THE_END) and not node.kwargs:
+        return node.args[0]  # type: ignore[return-value]
     if not isinstance(target, OpOverload) or target._opname not in _CONVERSIONS:
         return None
     given = node.args[0]
@@ -191,6 +194,7 @@ def same_as(node: fx.Node) -> fx.Node | None:
 
 
 _CONVERSIONS = frozenset({"to", "contiguous", "type_as"})
+_TO_THE_END = 2**63 - 1
 
 
 def written_arguments(node: fx.Node) -> Iterator[fx.Node]:

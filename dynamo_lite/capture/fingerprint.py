@@ -20,6 +20,7 @@ from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_m
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.graph.replayed_constants import TensorOrigin, metadata_argument, origin_of
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 
@@ -114,6 +115,8 @@ class Fingerprint:
         if isinstance(value, fx.Node):
             if value is unread:
                 return ("like", *_metadata(value.meta.get("val")))
+            if (size := self._size(value.meta.get("val"))) is not None:
+                return size
             return ("node", self._digests[value], *sorted(self._written(self.analysis.roots[value]).values()))
         if isinstance(value, (list, tuple)):
             return ("sequence", *(self._shape(v, unread) for v in value))
@@ -122,6 +125,18 @@ class Fingerprint:
         if isinstance(value, slice):
             return ("slice", *(self._shape(v, unread) for v in (value.start, value.stop, value.step)))
         return (type(value).__qualname__, repr(value))
+
+    def _size(self, value: Any) -> tuple[str, str] | None:
+        """A size of the inputs as all facts say what it is, in the form of a constant if it is one: a later recording
+        knows from the start what this one has found out. None for other values, and for what run time alone knows."""
+        env = self.recorder.env
+        if env is None or type(value) is not torch.SymInt:
+            return None
+        node = env.core.simplify(env.unwrap(value))
+        constant = node.as_constant()
+        if constant is not None:
+            return ("int", repr(constant))
+        return None if any(symbol.unbacked for symbol in symbols_of(node)) else ("size", str(node))
 
     def _written(self, roots: Roots) -> dict[Any, str]:
         return {root: self._contents[root] for root in roots if root in self._contents}
