@@ -1,11 +1,11 @@
-"""Programs with dynamic sizes, called at the smallest ones: each dynamic dimension cut to 1, 2 and 3, alone and together.
+"""Programs with dynamic sizes, called at the smallest: each dynamic dimension cut to 1, 2 and 3, alone and together.
 
     python benchmarks/small_sizes.py [--sample N] [--models bert,vit] [--exporters dynamo-lite] [--log FILE] [--write]
 
 Every model of the core and the long list with a dynamic batch and, where it has one, a dynamic length is exported
 twice by each exporter: with `Dim.AUTO`, and with named Dims whose least size is 1. The program is then called at each
-small size that eager takes. A call is *equal*, *wrong* (another result, or an error that is no check of the program),
-or *rejected*. Each export is made in a fork of a process that has exported a toy only and has built the model.
+small size that eager takes. A call is *equal*, *wrong* (another result), or *rejected* (an error). Each export is made
+in a fork of a process that has exported a toy only and has built the model.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 from torch.export import Dim
+from torch.utils import _pytree as pytree
 
 from benchmarks.export_time import RESULTS, export_a_toy, in_fork, machine, parser_of, progress
 from benchmarks.exporters import EXPORTERS, OURS, first_line, timed
@@ -77,28 +78,22 @@ def example_of(case: Case) -> Case:
 def specs(case: Case, axes: dict[str, Axis]) -> dict[str, Any]:
     """The two specifications of the axes."""
     auto = dynamic_shapes(case, *axes.values())
-    named = {axis.dims: Dim(name, min=1) for name, axis in axes.items()}
+    dims = {name: Dim(name, min=1) for name in axes}
+    places, tree = pytree.tree_flatten(auto, is_leaf=_is_place)
+    named = [
+        None if place is None else {dim: dims[_axis_of(axes, index, dim)] for dim in place}
+        for index, place in enumerate(places)
+    ]
+    return {AUTO: auto, NAMED: pytree.tree_unflatten(named, tree)}
 
-    def renamed(value: Any, position: Iterator[int]) -> Any:
-        if isinstance(value, dict) and all(type(key) is int for key in value) and value:
-            index = next(position)
-            return {dim: next(named[axis.dims] for axis in axes.values() if axis.dims[index] == dim) for dim in value}
-        return value
 
-    from torch.utils import _pytree as pytree
+def _is_place(value: Any) -> bool:
+    """Whether a part of a specification is that of one input."""
+    return value is None or (isinstance(value, dict) and bool(value) and all(type(key) is int for key in value))
 
-    is_leaf = lambda v: v is None or (isinstance(v, dict) and bool(v) and all(type(k) is int for k in v))  # noqa: E731
-    leaves, tree = pytree.tree_flatten(auto, is_leaf=is_leaf)
-    tensors = pytree.tree_leaves(case.inputs(0), is_leaf=lambda v: v is None)
-    if len(leaves) != len(tensors):
-        leaves = leaves[: len(tensors)] + [None] * 0
-    out = []
-    for index, leaf in enumerate(leaves):
-        if leaf is None:
-            out.append(None)
-        else:
-            out.append({d: next(Dim(n, min=1) for n, axis in axes.items() if axis.dims[index] == d) for d in leaf})
-    return {AUTO: auto, NAMED: pytree.tree_unflatten(out, tree)}
+
+def _axis_of(axes: dict[str, Axis], index: int, dim: int) -> str:
+    return next(name for name, axis in axes.items() if axis.dims[index] == dim)
 
 
 def small_calls(case: Case, axes: dict[str, Axis]) -> Iterator[tuple[str, Inputs]]:
@@ -187,20 +182,19 @@ def rows_of(models: dict[str, Model], exporters: list[str], log: Path | None) ->
 
 def summary(rows: list[Row], exporters: list[str]) -> str:
     """The table of all models."""
-    lines = ["| exporter | sizes | models that export | calls that eager takes | equal | of those with a 1 | rejected | wrong | "
-             "models that take every call |", "|---|---|---:|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    lines = ["| exporter | sizes | models that export | calls that eager takes | equal | of those with a 1 | rejected "
+             "| wrong | models that take every call |", "|---|---|---:|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
     for exporter in exporters:
         for spec in (AUTO, NAMED):
             found = [row.outcomes[exporter][spec] for row in rows if exporter in row.outcomes]
             made = [one for one in found if not one.refusal]
-            calls, equal = sum(len(one.calls) for one in made), sum(one.count("equal") for one in made)
-            ones = sum(one.count("", 1) for one in made)
+            total = lambda verdict, size=None: sum(one.count(verdict, size) for one in made)  # noqa: B023, E731
+            calls, equal, ones = total(""), total("equal"), total("", 1)
             whole = sum(one.count("equal") == len(one.calls) for one in made)
             share = f"{equal} ({100 * equal / calls:.1f} %)" if calls else "–"
             lines.append(
                 f"| {exporter} | {spec} | {len(made)} of {len(found)} | {calls} | {share} | "
-                f"{sum(one.count('equal', 1) for one in made)} of {ones} | {sum(one.count('rejected') for one in made)} | "
-                f"{sum(one.count('wrong') for one in made)} | {whole} of {len(made)} |"
+                f"{total('equal', 1)} of {ones} | {total('rejected')} | {total('wrong')} | {whole} of {len(made)} |"
             )
     return "\n".join(lines)
 

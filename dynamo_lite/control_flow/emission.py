@@ -21,9 +21,9 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.capture.operator_rules.operands import is_dense
 from dynamo_lite.control_flow import gradients
+from dynamo_lite.control_flow.facts import assumed_again, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.merge import Merge
-from dynamo_lite.control_flow.sides import assumed_again, keep_facts
 from dynamo_lite.control_flow.states import Side
 from dynamo_lite.control_flow.unlike import answers, memory, sizes
 from dynamo_lite.control_flow.unlike import layouts as layouts_of_sides

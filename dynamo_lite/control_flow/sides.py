@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.facts import facts_undone
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import Base, BeginsAgain, CannotMerge, FrameState, HeldElsewhere, Side
 from dynamo_lite.control_flow.undoing import iterators
@@ -27,9 +28,6 @@ from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import END, flow_of
 from dynamo_lite.interpreter.frames.exceptions import ContinueIn
 from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
-from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
-from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
-from dynamo_lite.symbolic_shapes.expressions.relations import not_, or_
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction, _DisableTorchDispatch
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.calls.lru_cache import LruCaches
@@ -39,7 +37,6 @@ from dynamo_lite.tracing.heap.journal import Journal
 from dynamo_lite.tracing.heap.lifetimes import Lifetimes
 from dynamo_lite.tracing.tensors.unlike_sides import UnlikeSides
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
-from dynamo_lite.tracing.vocabulary.program_points import origin_of
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _FILLED_UNSEEN = (list, dict, set)
@@ -66,7 +63,7 @@ def run_side(
     with (
         _no_collection(tracer),
         _state_undone(tracer, frame, base, side),
-        _facts_undone(tracer, side, assumed, keeps),
+        facts_undone(tracer, side, assumed, keeps),
         tracer.points.here() as beginning,
     ):
         watch = Watch(beginning.is_older)
@@ -240,95 +237,6 @@ def _state_undone(tracer: Forking, frame: Any, base: FrameState, side: Side) -> 
         for part, _ in base.parts(frame):
             part.state, part.result = RUNNING, None
         base.put(frame)
-
-
-@contextmanager
-def _facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iterator[None]:
-    """The facts that a side adds are kept as far as they hold outside of it."""
-    env = tracer.recorder.env
-    if env is None:
-        yield
-        return
-    core = env.core
-    mark, symbols = core.snapshot(), set(core.symbols.values())
-    side.symbols = symbols
-    of_sizes = assumed is not None and _is_of_sizes(env, assumed)
-    side.assumed = assumed if of_sizes else None
-    if assumed is not None:
-        core.assume(assumed, origin_of(tracer.mark()), "axiom")
-    count = len(core.facts)
-    try:
-        with _in_example(env, assumed) if of_sizes else nullcontext():
-            yield
-    finally:
-        new_facts = core.facts[count:]
-        core.rollback(mark)
-        if keeps:
-            keep_facts(tracer, side, new_facts, symbols, assumed if of_sizes else None)
-        else:
-            side.new_facts = new_facts, symbols
-
-
-def _is_of_sizes(env: Any, condition: Any) -> bool:
-    """Whether a condition is one on the sizes of inputs alone."""
-    return not any(s.unbacked for s in symbols_of(condition)) and env.hint_of(condition) is not None
-
-
-@contextmanager
-def assumed_again(tracer: Forking, side: Side) -> Iterator[None]:
-    """Within, what a side of a branch on sizes assumes of them holds again: something is recorded at its end."""
-    if side.assumed is None:
-        yield
-        return
-    with _facts_undone(tracer, Side(side.level), side.assumed, keeps=True):
-        yield
-
-
-@contextmanager
-def _in_example(env: Any, assumed: Any) -> Iterator[None]:
-    """Within, the example is one in which a condition on sizes holds. Raises CannotMerge if none is found."""
-    if env.hint_of(assumed) is True:
-        yield
-        return
-    values = env.core.example_of(assumed)
-    if values is None:
-        raise CannotMerge("branch-unsupported", why="no sizes are found for which the other side is taken")
-    with env.other_example(values):
-        yield
-
-
-@contextmanager
-def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
-    """Within, what was known at the end of a side whose facts are not kept yet is known again."""
-    env = tracer.recorder.env
-    if env is None:
-        yield
-        return
-    mark = env.core.snapshot()
-    try:
-        for fact in side.new_facts[0]:
-            env.core.assume(fact.relation, fact.origin, fact.kind)
-        yield
-    finally:
-        env.core.rollback(mark)
-
-
-def keep_facts(
-    tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
-) -> None:
-    """A side's fact of the inputs is a condition of the program; of values made on the side, it holds there; of
-    values from around that run time knows only, it is true on this side only. assumed: the condition on the sizes of
-    the inputs under which the side is taken, of a branch on these."""
-    assert tracer.recorder.env is not None
-    core = tracer.recorder.env.core
-    for fact in new_facts:
-        unknown = {s for s in symbols_of(fact.relation) if s.unbacked}
-        if unknown & before or has_unknown_float(fact.relation):
-            if fact.kind != "axiom":
-                side.checks.append(fact)
-        elif not unknown or fact.kind != "axiom":
-            relation = fact.relation if assumed is None or unknown else or_(not_(assumed), fact.relation)
-            core.assume(relation, fact.origin, fact.kind)
 
 
 def _copy_iterators(tracer: Forking, watch: Watch, frame: Any, base: FrameState) -> None:

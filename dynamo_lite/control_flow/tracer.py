@@ -78,7 +78,7 @@ class ForkingTracer(Tracer):
         self.branches = BranchNotes(self)
         self._sizes = self.own(ComparedSides)
         self._sizes.forks = not self.only_marked
-        self.left_to_example: set[tuple[Any, int]] = set()  # branches on sizes that are no operators: (code, instruction)
+        self.left_to_example: set[tuple[Any, int]] = set()  # (code, instruction) of branches on sizes, not captured
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
@@ -191,8 +191,8 @@ class ForkingTracer(Tracer):
     def _on_size(
         self, frame: Any, value: Any, relation: Any, jumps_if: bool, target: int, keeps: bool
     ) -> Any:
-        """A branch on the sizes of inputs that the facts do not decide: no branch if its sides leave the same, an operator
-        if calls may take either, else the example's answer is a guard."""
+        """A branch on the sizes of inputs that the facts do not decide. It is no branch if its sides leave the same,
+        and an operator if calls may take either side; else the example's answer becomes a guard."""
         if not is_before_program(frame):
             answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
             if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):
@@ -228,7 +228,7 @@ class ForkingTracer(Tracer):
         rows = heads.rows_of(self._parts, value)
         if rows is not None:
             return iter(rows)
-        iterator = bounded.bounded(self._parts, self.vm.frame, value)
+        iterator: Any = bounded.bounded(self._parts, self.vm.frame, value)
         if iterator is None and type(value) is range and self.watches:
             iterator = iter(value)  # the collector does not tell its age
             self.watches[-1].made(iterator)

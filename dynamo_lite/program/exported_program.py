@@ -132,7 +132,7 @@ class Program(ExportedProgram):
                 "case there, which generated code cannot have as a parameter. Pass it by position, or rename it"
             )
         guards = self._guards_code
-        bare = copy.copy(separated(without_aliases(self)))
+        bare: Any = copy.copy(separated(without_aliases(self)))
         bare.is_traced_again = True
         bare._guards_code = [guard for guard in guards if asks_for_sizes(guard)]
         known = structures(self)

@@ -41,8 +41,8 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
 from dynamo_lite.tracing.node_metadata import TraceContext
-from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
+from dynamo_lite.tracing.sizes import builtin_calls, number_methods
 from dynamo_lite.tracing.strings import error_messages, tensor_repr
 from dynamo_lite.tracing.strings.formatting import TextsAtWork
 from dynamo_lite.tracing.tensors import attributes, hashing

@@ -77,14 +77,14 @@ class FactRecorder:
         return self.expect_true(relation, origin=lambda: origin)
 
     def demand_if_sure(self, one: Any, other: Any) -> bool:
-        """`demand` that two sizes are equal, if neither can be 1 (and expanded) where they are not. Whether it is so."""
+        """`demand` that two sizes are equal, if neither can be 1 where they are not. False if that is not known."""
         relation = eq(one, other)
         if all(self._memo.decide(or_(relation, ne(size, 1))) is True for size in (one, other)):
             return self.demand(relation)
         return False
 
     def demand_equal(self, one: Any, other: Any) -> bool:
-        """`expect_true` of two sizes that are equal, or else of which one is 1 and expanded: eager raises for others."""
+        """`expect_true` of two sizes that are equal, or of which eager expands one if it is 1."""
         return self.demand_if_sure(one, other) or self.expect_true(eq(one, other))
 
     def defers(self, what: str, *errors: type[Exception]) -> None:

@@ -37,11 +37,12 @@ KERNELS = {
         "aten::nll_loss2d_forward", "aten::cross_entropy_loss", "aten::fft_fft", "aten::fft_ifft", "aten::fft_rfft",
         "aten::fft_irfft", "aten::_fft_r2c", "aten::_fft_c2r", "aten::_fft_c2c", "aten::stft", "aten::istft",
         "aten::scaled_dot_product_attention", "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",
-        "aten::native_group_norm", "aten::rms_norm", "aten::complex", "aten::polar", "aten::softmax", "aten::_softmax", "aten::log_softmax",
+        "aten::native_group_norm", "aten::rms_norm", "aten::softmax", "aten::_softmax", "aten::log_softmax",
         "aten::_log_softmax", "aten::dropout", "aten::zeros_like", "aten::ones_like", "aten::empty_like",
-        "aten::full_like", "aten::rand_like", "aten::randn_like", "aten::adaptive_avg_pool1d",
-        "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool2d",
-        "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
+        "aten::complex", "aten::polar", "aten::full_like", "aten::rand_like", "aten::randn_like",
+        "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::adaptive_avg_pool3d",
+        "aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool1d",
+        "aten::adaptive_max_pool2d"), LAYOUT_ONLY),
     # They ask `guard_or_false` about sizes of any kind (a batch of 16 or more) to choose a backend and memory format.
     **dict.fromkeys((
         "aten::convolution", "aten::_convolution", "aten::convolution_backward", "aten::convolution_overrideable",

@@ -17,6 +17,7 @@ from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.results import with_history
 from dynamo_lite.capture.kernels import shape_rules
 from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env.broadcasting import demand_equal_sizes
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.torch_internals._torch_dispatch import _AutoDispatchBelowAutograd
 from dynamo_lite.torch_internals._torch_fake import device_of, in_kernel, make_fake
@@ -33,9 +34,9 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     if not args or not _is_symbolic(args):
         return MISS
     if torch.Tag.pointwise in func.tags:
-        shape_rules.demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
+        demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
     elif func is torch.ops.aten.expand.default and len(args[1]) >= args[0].dim():
-        shape_rules.demand_equal_sizes(env, [args[0].shape, args[1]])
+        demand_equal_sizes(env, [args[0].shape, args[1]])
     if rule is not None:
         result = rule(env, *args, **kwargs)
     elif torch.Tag.pointwise in func.tags and not func._schema.is_mutable:

@@ -70,7 +70,8 @@ class LayoutQuestions:
         if not isinstance(tensor, FakeTensor) or tensor.layout is not torch.strided:
             return
         exact = self._env is not None and tensor._has_symbolic_sizes_strides
-        opened = _Open(question, (tuple(tensor.shape), tuple(tensor.stride())) if exact else None, is_recorded and exact)
+        layout = (tuple(tensor.shape), tuple(tensor.stride())) if exact else None
+        opened = _Open(question, layout, is_recorded and exact)
         self._kept += (tensor.untyped_storage(), result.untyped_storage())
         keys = {storage_key(tensor), storage_key(result)}
         self._shared.append(keys)

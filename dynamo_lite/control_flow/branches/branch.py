@@ -1,9 +1,9 @@
 """A branch on data: both sides are run, one after the other, up to where they join, and become one torch.cond.
 
-So does a branch on the sizes of inputs, where its sides differ. Each side is run under its condition, the one that the
+So does a branch on the sizes of inputs, where its sides differ. Each side is run under its condition, the side that the
 example does not take with other sizes in the place of the example's. What the program asks of sizes on a side holds for
-it alone: a guard says `not condition or fact`. Numbers and sizes that the sides give differently are one expression over
-the condition (tracing/size_branches/choice.py).
+that side alone: a guard says `not condition or fact`. Numbers and sizes that the sides give differently become one
+expression over the condition (tracing/size_branches/choice.py).
 
 The join is the immediate post-dominator of the jump. Where a variable in use cannot be merged there, both sides are run
 again to a later join, at which it is not used any more: the choice is carried on. Where it is carried on to the
@@ -82,10 +82,10 @@ class Branch:
         self.flow: FlowGraph = flow_of(self.frame.info)
         self.around: OpenLoop | None = self.tracer.loop_of(self.frame)
         env = self.tracer.recorder.env
-        self.relation = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
+        self.relation: Any = None if is_tensor(self.predicate) or env is None else env.unwrap(self.predicate)
         self.reads = FirstReads.of(self.tracer.reads)
         self.choice: Callable[[Any, Any], Any] | None = None
-        if self.of_sizes:
+        if self.of_sizes and self.relation is not None:
             self.choice = ConditionalValue(env, self.relation).one
 
     def capture(self) -> Any:
@@ -101,7 +101,7 @@ class Branch:
         return merged.end()
 
     def refuse(self, problem: CannotMerge) -> NoReturn:
-        """No join is one at which the sides can be merged. Of a branch on sizes, the example's answer is a guard then."""
+        """The sides can be merged nowhere. The example's answer to a branch on sizes becomes a guard then."""
         if self.choice is not None:
             raise problem
         self.tracer.refuse(problem.id, **problem.names)

@@ -1,7 +1,7 @@
-"""A branch on sizes that is carried through the whole program: the program as it is for either answer, as one torch.cond.
+"""A branch on sizes that is carried through the whole program: one torch.cond of the program as it is on either side.
 
-What a branch decides may be used up to the end (`if n == 1: mask = None`, and each layer asks `if mask is not None`), by
-callers with loops and generators at work, which the sides of a branch cannot leave. Then the condition is asked before
+The answer of a branch may be used up to the end: `if n == 1: mask = None`, and each layer asks `if mask is not None`.
+The sides of a branch cannot leave callers that have loops and generators at work. Then the condition is asked before
 the program begins, and the program is run on both sides.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
@@ -20,7 +20,7 @@ def _either_way(program: Any, args: Any, kwargs: Any, conditions: Any) -> Any:
         return program(*args, **kwargs)
     if conditions[0]:
         return _either_way(program, args, kwargs, conditions[1:])
-    else:  # noqa: RET505 (two ways, each with a line of its own)
+    else:
         return _either_way(program, args, kwargs, conditions[1:])
 
 
@@ -38,7 +38,7 @@ def split_by(conditions: Sequence[Bool]) -> Callable[..., Any]:
         ours = env.core.symbols
         asked = []
         for condition in conditions:
-            mapping = {symbol: ours[symbol.name].as_int() for symbol in symbols_of(condition)}
+            mapping: dict[Atom, Int] = {symbol: ours[symbol.name].as_int() for symbol in symbols_of(condition)}
             asked.append(env.wrap(substitute(condition, mapping)))
         tracer.interpret(tracer.interpreted | {_either_way.__code__})
         return tracer.vm.enter(_either_way, (program, args, kwargs, tuple(asked)), {})

@@ -11,6 +11,7 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.capture.graph.unrecorded import unrecorded
 from dynamo_lite.control_flow.emission import changed_tensors, decode, note_shared
+from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.buffers import Buffers
 from dynamo_lite.control_flow.lists.growth import Growth, entered
@@ -18,7 +19,6 @@ from dynamo_lite.control_flow.loops.counted import Counter
 from dynamo_lite.control_flow.loops.growing import Growing, growing_of
 from dynamo_lite.control_flow.merge import Differs, Merge, Pair, Plan
 from dynamo_lite.control_flow.places import plan_frame, plan_place, write_heap
-from dynamo_lite.control_flow.sides import facts_of
 from dynamo_lite.control_flow.states import BeginsAgain, FrameState, Goes, OpenLoop, Side, cannot_merge
 from dynamo_lite.control_flow.unlike import answers
 from dynamo_lite.interpreter.flow.loops import Loop

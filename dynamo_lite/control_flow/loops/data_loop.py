@@ -17,6 +17,7 @@ from dynamo_lite.capture.graph.level import Level
 from dynamo_lite.control_flow import gradients
 from dynamo_lite.control_flow.branches.side_ends import as_test
 from dynamo_lite.control_flow.emission import decode, is_unknown
+from dynamo_lite.control_flow.facts import facts_of, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, UnlikeItems, grown, growths_of, left
@@ -29,7 +30,7 @@ from dynamo_lite.control_flow.loops.growing import growing_of
 from dynamo_lite.control_flow.loops.scan import emit_scan
 from dynamo_lite.control_flow.loops.while_loop import emit_while
 from dynamo_lite.control_flow.merge import Pair
-from dynamo_lite.control_flow.sides import facts_of, keep_facts, opened, run_side
+from dynamo_lite.control_flow.sides import opened, run_side
 from dynamo_lite.control_flow.states import (
     CannotMerge,
     FirstRoundDiffers,

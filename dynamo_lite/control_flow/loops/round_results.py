@@ -8,10 +8,10 @@ import torch
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.control_flow.emission import assert_facts, changed_tensors, functionalise, output
+from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.loops.carried import Carried, note_groups
 from dynamo_lite.control_flow.merge import Differs, Pair
-from dynamo_lite.control_flow.sides import facts_of
 from dynamo_lite.control_flow.states import cannot_merge
 from dynamo_lite.control_flow.unlike import layouts
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction

@@ -1,8 +1,8 @@
 """Branches on sizes in the module of a program: the side that the sizes take is run, as any other code.
 
-torch's cond, run with gradients, traces the backward of both sides on the sizes of the call (torch/_higher_order_ops/
-cond.py, CondAutogradOp, torch 2.13.0), and a side that is written for other sizes raises there. Where the condition is a
-number, there is nothing to trace.
+With gradients, torch's cond traces the backward of both sides on the sizes of the call (CondAutogradOp in
+torch/_higher_order_ops/cond.py, torch 2.13.0), and a side that is written for other sizes raises there. Where the
+condition is a bool, nothing has to be traced.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import torch
 from torch import fx
 
 
-def taken_side(condition: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any]) -> Any:
+def taken_side(
+    condition: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Sequence[Any]
+) -> Any:
     """As `torch.cond`; a condition that is a bool decides at once."""
     if type(condition) is bool:
         return (true_fn if condition else false_fn)(*operands)

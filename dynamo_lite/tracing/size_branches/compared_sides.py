@@ -1,11 +1,12 @@
 """Branches on a size whose sides leave the same: such a branch is no condition of the program.
 
-`if n != p.shape[0]: p = p.expand(n, -1)`, `is_causal = n > 1 and mask is None`: the example takes one side. The other is
-run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is compared under
-what holds on each: a size, a flag or a view that is the same there needs no guard. Two numbers or flags that differ are
-one expression over the condition. Only where the sides differ otherwise, the answer of the example becomes a guard.
+The example takes one side of `if n != p.shape[0]: p = p.expand(n, -1)` or `is_causal = n > 1 and mask is None`. The
+other side is run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is
+compared under what holds on each side: a size, a flag or a view that is the same there needs no guard. Two numbers or
+flags that differ become one expression over the condition. Only where the sides differ otherwise, the example's answer
+becomes a guard, or both sides are captured (control_flow/).
 
-That a value is the same on a side is decided by the facts and the condition of that side alone, never by the example.
+That a value is the same on a side is decided by the facts and the condition of that side, never by the example.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
-_CONSTANTS = frozenset({str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)})
+_CONSTANTS = frozenset(
+    {str, bytes, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)}
+)
 
 
 _LONGEST = 120
@@ -98,9 +101,14 @@ class ComparedSides(FeatureState):
         answer = NOT_HANDLED
         if frame.info.kind == PLAIN:
             answer = _BothSides(self, frame, relation, starts, (jumps_if, value) if keeps else None).made()
-        if answer is NOT_HANDLED and not self.forks and self._tracer.recorder.env.memo.decide(relation) is None:
+        env = self.env()
+        if answer is NOT_HANDLED and not self.forks and env.memo.decide(relation) is None:
             self.note_left(relation)
         return answer
+
+    def env(self) -> Any:
+        """The shape environment of the recording, if it has one."""
+        return self._tracer.recorder.env
 
     def note_left(self, relation: Bool) -> None:
         """The answer of the example to this condition becomes a guard."""
@@ -112,22 +120,20 @@ class ComparedSides(FeatureState):
         that of a size of 1, which no user who leaves sizes to `Dim.AUTO` expects to lose."""
         if self.table is None:
             return False
-        env: Any = self._tracer.recorder.env
+        env = self.env()
         symbols = {s for s in symbols_of(env.core.simplify(relation)) if not s.unbacked}
         declared = set(self.table.symbols())
         if not symbols or not symbols <= declared:
             return False
         if any(not isinstance(self.table.spec_of(symbol), Auto) for symbol in symbols):
             return True
-        truth, hints = env.hint_of(relation), {s: s.hint for s in symbols}
+        truth, hints = env.hint_of(relation), {s: int(s.hint or 0) for s in symbols}
         return any(_truth(relation, {**hints, symbol: 1}) is (not truth) for symbol in symbols if symbol.lo <= 1)
 
-    def undecided(self, value: Any) -> Bool | None:
+    def undecided(self, value: Any) -> Any:
         """The condition on sizes that the truth of `value` is, if the facts do not decide it, and the example does."""
-        if type(value) not in SYMBOLIC or not value.node.has_hint():
-            return None
-        env = self._tracer.recorder.env
-        if env is None:
+        env = self.env()
+        if env is None or type(value) not in SYMBOLIC or not value.node.has_hint():
             return None
         condition = value if type(value) is torch.SymBool else value != 0
         if type(condition) is not torch.SymBool or env.decide_node(condition.node) is not None:
@@ -141,8 +147,8 @@ class _BothSides:
     def __init__(self, sides: ComparedSides, frame: Any, relation: Bool, starts: dict[bool, int], kept: Any) -> None:
         self.sides, self.frame, self.relation, self.starts, self.kept = sides, frame, relation, starts, kept
         self.tracer = sides._tracer
-        self.env: Any = self.tracer.recorder.env
-        self.truth = bool(self.env.hint_of(relation))
+        self.env = env = sides.env()
+        self.truth = bool(env.hint_of(relation))
         self.here = relation if self.truth else not_(relation)
         self.choice = ConditionalValue(self.env, self.here)
         self.forks = sides.forks and sides.is_wanted(relation)
@@ -235,7 +241,9 @@ class _BothSides:
         if type(value) not in SYMBOLIC:
             return bool(value) if type(value) in _CHECKED else None
         condition = value if type(value) is torch.SymBool else value != 0
-        return condition if type(condition) is bool else self.choice.under(self.choice.opposite, self.env.unwrap(condition))
+        if type(condition) is bool:
+            return condition
+        return self.choice.under(self.choice.opposite, self.env.unwrap(condition))
 
     # -- the states
 

@@ -28,7 +28,7 @@ def base_of_equal_view(
     if start is None or end is None:
         return False
     shape = tuple(base.shape)
-    node = start
+    node: Any = start
     while node is not end:
         if node.target not in _VIEWS or not node.args:
             return False

@@ -1,0 +1,103 @@
+"""Facts about sizes on one side of a branch, or in one round of a loop, and which of them hold outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.states import CannotMerge, Side
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
+from dynamo_lite.symbolic_shapes.expressions.relations import not_, or_
+from dynamo_lite.tracing.vocabulary.program_points import origin_of
+
+
+@contextmanager
+def facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iterator[None]:
+    """Within, `assumed` holds. The facts that a side adds are kept as far as they hold outside of it."""
+    env = tracer.recorder.env
+    if env is None:
+        yield
+        return
+    core = env.core
+    mark, symbols = core.snapshot(), set(core.symbols.values())
+    side.symbols = symbols
+    of_sizes = assumed is not None and _is_of_sizes(env, assumed)
+    side.assumed = assumed if of_sizes else None
+    if assumed is not None:
+        core.assume(assumed, origin_of(tracer.mark()), "axiom")
+    count = len(core.facts)
+    try:
+        with _in_example(env, assumed) if of_sizes else nullcontext():
+            yield
+    finally:
+        new_facts = core.facts[count:]
+        core.rollback(mark)
+        if keeps:
+            keep_facts(tracer, side, new_facts, symbols, assumed if of_sizes else None)
+        else:
+            side.new_facts = new_facts, symbols
+
+
+def _is_of_sizes(env: Any, condition: Any) -> bool:
+    """Whether a condition is one on the sizes of inputs alone."""
+    return not any(s.unbacked for s in symbols_of(condition)) and env.hint_of(condition) is not None
+
+
+@contextmanager
+def assumed_again(tracer: Forking, side: Side) -> Iterator[None]:
+    """Within, what a side of a branch on sizes assumes of them holds again: something is recorded at its end."""
+    if side.assumed is None:
+        yield
+        return
+    with facts_undone(tracer, Side(side.level), side.assumed, keeps=True):
+        yield
+
+
+@contextmanager
+def _in_example(env: Any, assumed: Any) -> Iterator[None]:
+    """Within, the example is one in which a condition on sizes holds. Raises CannotMerge if none is found."""
+    if env.hint_of(assumed) is True:
+        yield
+        return
+    values = env.core.example_of(assumed)
+    if values is None:
+        raise CannotMerge("branch-unsupported", why="no sizes are found for which the other side is taken")
+    with env.other_example(values):
+        yield
+
+
+@contextmanager
+def facts_of(tracer: Forking, side: Side) -> Iterator[None]:
+    """Within, what was known at the end of a side whose facts are not kept yet is known again."""
+    env = tracer.recorder.env
+    if env is None:
+        yield
+        return
+    mark = env.core.snapshot()
+    try:
+        for fact in side.new_facts[0]:
+            env.core.assume(fact.relation, fact.origin, fact.kind)
+        yield
+    finally:
+        env.core.rollback(mark)
+
+
+def keep_facts(
+    tracer: Forking, side: Side, new_facts: Sequence[Any], before: set[Any], assumed: Any = None
+) -> None:
+    """A side's fact of the inputs is a condition of the program; of values made on the side, it holds there; of
+    values from around that run time knows only, it is true on this side only. assumed: the condition on the sizes of
+    the inputs under which the side is taken, of a branch on these."""
+    assert tracer.recorder.env is not None
+    core = tracer.recorder.env.core
+    for fact in new_facts:
+        unknown = {s for s in symbols_of(fact.relation) if s.unbacked}
+        if unknown & before or has_unknown_float(fact.relation):
+            if fact.kind != "axiom":
+                side.checks.append(fact)
+        elif not unknown or fact.kind != "axiom":
+            relation = fact.relation if assumed is None or unknown else or_(not_(assumed), fact.relation)
+            core.assume(relation, fact.origin, fact.kind)
