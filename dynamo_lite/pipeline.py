@@ -37,6 +37,7 @@ from dynamo_lite.program.trees.containers import forgotten_after_errors
 from dynamo_lite.run import Run, RunRequest, late_imports, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
+from dynamo_lite.symbolic_shapes.dims.specs import Auto
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
@@ -257,18 +258,20 @@ _SPLITS = 2
 
 
 def _equal_sizes(run: Run) -> list[Fact]:
-    """The sizes of inputs that a run has found to be equal: on the other side of a branch they are so as well."""
+    """What a run has found out about sizes left to `Dim.AUTO` in terms of others: on the other side of a branch they
+    are so as well, and a branch on whether they are so is none."""
     assert run.declared is not None and run.recorder.env is not None
-    declared = set(run.declared.table.symbols())
-    return [
-        fact
-        for fact in run.recorder.env.core.facts
-        if isinstance(fact.relation, Rel)
-        and fact.relation.kind == "eq"
-        and not fact.relation.poly.const
-        and sorted(fact.relation.poly.terms.values()) == [-1, 1]
-        and symbols_of(fact.relation) <= declared
-    ]
+    table = run.declared.table
+    declared = set(table.symbols())
+    follows = {(symbol,) for symbol in declared if isinstance(table.spec_of(symbol), Auto)}
+
+    def is_of_sizes(relation: Any) -> bool:
+        if not isinstance(relation, Rel) or relation.kind != "eq" or not symbols_of(relation) <= declared:
+            return False
+        terms = relation.poly.terms
+        return len(terms) > 1 and any(abs(factor) == 1 and term in follows for term, factor in terms.items())
+
+    return [fact for fact in run.recorder.env.core.facts if is_of_sizes(fact.relation)]
 
 
 def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:

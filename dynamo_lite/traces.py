@@ -17,6 +17,7 @@ from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
 from dynamo_lite.tracing.calls.torchscript import CompiledCalls
+from dynamo_lite.tracing.size_branches.compared_sides import Compared, ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.attributes import DtypeReads
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -32,6 +33,7 @@ def trace_of(mod: Callable[..., Any], captured: Captured) -> Trace:
         [*run.tracer.own(Specializations).rows],
         run.tracer.notes,
         run.settled.solution if run.settled is not None else None,
+        [*run.tracer.own(ComparedSides).rows.values()],
         title=_name(mod),
     )
     captured.program.trace = found  # type: ignore[attr-defined]
@@ -61,6 +63,7 @@ class Trace:
         specializations: sizes that were fixed though they might have varied, with the reason.
         notes: what was skipped or assumed: text → the program's stack, outermost first.
         solution: the sizes of the inputs and what the program asks of them (symbolic_shapes.dims); None if none varies.
+        compared: the branches on sizes whose sides leave the same, so that they are no conditions of the program.
         title: the name of what was traced.
     """
 
@@ -70,6 +73,7 @@ class Trace:
     specializations: list[Any] = field(default_factory=list)
     notes: Mapping[str, tuple[UserFrame, ...]] = field(default_factory=dict)
     solution: Any = None
+    compared: list[Compared] = field(default_factory=list)
     title: str = ""
 
     @property

@@ -28,7 +28,8 @@ class BranchNotes:
         if branch.callees:
             behind += f" of the caller, {branch.frame.code.co_name}()"
         kinds = _kinds(merge.pairs, 0)
-        self._add(f"the branch on data at line {where} is captured, up to {behind}: {made}{kinds}", fork)
+        what = "sizes" if branch.of_sizes else "data"
+        self._add(f"the branch on {what} at line {where} is captured, up to {behind}: {made}{kinds}", fork)
 
     def note_assertion(self, branch: Any, text: str) -> None:
         """A side raises."""

@@ -296,7 +296,8 @@ class Interpreter(Hooks):
         while True:
             operation = ops[frame.pc]
             frame.pc += 1
-            self.on_instruction(frame, operation)
+            if self.on_instruction is not None:  # it may be taken away meanwhile
+                self.on_instruction(frame, operation)
             handler, arg = operation
             if handler(frame, stack, arg) is not None:
                 return frame.result

@@ -32,6 +32,7 @@ class Traced(Protocol):
     specializations: Any
     notes: Any
     solution: Any
+    compared: Any
 
 
 class Explained(Protocol):

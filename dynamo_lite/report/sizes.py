@@ -11,7 +11,9 @@ from torch.export.graph_signature import InputKind
 from dynamo_lite.report.proofs import fact_record
 from dynamo_lite.report.sources import Sources
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import eq
+from dynamo_lite.symbolic_shapes.expressions.relations import Rel, eq
+from dynamo_lite.symbolic_shapes.expressions.relations import ge as at_least
+from dynamo_lite.symbolic_shapes.expressions.relations import le as at_most
 from dynamo_lite.torch_internals._torch_pytree import keystr
 
 
@@ -70,6 +72,11 @@ def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:
         "facts": [],
     }
     if final.as_constant() is None:
+        given = max(getattr(spec, "lo", 0), 0), getattr(spec, "hi", hi)
+        row["ends"] = [
+            _because(guard_set, at_least(size, lo)) if isinstance(lo, int) and lo > given[0] else "",
+            _because(guard_set, at_most(size, hi)) if isinstance(hi, int) and hi != given[1] else "",
+        ]
         row["why"] = "it varies" if final is size else f"it varies as {table.in_words(final)} does"
         facts = _facts_about(guard_set, size) if final is not size else ()
     elif size.as_constant() is not None:
@@ -82,6 +89,15 @@ def _declared(solution: Any, index: int, sources: Sources) -> dict[str, Any]:
         facts = facts or tuple(_facts_about(guard_set, size))
     row["facts"] = _fact_records(facts, table, sources)
     return row
+
+
+def _because(guard_set: Any, end: Any) -> str:
+    """The line that an end of a range is because of; "" for one that is open, or that the specification gives."""
+    if not isinstance(end, Rel):
+        return ""
+    facts = [fact for guard in guard_set.resting_on(end) for fact in guard_set.origins(guard)]
+    origins = [fact.origin for fact in facts if fact.origin.file]
+    return f"{origins[0].file.rsplit('/', 1)[-1]}:{origins[0].line}" if origins else ""
 
 
 def _fact_records(facts: Iterable[Any], table: Any, sources: Sources) -> list[dict[str, Any]]:

@@ -48,6 +48,8 @@ def _sections(trace: Traced, keys: frozenset[str]) -> Sections:
     sizes = list(_sizes(trace))
     if sizes:
         yield "Sizes", sizes
+    if trace.compared:
+        yield "Branches on sizes that are no conditions, since both sides leave the same", [*map(str, trace.compared)]
     if trace.guards:
         yield f"Assumptions ({len(trace.guards)})", list(_assumptions(trace.guards, keys))
     if trace.effects:
@@ -110,7 +112,8 @@ def _sizes(trace: Traced) -> Iterator[str]:
             continue
         lo, hi = row["range"]
         lines = "".join(f"; {fact['text']}, {fact['origin']['text']}" for fact in row["facts"][:2])
-        within = "" if row["constant"] or not (lo or hi) else f" ({lo or 'any'} to {hi or 'any'})"
+        low, high = (f" because of {line}" if line else "" for line in row.get("ends", ("", "")))
+        within = "" if row["constant"] or not (lo or hi) else f" ({lo or 'any'}{low} to {hi or 'any'}{high})"
         yield f"{row['label']} is {row['size']}{within}: {row['why']}{lines}"
 
 

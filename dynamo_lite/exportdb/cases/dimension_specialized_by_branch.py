@@ -1,6 +1,6 @@
 """A branch that holds for one size only
 
-`if length == 8` is decided for the example, so the other sizes that were promised would go the wrong way.
+`if length == 8` would fix the length. Both sides are captured, since other sizes are promised.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ import torch
 from torch import Tensor, nn
 
 TAGS = ("dynamic-shapes", "control-flow")
-ERROR = "constraint-violation"
 
 
 class Module(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[0] == 8:
             return x * 2
-        return x
-
-
-class Rewrite(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x * torch.where(torch.scalar_tensor(x.shape[0]) == 8, 2, 1)
+        return x + 1
 
 
 def inputs() -> tuple[Tensor, ...]:
@@ -32,3 +26,7 @@ def inputs() -> tuple[Tensor, ...]:
 
 def dynamic_shapes() -> dict[str, Any]:
     return {"x": {0: torch.export.Dim("length", min=2, max=64)}}
+
+
+def other_inputs() -> list[tuple[Tensor, ...]]:
+    return [(torch.randn(length),) for length in (2, 5, 64)]

@@ -58,6 +58,9 @@ class Compared:
     condition: str
     origin: Origin
 
+    def __str__(self) -> str:
+        return f"{self.condition}, at {self.origin}"
+
 
 class ComparedSides(FeatureState):
     """The branches on sizes of one run whose sides were compared.
@@ -189,7 +192,8 @@ class _BothSides:
         except BaseException:
             self._guard(origin)
             raise
-        condition = str(self.relation)
+        table = self.sides.table
+        condition = str(self.relation) if table is None else table.in_words(self.relation)
         self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
         return answer
 

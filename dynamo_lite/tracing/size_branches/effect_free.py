@@ -136,6 +136,8 @@ class ViewsOnly:
 
     def _ends(self) -> None:
         if self.is_so:
+            vm = self._tracer.vm
+            vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise = self._outer
             self.is_so = False
             self._otherwise()
 
