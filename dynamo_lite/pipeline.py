@@ -234,7 +234,11 @@ def _captured_sizes(
     split: tuple[Bool, ...] = ()
     while True:
         try:
-            found = _attempt(request, call, options)
+            attempt = _attempt(request, call, options)
+            if attempt[1].tracer.hands_out_copies:  # type: ignore[attr-defined]
+                problem = problem or attempt[1].tracer.refusal("branch-unsupported", why=_COPIES)
+                break
+            found = attempt
         except InternalError:
             raise
         except DynamoLiteError as error:
@@ -253,6 +257,7 @@ def _captured_sizes(
     return found
 
 
+_COPIES = "a result is an input, or shares memory with one or with another result, as the sizes go: it would be a copy"
 _SPLITS = 2
 """So many conditions at most are asked before the program, each of which doubles it."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
 import torch
 
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
@@ -78,6 +80,9 @@ class ForkingTracer(Tracer):
         self.branches = BranchNotes(self)
         self._sizes = self.own(ComparedSides)
         self._sizes.forks = not self.only_marked
+        self.of_sizes = 0  # how many branches on sizes are captured
+        self.hands_out_copies = False
+        """Whether a result is a copy that in eager is an input, or another result, as a branch on sizes went."""
         self.left_to_example: set[tuple[Any, int]] = set()  # (code, instruction) of branches on sizes, not captured
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
@@ -92,6 +97,16 @@ class ForkingTracer(Tracer):
     def loop_of(self, frame: Any) -> OpenLoop | None:
         """The innermost loop of `frame` whose body is being captured."""
         return next((loop for loop in reversed(self.loops) if loop.frame is frame), None)
+
+    def check_outputs(self, tensors: Sequence[Any]) -> None:
+        may_share = self.recorder.may_share
+        if may_share is None or not self.of_sizes:
+            return
+        fakes = [self.recorder.known_stand_in(tensor) for tensor in tensors]
+        outside = set(map(storage_key, self.recorder.from_outside()))
+        for index, fake in enumerate(fakes):
+            seen = outside | {storage_key(other) for other in (*fakes[:index], *fakes[index + 1 :])}
+            self.hands_out_copies |= bool(may_share.others(fake) & seen)
 
     def check_raised(self, error: Exception) -> None:
         if self.asserted is not None and self.broken is None:
@@ -210,6 +225,7 @@ class ForkingTracer(Tracer):
         predicate = value if type(value) is torch.SymBool else value != 0
         made = Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None, of_sizes=True)
         broken = self.broken
+        self.of_sizes += 1
         try:
             return made.capture()
         except (CannotMerge, Abort) as error:

@@ -31,6 +31,7 @@ from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import retrace
 from dynamo_lite.tracing.effects import descriptions
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 
 
@@ -42,8 +43,10 @@ class Explanation:
         problems: what export would refuse, in the order of the run, each with its fix and how the search went on.
         effects: what the program changes outside of itself, and what would become of it.
         specializations: sizes that the program fixes.
-        captured: where the program branches on data: what the capture of control flow makes of each branch and loop (a
-            line each; they are no problems), or the refusal that ends it, which is among the problems, too.
+        captured: where the program branches on data, or on sizes that vary: what the capture of control flow makes of
+            each branch and loop (a line each; they are no problems), or the refusal that ends it, which is among the
+            problems, too.
+        branches_on_sizes: whether the example has answered a branch on sizes that an export captures.
         complete: whether the run came to its end; if not, what comes after the last problem is not known.
     """
 
@@ -53,6 +56,7 @@ class Explanation:
     notes: dict[str, Any] = field(default_factory=dict)
     captured: list[str] | DynamoLiteError | None = None
     complete: bool = False
+    branches_on_sizes: bool = False
     title: str = ""
 
     def __bool__(self) -> bool:
@@ -142,13 +146,13 @@ def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str
     except Exception:
         return None
     notes: Iterable[str] = program.notes  # type: ignore[attr-defined]
-    return [text for text in notes if text.startswith(("the branch on data", "the loop"))]
+    return [text for text in notes if text.startswith(("the branch on", "the loop"))]
 
 
 def _may_be_captured(found: Explanation, problem: Problem) -> bool:
-    """Whether it is a question about data, or sizes that a loop over them fixes."""
+    """Whether it is a question about data, or sizes that a loop over them fixes or a branch on them narrows."""
     if isinstance(problem.error, ConstraintViolation):
-        return any(row.unrolls for row in found.specializations)
+        return found.branches_on_sizes or any(row.unrolls for row in found.specializations)
     return isinstance(problem.error, DataDependent)
 
 
@@ -184,6 +188,7 @@ def _search(
             _effects(found, run)
             settle_lost_state(run)
             found.complete = True
+        found.branches_on_sizes = bool(run.tracer.own(ComparedSides).left)
         settled = run.settle()
         if settled is not None:
             call.verify(settled)

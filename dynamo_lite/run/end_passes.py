@@ -50,6 +50,7 @@ from dynamo_lite.tracing.tracer import Tracer
 from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.process_state import TorchState
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _HIDDEN = (
     "a program has no {} to return that holds a tensor or a size of the call (in a closure, a set, a key, an "
@@ -169,6 +170,7 @@ def _outputs(run: FinishedRun, call: CallRecord) -> None:
         run.outputs = flatten_outputs(run.recorder, call.flat)
     except CaptureError as error:  # a tensor that nothing recorded has made
         raise tracer.refused(error) from error
+    tracer.check_outputs([leaf for leaf in run.outputs.leaves if is_tensor(leaf)])
     hidden = escaping_tensors.first_holder(tracer, constants_of(call.flat))
     if hidden is not None:
         raise UnsupportedValue(hidden[0], _HIDDEN.format(type(hidden[1]).__qualname__))

@@ -7,7 +7,7 @@ labelled with, and turns what cannot be captured into a GraphBreak at the progra
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -139,6 +139,9 @@ class Tracer(Refusing):
 
     def runs_natively(self, fn: FunctionType) -> bool:
         return is_trusted(fn) and not reads_frames(fn) and original_code(fn.__code__) not in self.interpreted
+
+    def check_outputs(self, tensors: Sequence[Any]) -> None:
+        """The program returns these tensors."""
 
     def check_raised(self, error: Exception) -> None:
         """Refuses what the program has raised, where eager may raise something else."""

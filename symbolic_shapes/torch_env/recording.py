@@ -201,6 +201,8 @@ def without_choices(relation: Any) -> Any:
     """`(4 if n > 8 else 2) == 2` as `n <= 8`: a choice that the relation decides is its condition."""
     if not isinstance(relation, Rel):
         return relation
+    if relation.kind == "eq" and (size := _of_maximum(relation)) is not None:
+        return size
     choices = [atom for mono in relation.poly.terms for atom in mono if isinstance(atom, Apply) and atom.op == "ite"]
     for choice in choices:
         condition, then, other = choice.args
@@ -208,6 +210,21 @@ def without_choices(relation: Any) -> Any:
         if isinstance(if_so, Truth) or isinstance(if_not, Truth):
             return without_choices(ite_bool(condition, if_so, if_not))  # type: ignore[arg-type]
     return relation
+
+
+def _of_maximum(relation: Rel) -> Any:
+    """`min(6, n) == 4` as `n == 4`: a number that the maximum (or minimum) is not, is not it. None for others."""
+    terms = relation.poly.terms
+    ((mono, factor),) = terms.items() if len(terms) == 1 else (((), 0),)
+    if len(mono) != 1 or abs(factor) != 1 or not isinstance(mono[0], Apply) or mono[0].op != "max":
+        return None
+    value = -relation.poly.const * factor
+    sizes: Any = mono[0].args
+    numbers = [size.as_constant() for size in sizes]
+    others = [size for size, number in zip(sizes, numbers) if number is None]
+    if len(others) != 1 or any(number is not None and number >= value for number in numbers):
+        return None
+    return eq(others[0], value)
 
 
 def factors_nonzero(relation: Any) -> list[Any]:

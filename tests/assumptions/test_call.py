@@ -113,7 +113,7 @@ class Branches(nn.Module):
 def test_sizes_that_vary() -> None:
     """The check passes where the program is right, and the traced range is not narrower than the branch asks."""
     mod, example = Branches(), (torch.rand(8, 3), torch.rand(8, 3))
-    free = {"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}}
+    free = {"x": {0: Dim.AUTO(min=2)}, "y": {0: Dim.AUTO(min=2)}}
     found = dynamo_lite.trace(mod, example, dynamic_shapes=free)
     for n in (2, 4, 5, 8, 33):
         for m in (n, n + 1):
@@ -127,7 +127,8 @@ def test_sizes_that_vary() -> None:
 
 def test_a_size_of_the_wrong_side_names_the_condition() -> None:
     mod, example = Branches(), (torch.rand(8, 3), torch.rand(8, 3))
-    found = dynamo_lite.trace(mod, example, dynamic_shapes={"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}})
+    free = {"x": {0: Dim.AUTO(min=2)}, "y": {0: Dim.AUTO(min=2)}}
+    found = dynamo_lite.trace(mod, example, dynamic_shapes=free)
     failure = found.guards.check(mod, (torch.rand(3, 3), torch.rand(3, 3)))
     assert failure is not None and "size()[0]" in failure.guard.text
 

@@ -164,7 +164,6 @@ OPERATORS: dict[str, Callable[[torch.Tensor], Any]] = {
     "joined with a constant": lambda x: torch.cat([torch.tensor([0.0]), x.flatten()]),
     "last element": lambda x: x[..., -1],
     "first elements": lambda x: x[..., :3],
-    "up to a size": lambda x: torch.ones(40, 40)[: x.shape[0]],
     "counted": lambda x: torch.arange(x.shape[0]) + x.shape[-1],
     "zeros": lambda x: x.new_zeros(x.shape),
     "in place": lambda x: x.clone().mul_(x).add_(2),

@@ -274,7 +274,11 @@ def test_constraints() -> None:
 
 def test_constraints_that_are_violated() -> None:
     x = r(4, 3)
-    f = lambda x: x + 1 if x.shape[0] < 10 else x  # noqa: E731
+    def f(x: Any) -> Any:
+        if x.shape[0] >= 10:
+            raise ValueError("too long")
+        return x + 1
+
     with pytest.raises(ConstraintViolation) as caught:
         dynamo_lite.export(f, (x,), constraints=[dynamic_dim(x, 0) <= 20])
     names: dict[str, Any] = {"Dim": Dim}

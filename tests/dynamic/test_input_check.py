@@ -43,6 +43,12 @@ def t(*shape: int) -> torch.Tensor:
     return torch.ones(shape)
 
 
+def _below(n: Any, end: int) -> Any:
+    if n >= end:
+        raise ValueError(f"{n} is not below {end}")
+    return n
+
+
 class Refusal(NamedTuple):
     """`bad` is a call that `fn` was not exported for.
 
@@ -67,7 +73,7 @@ REFUSALS = {
         lambda x, y, n: x + 1, (t(4),), {"x": {0: Dim("a", max=5)}}, (t(6),),
         ("Input x", "dimension 0", "at most 5", "given 6"), "x.size()[0] <= 5"),
     "branch": Refusal(
-        lambda x, y, n: x * 2 if x.shape[1] > 4 else x, (t(2, 6),), {"x": {1: AUTO}}, (t(2, 4),),
+        lambda x, y, n: x * 2 if x.shape[1] > 4 else x, (t(2, 6),), {"x": {1: Dim.AUTO(min=2)}}, (t(2, 4),),
         ("Input x", "dimension 1", "at least 5", "given 4"), "x.size()[1] >= 5"),
     "equal": Refusal(
         lambda x, y, n: x + y, (t(4, 2), t(4, 2)), {"x": {0: AUTO}, "y": {0: AUTO}}, (t(4, 2), t(5, 2)),
@@ -93,10 +99,10 @@ REFUSALS = {
         lambda x, y, n: x + 1 if x.shape[0] != y.shape[0] else x, (t(3), t(4)), {"x": {0: AUTO}, "y": {0: AUTO}},
         (t(5), t(5)), ("x.shape[0]", "is 5"), "!="),
     "integer": Refusal(
-        lambda x, y, n: x * n if n < 5 else x, (t(2), None, 3), {"x": None, "y": None, "n": Dim.DYNAMIC},
+        lambda x, y, n: x * _below(n, 5), (t(2), None, 3), {"x": None, "y": None, "n": Dim.DYNAMIC},
         (t(2), None, 7), ("Input n", "at most 4", "given 7"), "n <= 4"),
     "negative integer": Refusal(
-        lambda x, y, n: x * n if n < 0 else x, (t(2), None, -3), {"x": None, "y": None, "n": Dim.DYNAMIC},
+        lambda x, y, n: x * _below(n, 0), (t(2), None, -3), {"x": None, "y": None, "n": Dim.DYNAMIC},
         (t(2), None, 7), ("Input n", "at most -1", "given 7"), "n <= -1"),
     "no integer": Refusal(
         lambda x, y, n: x * n, (t(2), None, 3), {"x": None, "y": None, "n": Dim.DYNAMIC}, (t(2), None, 3.5),
@@ -222,6 +228,7 @@ _PROGRAMS: list[Any] = []
 def _path_programs() -> list[Any]:
     if not _PROGRAMS:
         spec = {"x": {0: AUTO, 1: AUTO}, "y": {0: AUTO}, "n": Dim.DYNAMIC}
-        program = exported(lambda x, y, n: _path(x, y, n)[0], (t(3, 4), t(17), 5), spec)
+        module, args = _Fn(lambda x, y, n: _path(x, y, n)[0]), (t(3, 4), t(17), 5)
+        program = dynamo_lite.export(module, args, dynamic_shapes=spec, control_flow="refuse")
         _PROGRAMS.extend([program.module(), loaded(program).module()])
     return _PROGRAMS

@@ -21,7 +21,7 @@ from dynamo_lite.symbolic_shapes.torch_env import shared_history
 from tests.models.dynamic import batch_axis, dynamic_shapes, length_axis
 from tests.models.registry import CORE, load
 
-SLICE = torch.ops.aten.slice.Tensor
+WHOLE = (torch.ops.aten.slice.Tensor, torch.ops.aten.alias.default)
 
 
 def tensors(program: ExportedProgram) -> list[tuple[str, Any]]:
@@ -32,7 +32,7 @@ def tensors(program: ExportedProgram) -> list[tuple[str, Any]]:
         several = values if isinstance(values, (tuple, list)) else [values]
         looks = [look(v) for v in several if isinstance(v, Tensor)]
         # Slices that take everything are not operators where the size is known to be everything.
-        if node.op == "call_function" and looks and "getitem" not in node.name and node.target is not SLICE:
+        if node.op == "call_function" and looks and "getitem" not in node.name and node.target not in WHOLE:
             found.append((str(node.target), looks))
     return found
 

@@ -127,7 +127,7 @@ def uses_what_a_helper_gives(x: Tensor) -> Tensor:
     for layer in range(3):
         if mask is not None:
             x = x * mask + layer
-    return x
+    return x * 2
 
 
 class ManyLayers(nn.Module):
@@ -249,6 +249,17 @@ def test_a_size_of_one_is_captured_without_a_promise(name: str) -> None:
     compare(CAPTURED[name], program.module())
 
 
+def test_a_result_that_is_an_input_on_one_side_is_not_captured() -> None:
+    """The program would return a copy."""
+
+    def forward(x: Tensor) -> Tensor:
+        return x if x.shape[0] == 1 else x * 2
+
+    with pytest.raises(ConstraintViolation):
+        exported(forward, Dim("n", min=1, max=12))
+    compare(forward, exported(forward, Dim.AUTO).module(), (2, 6))
+
+
 def test_other_sizes_are_narrowed_without_a_promise() -> None:
     program = exported(cuts, Dim.AUTO)
     compare(cuts, program.module(), (1, 3, 6))
@@ -352,6 +363,16 @@ def test_a_table_ends_where_it_ends_in_eager() -> None:
             program(torch.randn(10, 4))
     with pytest.raises(ConstraintViolation):
         exported(module, Dim("n", max=20))
+
+
+def test_the_first_rows_of_a_table_are_as_many_as_there_are() -> None:
+    def forward(x: Tensor) -> Tensor:
+        return torch.arange(7.0)[: x.shape[0]].sum() + x.sum()
+
+    program = exported(forward, Dim("n", min=1)).module()
+    for size in (1, 6, 7, 9):
+        x = torch.randn(size, 4)
+        torch.testing.assert_close(program(x), forward(x))
 
 
 def test_what_no_operator_gives_is_refused_by_the_line() -> None:

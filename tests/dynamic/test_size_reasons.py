@@ -25,7 +25,7 @@ def program(x: Any, y: Any, z: Any) -> Any:
 
 SOURCE, FIRST = inspect.getsourcelines(program)
 LINES = {row.rsplit("# ", 1)[1].strip(): FIRST + i for i, row in enumerate(SOURCE) if "# " in row}
-AUTO = {0: Dim.AUTO, 1: Dim.AUTO}
+AUTO = {0: Dim.AUTO(min=2), 1: Dim.AUTO}  # a size of 1 would have the branch captured
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ class Sizes(nn.Module):
 
 
 def sizes() -> tuple[Any, ...]:
-    batch = {0: Dim.AUTO}
+    batch = {0: Dim.AUTO(min=2)}  # a size of 1 would have the branch captured
     return Sizes(), (torch.randn(5, 4), torch.randn(5, 4)), {"x": batch, "y": batch}
 
 

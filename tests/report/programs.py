@@ -75,7 +75,8 @@ def branching() -> Trace:
             return x + 1
         return x - 1
 
-    return dynamo_lite.trace(forward, (torch.ones(8),), dynamic_shapes={"x": {0: torch.export.Dim.AUTO}})
+    rows = torch.export.Dim.AUTO(min=2)  # a size of 1 would have the branch captured
+    return dynamo_lite.trace(forward, (torch.ones(8),), dynamic_shapes={"x": {0: rows}})
 
 
 def captured() -> Trace:

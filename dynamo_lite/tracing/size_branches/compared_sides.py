@@ -141,6 +141,8 @@ class ComparedSides(FeatureState):
         condition = value if type(value) is torch.SymBool else value != 0
         if type(condition) is not torch.SymBool or env.decide_node(condition.node) is not None:
             return None
+        if self.table is None or not symbols_of(condition.node.core) <= set(self.table.symbols()):
+            return None  # about a size that an earlier call left, or that a mark has made
         return env.unwrap(condition)
 
 
@@ -175,7 +177,7 @@ class _BothSides:
             self._begin_again(at)
             return NOT_HANDLED
         self._begin(self.truth, start)
-        guard = abandon if self.forks else partial(self._guard, origin)
+        guard = abandon if self.forks else partial(self._guard, origin, at)
         views = ViewsOnly(self.tracer, guard)
         try:
             if other.pc is None or flow.at(other.pc) != flow.at(start):
@@ -190,16 +192,23 @@ class _BothSides:
             self._begin_again(at)
             return NOT_HANDLED
         except BaseException:
-            self._guard(origin)
+            self._guard(origin, at)
             raise
         table = self.sides.table
         condition = str(self.relation) if table is None else table.in_words(self.relation)
         self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
         return answer
 
-    def _guard(self, origin: Origin) -> None:
-        self.sides.note_left(self.relation)
-        self.env.assume_answer(self.here, origin)
+    def _guard(self, origin: Origin, at: int) -> None:
+        """The example's answer becomes a guard, at the jump: the program may have gone on."""
+        vm, frame = self.tracer.vm, self.frame
+        now = vm.frame, frame.pc
+        vm.frame, frame.pc = frame, at + 1
+        try:
+            self.sides.note_left(self.relation)
+            self.env.assume_answer(self.here, origin)
+        finally:
+            vm.frame, frame.pc = now
 
     def _begin_again(self, at: int) -> None:
         """Put the frame back to the jump."""

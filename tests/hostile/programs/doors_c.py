@@ -246,7 +246,7 @@ def size_min_max_chain():
     return dyn(f, t(8), also=[t(5), t(3), t(9), t(20)])
 
 
-@refused('constraint-violation')
+@equal
 def size_ternary_in_index():
     def f(x):
         return (x[0 if x.shape[0] < 7 else 1], x[(x.shape[0] > 7) * 2])
