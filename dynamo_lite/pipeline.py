@@ -274,7 +274,8 @@ def _equal_sizes(run: Run) -> list[Fact]:
         if not isinstance(relation, Rel) or relation.kind != "eq" or not symbols_of(relation) <= declared:
             return False
         terms = relation.poly.terms
-        return len(terms) > 1 and any(abs(factor) == 1 and term in follows for term, factor in terms.items())
+        is_linear = len(terms) > 1 and all(len(term) == 1 and term[0] in declared for term in terms)
+        return is_linear and any(abs(factor) == 1 and term in follows for term, factor in terms.items())
 
     return [fact for fact in run.recorder.env.core.facts if is_of_sizes(fact.relation)]
 

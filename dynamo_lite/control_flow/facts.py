@@ -8,6 +8,7 @@ from typing import Any
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.states import CannotMerge, Side
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.symbolic_shapes.expressions.relations import not_, or_
@@ -26,8 +27,11 @@ def facts_undone(tracer: Forking, side: Side, assumed: Any, keeps: bool) -> Iter
     side.symbols = symbols
     of_sizes = assumed is not None and _is_of_sizes(env, assumed)
     side.assumed = assumed if of_sizes else None
-    if assumed is not None:
-        core.assume(assumed, origin_of(tracer.mark()), "axiom")
+    try:
+        if assumed is not None:
+            core.assume(assumed, origin_of(tracer.mark()), "axiom")
+    except ContradictoryFacts as error:
+        raise CannotMerge("branch-unsupported", why=f"it is never taken: {assumed} cannot hold") from error
     count = len(core.facts)
     try:
         with _in_example(env, assumed) if of_sizes else nullcontext():
