@@ -43,6 +43,7 @@ _CONSTANTS = frozenset(
 )
 
 
+_SHOWS_VARIABLES = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe"})
 _LONGEST = 120
 """How many instructions a side may have in the function that jumps."""
 
@@ -236,6 +237,8 @@ class _BothSides:
 
     def _may_be_compared(self, flow: FlowGraph, at: int, join: int) -> bool:
         """Whether both sides are short and, as far as their instructions tell, may have no effect."""
+        if not _SHOWS_VARIABLES.isdisjoint(self.frame.code.co_names):
+            return False  # a variable that is not used any more is seen, too
         ops, start = self.frame.info.ops, flow.at(self.starts[self.truth])
         mine = flow.reach(start, {join})
         theirs = flow.reach(flow.at(self.starts[not self.truth]), {join, start})

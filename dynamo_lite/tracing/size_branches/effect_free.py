@@ -19,6 +19,7 @@ import torch
 
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.frames.exceptions import Abandon
+from dynamo_lite.tracing.diagnostics import Abort
 from dynamo_lite.tracing.interfaces import TracerView
 from dynamo_lite.tracing.policy import named_callables, skipped_calls
 from dynamo_lite.tracing.policy.classify import verdict_of
@@ -79,14 +80,15 @@ class EffectFree:
 
         The caller puts the frame back.
         """
-        vm, env = self._tracer.vm, self._tracer.recorder.env
+        tracer, vm, env = self._tracer, self._tracer.vm, self._tracer.recorder.env
         assert env is not None
-        outer = vm.frame, vm.handled.value
+        outer, broken = (vm.frame, vm.handled.value), tracer.broken
         before, env.abandons = env.abandons, abandon
         try:
             with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
                 vm.run_until(frame, stops)
-        except (Abandon, Exception):
+        except (Abandon, Abort, Exception):  # what is refused there is no refusal of the program
+            tracer.broken = broken
             return False
         finally:
             env.abandons = before
