@@ -45,6 +45,7 @@ from dynamo_lite.capture.kernels import (
 from dynamo_lite.capture.kernels.indexing import without_numbers
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
 from dynamo_lite.capture.operator_facts import facts_of
+from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 from dynamo_lite.torch_internals._torch_dispatch import (
     DisableTorchFunctionSubclass,
     DispatchKey,
@@ -238,6 +239,11 @@ def _is_contiguous(recorder: OperatorRecording, tensor: torch.Tensor, *args: Any
     if recorder.env is None:
         return tensor.is_contiguous(*args, **kwargs)
     with recorder.env.exactly():
+        if not args and not kwargs and tensor.layout is torch.strided and tensor._has_symbolic_sizes_strides:
+            sizes, strides = ([recorder.env.unwrap(n) for n in part] for part in (tensor.shape, tensor.stride()))
+            question = QUESTIONS["is_contiguous"](sizes, strides)
+            if recorder.env.hint_of(question) is not None:  # as a whole: part by part, a size of 1 is asked first
+                return bool(recorder.env.wrap(question))
         return tensor.is_contiguous(*args, **kwargs)
 
 
