@@ -135,6 +135,18 @@ def text_of(rows: list[First], count: int) -> str:
     ])  # fmt: skip
 
 
+def chosen_models(names: str | None, sample: int | None, seed: int = 0) -> tuple[dict[str, Model], int]:
+    """The models of the core and the long list that a run is about, and of how many they were drawn."""
+    models = load(CORE, LONG)
+    if names:
+        models = {name: models[name] for name in names.split(",")}
+    listed = len(models)
+    if sample:
+        drawn = {*random.Random(seed).sample(sorted(models), sample)}
+        models = {name: found for name, found in models.items() if name in drawn}
+    return models, listed
+
+
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--log", type=Path, help="append each row to this file, and skip those already there")
@@ -144,13 +156,7 @@ def main() -> None:
         parser.error("constant sizes only")
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    models = load(CORE, LONG)
-    if options.models:
-        models = {name: models[name] for name in options.models.split(",")}
-    listed = len(models)
-    if options.sample:
-        drawn = {*random.Random(0).sample(sorted(models), options.sample)}
-        models = {name: found for name, found in models.items() if name in drawn}
+    models, listed = chosen_models(options.models, options.sample)
     export_a_toy()
     rows = rows_of(models, options.log)
     text = text_of(rows, listed)

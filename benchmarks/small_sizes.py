@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import sys
 import warnings
 from collections.abc import Iterator
@@ -29,10 +28,11 @@ from torch.utils import _pytree as pytree
 
 from benchmarks.export_time import RESULTS, export_a_toy, in_fork, machine, parser_of, progress
 from benchmarks.exporters import EXPORTERS, OURS, first_line, timed
+from benchmarks.long_list import chosen_models
 from benchmarks.time_limit import TimeIsUp, time_limit
 from tests.models.compare import difference, run, told_of_export
 from tests.models.dynamic import Axis, batch_axis, dynamic_shapes, length_axis, resized
-from tests.models.registry import CORE, LONG, Case, Inputs, Model, load
+from tests.models.registry import Case, Inputs, Model
 
 SECONDS_PER_MODEL = 240
 SIZES = (1, 2, 3)
@@ -230,13 +230,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    models = load(CORE, LONG)
-    if options.models:
-        models = {name: models[name] for name in options.models.split(",")}
-    listed = len(models)
-    if options.sample:
-        drawn = {*random.Random(options.seed).sample(sorted(models), options.sample)}
-        models = {name: found for name, found in models.items() if name in drawn}
+    models, listed = chosen_models(options.models, options.sample, options.seed)
     export_a_toy()
     exporters = options.exporters.split(",")
     text = text_of(rows_of(models, exporters, options.log), exporters, listed)
