@@ -63,7 +63,7 @@ class Trace:
         specializations: sizes that were fixed though they might have varied, with the reason.
         notes: what was skipped or assumed: text → the program's stack, outermost first.
         solution: the sizes of the inputs and what the program asks of them (symbolic_shapes.dims); None if none varies.
-        compared: the branches on sizes whose sides leave the same, so that they are no conditions of the program.
+        compared: the branches on sizes whose sides compute the same values, which are no conditions of the program.
         title: the name of what was traced.
     """
 

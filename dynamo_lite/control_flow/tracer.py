@@ -134,6 +134,11 @@ class ForkingTracer(Tracer):
             self.watches[-1].made(result)
         return answer
 
+    def on_native_result(self, fn: FunctionType, result: Any) -> Any:
+        if self.watches:
+            self._check_iterators((result,))  # the C code that called `__iter__` advances it
+        return super().on_native_result(fn, result)
+
     def on_caught(self, error: BaseException) -> None:
         if isinstance(error, BeginsAgain):
             self.caught = error
@@ -206,8 +211,8 @@ class ForkingTracer(Tracer):
     def _on_size(
         self, frame: Any, value: Any, relation: Any, jumps_if: bool, target: int, keeps: bool
     ) -> Any:
-        """A branch on the sizes of inputs that the facts do not decide. It is no branch if its sides leave the same,
-        and an operator if calls may take either side; else the example's answer becomes a guard."""
+        """A branch on the sizes of inputs that the facts do not decide. It is no branch if its sides compute the same
+        values, and an operator if calls may take either side; else the example's answer becomes a guard."""
         if not is_before_program(frame):
             answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
             if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):

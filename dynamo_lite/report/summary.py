@@ -49,7 +49,7 @@ def _sections(trace: Traced, keys: frozenset[str]) -> Sections:
     if sizes:
         yield "Sizes", sizes
     if trace.compared:
-        yield "Branches on sizes that are no conditions, since both sides leave the same", [*map(str, trace.compared)]
+        yield "Branches on sizes whose sides compute the same values: no conditions", [*map(str, trace.compared)]
     if trace.guards:
         yield f"Assumptions ({len(trace.guards)})", list(_assumptions(trace.guards, keys))
     if trace.effects:

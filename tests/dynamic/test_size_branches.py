@@ -312,6 +312,56 @@ def test_lists_that_one_side_adds_to_are_not_the_same() -> None:
         torch.testing.assert_close(got, forward(x))
 
 
+class _Numbers:
+    def __init__(self) -> None:
+        self.left = iter([1, 2, 3])
+
+    def __iter__(self) -> Any:
+        return self.left
+
+
+ADVANCES: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "in": (lambda: iter([1, 2, 3]), lambda numbers: 1 in numbers),
+    "sum": (lambda: iter([1, 2, 3]), sum),
+    "keyword": (lambda: iter([1, 2, 3]), lambda numbers: dict(zip("ab", numbers))),
+    "tuple of zip": (lambda: zip([1, 2, 3]), tuple),
+    "in a map": (lambda: map(abs, [1, 2, 3]), lambda numbers: 2 in numbers),
+    "dict": (lambda: reversed([1, 2, 3]), dict.fromkeys),
+    "join": (lambda: iter(["a", "b"]), ",".join),
+    "starred": (lambda: iter([1, 2, 3]), lambda numbers: max(*numbers)),
+    "within a list": (lambda: iter((1, 2)), lambda numbers: dict([numbers])),
+    "generator": (lambda: (i for i in [1, 2, 3]), list),
+    "an object's": (_Numbers, tuple),
+    "next": (lambda: iter([1, 2, 3]), next),
+}
+
+
+@pytest.mark.parametrize("rows", [4, 5])
+@pytest.mark.parametrize("spec", [Dim.AUTO, Dim("n", min=1, max=12)], ids=["auto", "named"])
+@pytest.mark.parametrize("name", ADVANCES)
+def test_iterators_that_one_side_advances_are_not_the_same(name: str, spec: Any, rows: int) -> None:
+    make, use = ADVANCES[name]
+
+    def forward(x: Tensor) -> Tensor:
+        numbers = make()
+        if x.shape[0] != 4:
+            use(numbers)
+        return x + len([*numbers])
+
+    program = exported(forward, spec, rows).module()
+    taken = 0
+    for size in (1, 4, 5, 9):
+        x = torch.randn(size, 4)
+        try:
+            got = program(x)
+        except dynamo_lite.InputMismatch:
+            assert spec is Dim.AUTO
+            continue
+        torch.testing.assert_close(got, forward(x))
+        taken += 1
+    assert taken
+
+
 def test_random_numbers_of_one_side_count() -> None:
     def forward(x: Tensor) -> Tensor:
         noise = torch.rand(4) if x.shape[0] > 3 else torch.zeros(4)

@@ -75,8 +75,11 @@ def _copied_generator(value: Any, memo: dict[int, Any]) -> Any:
     """A generator of the program's: its frame is ours, and a new driver goes on where the old one waits."""
     old = suspended_frame(value)
     assert old is not None
-    new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, list(old.locals))
-    new.stack[:] = [copied(item, memo) if is_copied(item) else item for item in old.stack]
+    variables, stack = (
+        [copied(item, memo) if is_copied(item) else item for item in part] for part in (old.locals, old.stack)
+    )
+    new = Frame(old.vm, old.code, old.info, old.globals, old.builtins, variables)
+    new.stack[:] = stack
     new.pc, new.state, new.namespace = old.pc, old.state, old.namespace
     return make_waiting(new, value.__name__, value.__qualname__)
 
@@ -87,8 +90,8 @@ def position(value: Any) -> Any:
         frame = suspended_frame(value)
         if frame is None:
             return None
-        stack = [position(item) if is_copied(item) else id(item) for item in frame.stack]
-        return frame.pc, tuple(map(id, frame.locals)), tuple(stack)
+        held = (*frame.locals, *frame.stack)
+        return frame.pc, len(frame.stack), tuple(position(item) if is_copied(item) else id(item) for item in held)
     if type(value) in _COMPOUND:
         make, parts = value.__reduce__()[:2]
         return make, tuple(part if type(part) is int else position(part) for part in parts)

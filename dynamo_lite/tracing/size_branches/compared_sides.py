@@ -1,4 +1,4 @@
-"""Branches on a size whose sides leave the same: such a branch is no condition of the program.
+"""Branches on a size whose sides compute the same values: such a branch is no condition of the program.
 
 The example takes one side of `if n != p.shape[0]: p = p.expand(n, -1)` or `is_causal = n > 1 and mask is None`. The
 other side is run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is
@@ -54,7 +54,7 @@ class Unlike(Exception):
 
 @dataclass(frozen=True)
 class Compared:
-    """A branch on sizes that is no guard: `condition` is what decided it, both sides leave the same."""
+    """A branch on sizes that is no guard: `condition` is what decided it, both sides compute the same values."""
 
     condition: str
     origin: Origin
@@ -96,7 +96,7 @@ class ComparedSides(FeatureState):
         return NOT_HANDLED
 
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
-        """As `Observer.on_branch`: None where both sides leave the same, and the frame goes on behind them."""
+        """As `Observer.on_branch`: None where both sides compute the same values, and the frame goes on behind them."""
         relation = self.undecided(value)
         if relation is None or self._tracer.recorder.lowering:
             return NOT_HANDLED

@@ -46,6 +46,7 @@ _OF_VALUES = _handlers("BINARY_OP COMPARE_OP CONTAINS_OP BINARY_SUBSCR UNARY_NOT
 """Instructions that are operators of tensors, where an operand is one."""
 _ATTRIBUTES = _handlers("LOAD_ATTR LOAD_METHOD")
 _IMPORT, _UNPACK = HANDLERS["IMPORT_NAME"], HANDLERS["UNPACK_SEQUENCE"]
+_CONTAINS, _CALL_EX = HANDLERS["CONTAINS_OP"], HANDLERS["CALL_FUNCTION_EX"]
 _OF_TENSORS = frozenset(
     {
         *("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_leaf", "is_sparse", "is_quantized"),
@@ -57,6 +58,8 @@ _ASK_TENSORS = frozenset(
     map(id, (isinstance, len, type, hasattr, callable, torch.Tensor.size, torch.Tensor.dim, torch.Tensor.numel))
 )
 """Callables that may be given tensors."""
+_ASK_ANYTHING = frozenset(map(id, (isinstance, type, hasattr, getattr, callable, id, len)))
+"""Callables that advance no iterator."""
 _VIEW_NAMES = frozenset({"expand", "expand_as", "view", "view_as", "reshape", "reshape_as", "narrow"})
 _VIEWS = frozenset(id(getattr(torch.Tensor, name)) for name in _VIEW_NAMES)
 """Methods of tensors that give their elements in their order (equal_views.py)."""
@@ -87,7 +90,7 @@ class EffectFree:
         try:
             with _hooked(vm, self._instruction, self._call, _no_write, abandon_raise, self._branch):
                 vm.run_until(frame, stops)
-        except (Abandon, Abort, Exception):  # what is refused there is no refusal of the program
+        except (Abandon, Abort, Exception):  # the program need not take this side, so a refusal there is not reported
             tracer.broken = broken
             return False
         finally:
@@ -101,7 +104,7 @@ class EffectFree:
             abandon()
 
     def _call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not _leaves_tensors_alone(self._tracer, fn, args):
+        if not _changes_nothing(self._tracer, fn, args, kwargs):
             abandon()
         return self._tracer.before_call(fn, args, kwargs)  # type: ignore[attr-defined]
 
@@ -150,7 +153,7 @@ class ViewsOnly:
             self._ends()
 
     def _call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.is_so and id(fn) not in _VIEWS and not _leaves_tensors_alone(self._tracer, fn, args):
+        if self.is_so and id(fn) not in _VIEWS and not _changes_nothing(self._tracer, fn, args, kwargs):
             self._ends()
         return self._outer[1](fn, args, kwargs)
 
@@ -196,6 +199,10 @@ def is_effect_free(frame: Any, operation: tuple[Any, Any]) -> bool:
         return arg in sys.modules
     if handler is _UNPACK:
         return type(frame.stack[-1]) in (tuple, list, torch.Size)
+    if handler is _CONTAINS:
+        return not _is_advanced(frame.stack[-1])
+    if handler is _CALL_EX:
+        return type(frame.stack[-2 if arg else -1]) in (tuple, list)
     return may_be_effect_free(operation)
 
 
@@ -207,9 +214,20 @@ def _is_of_tensors(frame: Any, operation: tuple[Any, Any], others: Container[str
     return handler in _ATTRIBUTES and is_tensor(frame.stack[-1]) and arg not in _OF_TENSORS and arg not in others
 
 
-def _leaves_tensors_alone(tracer: TracerView, fn: Any, args: tuple[Any, ...]) -> bool:
+def _is_advanced(value: Any, depth: int = 3) -> bool:
+    """Whether iterating over a value, or over what it contains, may leave it in another state: it is an iterator, or
+    its class says in Python what its iterator is."""
+    kind = type(value)
+    if kind in (tuple, list, set, frozenset, dict):
+        return depth == 0 or any(_is_advanced(item, depth - 1) for item in value) or (
+            kind is dict and any(_is_advanced(item, depth - 1) for item in value.values())
+        )
+    return hasattr(kind, "__next__") or type(getattr(kind, "__iter__", None)) is FunctionType
+
+
+def _changes_nothing(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call changes nothing and runs no operator, as far as the callable tells: it is interpreted, or is in C,
-    pure, and is given no tensor."""
+    pure, and is given no tensor and no iterator."""
     if id(fn) in _ASK_TENSORS or fn is builtins.__import__:
         return True
     if id(fn) in named_callables.loaded(skipped_calls.TRUE_WHILE_TRACING):
@@ -217,4 +235,6 @@ def _leaves_tensors_alone(tracer: TracerView, fn: Any, args: tuple[Any, ...]) ->
     if type(fn) is FunctionType:
         return id(fn) not in tracer.rules and not tracer.runs_natively(fn)  # type: ignore[attr-defined]
     verdict = verdict_of(fn)
-    return type(verdict) is CallVerdict and verdict.kind in _PURE and not any(map(is_tensor, args))
+    if type(verdict) is not CallVerdict or verdict.kind not in _PURE or any(map(is_tensor, (*args, *kwargs.values()))):
+        return False
+    return id(fn) in _ASK_ANYTHING or not _is_advanced([getattr(fn, "__self__", None), [*args], [*kwargs.values()]], 4)

@@ -119,3 +119,45 @@ class branch_in_a_loop_over_modules(nn.Module):
                 while x.sum() < len(key):
                     x = x + 1
         return x
+
+
+@program(*SIGNS)
+class generator_expression_moved_by_one(nn.Module):
+    """Before its first step a generator expression holds the iterator of its loop in a variable."""
+
+    def forward(self, x):
+        numbers = (i for i in [1, 2, 3])
+        if x.sum() > 0:
+            next(numbers)
+        return x + sum(numbers)
+
+
+@program(*SIGNS, refused="branch-unsupported")
+class iterator_that_an_object_gives_to_c(nn.Module):
+    """`list` asks for the iterator itself: it is no argument of a call."""
+
+    def forward(self, x):
+        class Numbers:
+            def __init__(self):
+                self.left = iter([1, 2, 3])
+
+            def __iter__(self):
+                return self.left
+
+        numbers = Numbers()
+        if x.sum() > 0:
+            x = x + len(list(numbers))
+        return x + sum(numbers.left)
+
+
+@program(*SIGNS)
+class iterator_that_an_object_makes_for_c(nn.Module):
+    def forward(self, x):
+        class Numbers:
+            def __iter__(self):
+                return iter(range(3))
+
+        numbers = Numbers()
+        if x.sum() > 0:
+            x = x + len(list(numbers))
+        return x + sum(numbers)
