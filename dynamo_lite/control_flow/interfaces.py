@@ -35,6 +35,8 @@ class Forking(TracerView, Protocol):
         unrolled: why a loop that data end is unrolled, "" if none is.
         caught: what a handler of the program has caught that is none of its exceptions.
         branches: what became of each branch, for `trace.notes` (notes.py).
+        of_sizes: how many branches on sizes are captured.
+        left_to_example: the branches on sizes that are not captured: (code, instruction).
     """
 
     loops: list[OpenLoop]
@@ -53,6 +55,8 @@ class Forking(TracerView, Protocol):
     merged_at: dict[Any, int]
     caught: BeginsAgain | None
     branches: Any
+    of_sizes: int
+    left_to_example: set[tuple[Any, int]]
 
     def noted(self) -> set[str]: ...
     def forget_notes(self, but: set[str]) -> None: ...

@@ -12,9 +12,8 @@ from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels import functorch
 from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
-from dynamo_lite.control_flow.branches import choices
+from dynamo_lite.control_flow.branches import choices, of_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
-from dynamo_lite.control_flow.branches.whole_program import is_before_program
 from dynamo_lite.control_flow.lists import uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
@@ -36,7 +35,6 @@ from dynamo_lite.control_flow.states import (
 from dynamo_lite.control_flow.undoing.iterators import Watch
 from dynamo_lite.control_flow.undoing.young_objects import Points
 from dynamo_lite.control_flow.ways import Ways
-from dynamo_lite.errors import InternalError
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, has_further_test, loop_at, open_fors
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -172,7 +170,7 @@ class ForkingTracer(Tracer):
     def on_branch(self, frame: Any, value: Any, jumps_if: bool, target: int, keeps: bool) -> Any:
         relation = self._sizes.undecided(value)
         if relation is not None:
-            return self._on_size(frame, value, relation, jumps_if, target, keeps)
+            return of_sizes.on_branch(self._parts, self._sizes, frame, value, relation, (jumps_if, target, keeps))
         kept, value = value, uses.truth_of(value)
         if self.only_marked and not self._is_marked(value):
             return NOT_HANDLED
@@ -207,41 +205,6 @@ class ForkingTracer(Tracer):
         starts = {jumps_if: target, not jumps_if: at + 1}
         made = Branch(self._parts, frame, predicate, starts, (jumps_if, kept) if keeps else None)
         return made.capture() if problem is None or loop is None else self._unrolled(made, loop, problem)
-
-    def _on_size(
-        self, frame: Any, value: Any, relation: Any, jumps_if: bool, target: int, keeps: bool
-    ) -> Any:
-        """A branch on the sizes of inputs that the facts do not decide. It is no branch if its sides compute the same
-        values, and an operator if calls may take either side; else the example's answer becomes a guard."""
-        if not is_before_program(frame):
-            answer = self._sizes.on_branch(frame, value, jumps_if, target, keeps)
-            if answer is not NOT_HANDLED or not self._sizes.forks or not self._sizes.is_wanted(relation):
-                return answer
-            if self._sizes.undecided(value) is None:  # its other side raises
-                return answer
-        at, around, flow = frame.pc - 1, self.loop_of(frame), flow_of(frame.info)
-        place = frame.code, at
-        if place in self.left_to_example or functorch.active() or runtime_values.is_assertion(frame):
-            self._sizes.note_left(relation)
-            return NOT_HANDLED
-        if loop_at(flow, at, around.stops if around is not None else set()) is not None:
-            return NOT_HANDLED
-        starts = {jumps_if: target, not jumps_if: at + 1}
-        predicate = value if type(value) is torch.SymBool else value != 0
-        made = Branch(self._parts, frame, predicate, starts, (jumps_if, value) if keeps else None, of_sizes=True)
-        broken = self.broken
-        self.of_sizes += 1
-        try:
-            return made.capture()
-        except (CannotMerge, Abort) as error:
-            if isinstance(error, Abort) and (broken is not None or isinstance(error.error, InternalError)):
-                raise
-            self.broken = None
-            self.left_to_example.add(place)
-            self._sizes.note_left(relation)
-            self.vm.frame = frame
-            made.base.put(frame)
-            return NOT_HANDLED
 
     def on_iter(self, value: Any) -> Any:
         if self.only_marked:

@@ -1,4 +1,4 @@
-"""One branch on data: both sides run to where they join, merged into one torch.cond.
+"""One branch on data, or on sizes: both sides run to where they join, merged into one torch.cond.
 
 | question | file |
 |---|---|
@@ -6,5 +6,7 @@
 | where the sides join | joins.py |
 | the two states there as one | side_ends.py |
 | calls that end on both sides before they join | calls.py |
+| a branch on the sizes of inputs | of_sizes.py |
+| the whole program on both sides | whole_program.py |
 | which item of a list Python takes | choices.py |
 """
