@@ -36,11 +36,10 @@ from dynamo_lite.capture.fakes.static_cache import Memory
 from dynamo_lite.capture.graph import subgraph_calls
 from dynamo_lite.capture.interfaces import OperatorRecording
 from dynamo_lite.capture.kernels import (
-    comparisons,
-    contraction_order,
     functorch,
     missing_data,
     number_arguments,
+    torch_functions,
 )
 from dynamo_lite.capture.kernels.indexing import without_numbers
 from dynamo_lite.capture.operator_facts import KNOWN as OPERATORS
@@ -228,7 +227,7 @@ class FunctionMode(PreDispatchTorchFunctionMode):
         return func(*args, **kwargs)
 
 
-_WITH_SIZES: dict[Any, Any] = {torch.functional.einsum: contraction_order.einsum}
+_WITH_SIZES: dict[Any, Any] = {torch.functional.einsum: torch_functions.einsum}
 """Functions of torch written in Python that take the number of a size for nothing that a result shows."""
 _ASKING: dict[Any, Any] = {torch.Tensor.contiguous: torch.ops.aten.contiguous.default}
 """Bindings that ask about sizes before they call an operator, as whose kernel they ask."""
@@ -346,8 +345,8 @@ _HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.data.__get__: _get_data,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
     torch.Tensor.nbytes.__get__: _bytes,  # type: ignore[attr-defined]
-    **dict.fromkeys((torch.Tensor.equal, torch.equal), comparisons.equal),
-    **dict.fromkeys((torch.Tensor.allclose, torch.allclose), comparisons.allclose),
+    **dict.fromkeys((torch.Tensor.equal, torch.equal), torch_functions.equal),
+    **dict.fromkeys((torch.Tensor.allclose, torch.allclose), torch_functions.allclose),
     torch.Tensor.numpy: _reads_data("numpy"),
     torch.Tensor.__array__: _reads_data("__array__"),
     torch.Tensor.__reduce_ex__: _reads_data("__reduce_ex__"),

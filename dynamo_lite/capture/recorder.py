@@ -41,9 +41,9 @@ from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.in_place_checks import written
 from dynamo_lite.capture.kernels import (
     collectives,
-    composites,
     eager_errors,
     number_arguments,
+    symbolic_kernels,
     withheld_errors,
 )
 from dynamo_lite.capture.kernels.autocast_regions import AutocastRegions
@@ -239,9 +239,7 @@ class Recorder(InputLifter):
         with self.env.inside_operator(func):
             if self.memory is static_cache.Memory.AUTOGRAD and static_cache.any_requires_grad(args, kwargs):
                 return func(*args, **kwargs)  # what a rule makes has no autograd graph behind it
-            args = number_arguments.as_numbers(args)
-            out = composites.run(self.env, func, args, kwargs)
-            return func(*args, **kwargs) if out is composites.MISS else out
+            return symbolic_kernels.run(self.env, func, number_arguments.as_numbers(args), kwargs)
 
     def _run_wrapped(self, func: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Runs an operator on wrappers: their class says what it does."""

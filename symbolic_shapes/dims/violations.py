@@ -14,7 +14,8 @@ from dynamo_lite.symbolic_shapes.errors import ShapeError
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Extended, Int, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, eq, eq_zero, ge
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.size_guards.admissible_range import reach_of
 from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
@@ -151,8 +152,35 @@ def solve(table: DimTable, facts: Sequence[Fact]) -> Solution:
     see runtime_asserts. ContradictoryFacts if the facts cannot hold together."""
     ranks = {s: RANKS[type(table.spec_of(s))] for s in table.symbols()}
     about_inputs = [f for f in facts if not _of_run_time(f.relation)]
+    about_inputs += [few for fact in about_inputs for few in _few_left_out(table, fact)]
     guard_set = simplify(about_inputs, table.symbols(), rank=lambda s: ranks.get(s, 0))
     return Solution(table, guard_set, tuple(_Check(table, guard_set).violations()))
+
+
+def _few_left_out(table: DimTable, fact: Fact) -> list[Fact]:
+    """That sizes are large enough for an equation between named dimensions to be linear, where no spec asks for small
+    ones (`FEW`): `c == max(b - 2, 0)` is `c == b - 2` from 2 on, a relation that a derived dimension states."""
+    relation = fact.relation
+    if not isinstance(relation, Rel) or relation.kind != "eq" or len(symbols_of(relation)) != 2:
+        return []
+    starts: dict[Symbol, int] = {}
+    for symbol in {s for atom in relation.poly.atoms() if not isinstance(atom, Symbol) for s in symbols_of(atom)}:
+        spec = table.spec_of(symbol) if symbol in table.symbols() else None
+        least, start = table.edges(symbol, FEW)
+        if not isinstance(spec, Named) or spec.lo > least:
+            return []
+        starts[symbol] = start
+    large = {s: Symbol(f"{s}_large", 0, INF) for s in starts}
+    linear = substitute(relation.poly, {s: large[s].as_int() + start for s, start in starts.items()})
+    if not starts or not _is_linear(linear):
+        return []
+    linear = substitute(linear, {large[s]: s.as_int() - start for s, start in starts.items()})
+    relations = [*(ge(s.as_int(), start) for s, start in starts.items()), eq_zero(linear)]
+    return [Fact(fact.index, relation, fact.origin, fact.kind) for relation in relations]
+
+
+def _is_linear(poly: Int) -> bool:
+    return all(len(mono) == 1 and isinstance(mono[0], Symbol) for mono in poly.terms)
 
 
 class _Check:

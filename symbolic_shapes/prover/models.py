@@ -9,13 +9,13 @@ against every fact that it could break.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, islice, product
+from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.symbolic_shapes.expressions.evaluation import evaluate
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ EXHAUSTIVE = 400
 """Up to so many combinations of the values of a question's symbols, all are tried."""
 PAIRS = 40
 """How many changes of two symbols at once are tried."""
+FARTHEST = 4096
+"""How far from the example's value each symbol is tried, where nothing else gives a model."""
 _UNDEFINED = (ArithmeticError, ValueError, KeyError, TypeError)
 
 
@@ -97,8 +99,12 @@ class Models:
         if any(s.unbacked for s in symbols):
             return None
         self._refresh()
-        found = None
-        for changes in self._candidates(symbols):
+        found = self._model_of(relation, self._candidates(symbols))
+        return found or self._model_of(relation, chain(self._part_by_part(relation), self._near(symbols_of(relation))))
+
+    def _model_of(self, relation: Bool, candidates: Iterable[dict[Symbol, int]]) -> Assignment | None:
+        symbols, found = symbols_of(relation), None
+        for changes in candidates:
             if _truth(relation, Assignment(self._known, changes)) is not True:
                 continue
             model = self._model(changes)
@@ -179,6 +185,26 @@ class Models:
             yield from ({symbol: value} for value in choices[symbol])
         pairs = ({a: x, b: y} for a, b in combinations(free, 2) for x in choices[a][:4] for y in choices[b][:4])
         yield from islice(pairs, PAIRS)
+
+    def _part_by_part(self, relation: Bool) -> Iterator[dict[Symbol, int]]:
+        """Changes after which each part of a conjunction holds, if one change more makes the next part do so."""
+        changes: dict[Symbol, int] = {}
+        parts: Any = relation.args if isinstance(relation, Junction) and relation.kind == "and" else ()
+        for part in parts:
+            tried = chain((changes,), ({**changes, **more} for more in self._near(symbols_of(part))))
+            found = next((c for c in tried if _truth(part, Assignment(self._known, c)) is True), None)
+            if found is None:
+                return
+            changes = found
+        yield changes
+
+    def _near(self, symbols: Iterable[Symbol]) -> Iterator[dict[Symbol, int]]:
+        """One symbol changed, to each value around its own: `s // 128 >= 1` holds from 128 on."""
+        for symbol in dict.fromkeys(f for s in sorted(symbols, key=lambda s: s.id) for f in self._free(s)):
+            lo, hi = self._known.range(symbol)
+            at = _plain(symbol)
+            for distance in range(1, FARTHEST):
+                yield from ({symbol: value} for value in (at + distance, at - distance) if lo <= value <= hi)
 
     def _domain(self, free: list[Symbol]) -> list[range] | None:
         """Every value that each symbol may have, if that makes few combinations."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Extended, Int, Symbol, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Junction, Rel, not_, or_
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.shared_history import Past, Untranslatable, keep
@@ -103,6 +103,12 @@ class Memo:
             if found is not None:
                 self._large[relation] = found
         return found
+
+    def decide_under(self, assumed: Bool, relation: Bool) -> bool | None:
+        """The answer that follows from the facts and what is assumed; None if none does, or both do."""
+        refuted = not_(assumed)
+        found = [truth for truth in (True, False) if self.decide(or_(refuted, relation if truth else not_(relation)))]
+        return found[0] if len(found) == 1 else None
 
     def _decide_large(self, relation: Bool, sizes: Iterable[Symbol], derived: Mapping[Atom, Int]) -> bool | None:
         current = self._core.simplify(relation)

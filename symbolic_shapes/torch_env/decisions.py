@@ -14,7 +14,8 @@ What is answered without a fact, and why that is sound:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import sympy
@@ -23,7 +24,7 @@ import torch
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue
 from dynamo_lite.symbolic_shapes.expressions.expr import INF, Atom, Int, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_interval
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, not_
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge, not_
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env.answer_cache import Memo
 from dynamo_lite.symbolic_shapes.torch_env.expressions import Expressions
@@ -51,6 +52,7 @@ class Decisions:
 
     Attributes:
         derived_sizes: atoms that occur in sizes of tensors, with the size (`Memo.decide_large`).
+        large: that the sizes of the arguments are 2 or more, while a kernel is run as for such (larger_example.py).
     """
 
     def __init__(self, env: Environment, expressions: Expressions, memo: Memo, context: QueryContext,
@@ -62,6 +64,8 @@ class Decisions:
         self._recorder = recorder
         self.core, self.hint_of, self.to_sympy = expressions.core, expressions.hint_of, expressions.to_sympy
         self.derived_sizes: dict[Any, Int] = {}
+        self.large: Bool | None = None
+        self._noted: set[Int] = set()
 
     def decide_node(self, node: SymNode) -> bool | None:
         """What the facts say of a bool, without the example: True, False or None."""
@@ -86,6 +90,8 @@ class Decisions:
             return value
         if self._indifferent(sym_node, value, size_oblivious, fallback_value):
             answer = self._memo.decide_large(relation, self._env.size_like, self.derived_sizes)
+            if answer is None and self.large is not None:
+                answer = self._memo.decide_under(self.large, relation)
             if answer is not None and value in (None, answer):
                 return answer
         if value is not None:
@@ -102,6 +108,15 @@ class Decisions:
         if value is None:
             raise error
         return value
+
+    @contextmanager
+    def assuming_large(self, large: Bool) -> Iterator[None]:
+        """Within, kernels are answered as for sizes that satisfy `large`, where either answer will do for them."""
+        before, self.large = self.large, large
+        try:
+            yield
+        finally:
+            self.large = before
 
     def _reported(self, error: DataDependentError) -> DataDependentError:
         context = self._context
@@ -178,6 +193,7 @@ class Decisions:
         for size in shape:
             if isinstance(size, torch.SymInt):
                 core = self._expressions.node_of(size).current()
+                self._noted.add(core)
                 if len(core.terms) == 1:
                     ((mono, coefficient),) = core.terms.items()
                     if coefficient == 1 and len(mono) == 1:
@@ -191,7 +207,9 @@ class Decisions:
             self.derived_sizes[atom] = size
 
     def is_size(self, node: Any) -> bool:
-        """Whether an expression is a product of sizes: never negative, whatever they are."""
+        """Whether an expression is a product of sizes, or that of a dimension: never negative, whatever they are."""
+        if node in self._noted and self._memo.decide(ge(node, 0)) is True:
+            return True
         if not isinstance(node, Int) or node.const or len(node.terms) != 1:
             return False
         ((mono, coefficient),) = node.terms.items()

@@ -25,7 +25,7 @@ import torch
 
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
-from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env import larger_example, view_kernel
 from dynamo_lite.symbolic_shapes.torch_env.corrections import CORRECTIONS
 from dynamo_lite.symbolic_shapes.torch_env.env import DataDependentError, TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import (
@@ -171,7 +171,9 @@ class SymbolicCache:
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
             try:
-                result: Any = self._mode._dispatch_impl(func, types, args, kwargs)
+                result: Any = larger_example.run(
+                    self._env, lambda: self._mode._dispatch_impl(func, types, args, kwargs), (*args, *kwargs.values())
+                )
                 if func is _NONZERO:
                     self._note_count(result, args[0])
                 return result
@@ -204,7 +206,7 @@ class SymbolicCache:
         if make_fx_mode() is not None:
             raise Bypass("make_fx traces sizes")
         env = self._env
-        parts: list[Any] = [func, env.memo.epoch(), env.context.asking, torch.get_default_dtype(),
+        parts: list[Any] = [func, env.memo.epoch(), env.asking, torch.get_default_dtype(),
                             _get_default_device(), torch.is_inference_mode_enabled()]
         self._key(parts, args, tensors)
         if kwargs:

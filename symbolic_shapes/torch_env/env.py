@@ -149,7 +149,8 @@ class TorchShapeEnv:
         self.constrain_symbol_range = self._constrain_range = recorder.constrain_symbol_range
         self._constrain_range_for_size, self._constrain_unify = recorder.constrain_size, recorder.unify
 
-        decisions = Decisions(self, expressions, memo, context, recorder)
+        self._decisions = decisions = Decisions(self, expressions, memo, context, recorder)
+        self.assuming_large = decisions.assuming_large
         self.derived_sizes = decisions.derived_sizes
         self.decide_node, self.evaluate_sym_node = decisions.decide_node, decisions.evaluate_sym_node
         self.evaluate_for_c, self.evaluate_for_torch = decisions.evaluate_for_c, decisions.evaluate_for_torch
@@ -172,6 +173,11 @@ class TorchShapeEnv:
     def operator(self) -> Any:
         """The OpOverload whose kernel is running, None while the program itself does."""
         return self.context.operator
+
+    @property
+    def asking(self) -> tuple[Any, ...]:
+        """Who asks, as far as answers depend on it, and what it assumes of sizes."""
+        return *self.context.asking, self._decisions.large
 
     @property
     def suppressed(self) -> bool:

@@ -146,20 +146,26 @@ def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> l
     """The sizes asked for, with -1 filled in. Records what eager checks: as many elements, and no 0 beside a -1."""
     sizes = [env.unwrap(size) for size in shape]
     holes = [i for i, size in enumerate(sizes) if size.as_constant() == -1]
-    numel = math.prod((env.unwrap(size) for size in tensor.shape), start=ONE)
+    own = [env.unwrap(size) for size in tensor.shape]
+    numel = math.prod(own, start=ONE)
     if len(holes) > 1 or any((c := size.as_constant()) is not None and c < -1 for size in sizes):
         return None  # torch has the words for it
-    given = math.prod((size for i, size in enumerate(sizes) if i not in holes), start=ONE)
+    given = [size for i, size in enumerate(sizes) if i not in holes]
     if not holes:
-        if numel is not given and not env.demand(eq(numel, given)):
+        product = math.prod(given, start=ONE)
+        if numel is not product and not env.demand(eq(numel, product)):
             raise _invalid(env, shape, numel)
         return sizes
-    if given.as_constant() == 0 or not env.expect_true(ne(given, 0)):
+    if any(size.as_constant() == 0 for size in given) or not all(env.expect_true(ne(size, 0)) for size in given):
         return None
-    given, simple = env.core.simplify(given), env.core.simplify(numel)
-    if not env.expect_true(eq(simple % given, 0)):
+    for size in given[:]:  # what both have is no question of divisibility
+        if size in own:
+            own.remove(size)
+            given.remove(size)
+    divisor, simple = (env.core.simplify(math.prod(part, start=ONE)) for part in (given, own))
+    if not env.expect_true(eq(simple % divisor, 0)):
         raise _invalid(env, shape, numel)
-    sizes[holes[0]] = env.core.simplify(simple // given)
+    sizes[holes[0]] = env.core.simplify(simple // divisor)
     return sizes
 
 

@@ -31,12 +31,12 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     if func in BY_DATA:
         return BY_DATA[func](env, *args, **kwargs)
     rule = RULES.get(func)
-    if not args or not _is_symbolic(args):
+    if not args or not is_symbolic(args):
         return MISS
     if torch.Tag.pointwise in func.tags:
         demand_equal_sizes(env, [arg.shape for arg in args if isinstance(arg, torch.Tensor)])
-    elif func is torch.ops.aten.expand.default and len(args[1]) >= args[0].dim():
-        demand_equal_sizes(env, [args[0].shape, args[1]])
+    elif func in _EXPANDS and len(shape := _shape_of(args[1])) >= args[0].dim():
+        demand_equal_sizes(env, [args[0].shape, shape])
     if rule is not None:
         result = rule(env, *args, **kwargs)
     elif torch.Tag.pointwise in func.tags and not func._schema.is_mutable:
@@ -46,7 +46,12 @@ def run(env: TorchShapeEnv, func: Any, args: Sequence[Any], kwargs: Mapping[str,
     return MISS if result is None else result
 
 
-def _is_symbolic(args: Sequence[Any]) -> bool:
+def _shape_of(target: Any) -> Sequence[Any]:
+    return target.shape if isinstance(target, torch.Tensor) else target
+
+
+def is_symbolic(args: Sequence[Any]) -> bool:
+    """Whether a size among the arguments is a symbol."""
     for arg in args:
         for value in arg if isinstance(arg, (list, tuple)) else (arg,):
             if isinstance(value, torch.SymInt):
@@ -153,6 +158,10 @@ def _pad_sequence(
         padded = padded + sum(other.sum() for other in sequences) * 0
     return padded
 
+
+_EXPANDS = frozenset(
+    {torch.ops.aten.expand.default, torch.ops.aten.expand_as.default, torch.ops.aten.broadcast_to.default}
+)
 
 BY_DATA: dict[Any, Callable[..., Any]] = {
     torch.ops.aten._pack_padded_sequence.default: _pack_padded_sequence,

@@ -95,7 +95,7 @@ def elementwise(
     if has(shape, 0):
         return None
     if not _has_numbers(shape, operands):
-        shape, operands = for_layout(shape), [*map(laid_out, operands)]
+        shape, operands = for_layout(shape, shape), [*map(laid_out, operands)]
     if direct:
         strides = _agreed(shape, operands, in_order)
         return None if strides is None else (shape, strides)

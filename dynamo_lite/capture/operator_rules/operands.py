@@ -48,7 +48,8 @@ class Operand(NamedTuple):
 
 def laid_out(operand: Operand) -> Operand:
     """The operand, its symbolic sizes and strides asked for a layout only."""
-    return operand._replace(shape=for_layout(operand.shape), stride=for_layout(operand.stride))
+    shape, stride = (for_layout(part, operand.shape) for part in (operand.shape, operand.stride))
+    return operand._replace(shape=shape, stride=stride)
 
 
 class Out(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 from dynamo_lite.symbolic_shapes.expressions.division import take_out
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.intervals import declared
-from dynamo_lite.symbolic_shapes.expressions.piecewise import maximum
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq, ge
+from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, maximum, minimum
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, and_, eq, ge
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.sym_node import SymNode
 
@@ -46,6 +46,15 @@ class Size:
     def made(self, node: Int) -> Any:
         constant = node.as_constant()
         return type(self)(self.env, node) if constant is None else constant
+
+    def settled(self) -> Any:
+        """The number that it is, if there is only one."""
+        lo, hi = self.env.core.bounds(self.node)
+        return int(lo) if lo == hi else self
+
+    def is_one_at_most(self) -> bool:
+        """Whether it is 0 or 1, or less, in every call."""
+        return self.env.memo.decide(ge(self.node, 2)) is False
 
     def __add__(self, other: Any) -> Any:
         return self.made(self.node + _node(other))
@@ -127,10 +136,22 @@ class Size:
 
 class LayoutSize(Size):
     """A size of which torch asks in order to lay a result out: the answer for all sizes from 2 on will do for it
-    (torch_env/decisions.py says why), if the example's is the same. No fact is needed."""
+    (torch_env/decisions.py says why), if the example's is the same. No fact is needed.
 
-    __slots__ = ()
+    Attributes:
+        large: that the sizes of the result are 2 or more: where one is 1, its stride means nothing.
+    """
+
+    __slots__ = ("large",)
     __hash__ = Size.__hash__
+
+    def __init__(self, env: TorchShapeEnv, node: Int, large: Bool = TRUE) -> None:
+        super().__init__(env, node)
+        self.large = large
+
+    def made(self, node: Int) -> Any:
+        constant = node.as_constant()
+        return LayoutSize(self.env, node, self.large) if constant is None else constant
 
     def _unlike(self, node: Int) -> bool:
         relation = eq(self.node, node)
@@ -139,14 +160,62 @@ class LayoutSize(Size):
 
     def _undecided(self, relation: Bool) -> bool:
         answer = self.env.memo.decide_large(relation, self.env.size_like, self.env.derived_sizes)
+        if answer is None and self.large is not TRUE:
+            answer = self.env.memo.decide_under(self.large, relation)
         if answer is None or self.env.hint_of(relation) not in (None, answer):
             raise Undecided
         return answer
 
 
-def for_layout(sizes: Iterable[Any]) -> tuple[Any, ...]:
-    """Sizes or strides, of which only a layout depends."""
-    return tuple([LayoutSize(size.env, size.node) if type(size) is Size else size for size in sizes])
+def slice_of(start: Any, end: Any, size: Any) -> tuple[Any, Any]:
+    """(where a slice begins, how many elements lie before its end): one expression each, right for every size.
+
+    start, end, size: ints or `Size`s, as the results. CPython's rule (PySlice_AdjustIndices): a negative bound counts
+    from the end, and both are cut to 0 ... size.
+    """
+    first, last = _from_front(start, size), _least(_from_front(end, size), size)
+    length = _least(last - first, last)  # last - max(first, 0)
+    return _least(_greatest(first, 0), size), _greatest(length, 0)
+
+
+def _from_front(given: Any, size: Any) -> Any:
+    """A bound counted from the front; it may lie outside of the tensor."""
+    known = _is_natural(given)
+    if known is not None:
+        return given if known else given + size
+    return given.made(ite(ge(given.node, 0), given.node, _node(given + size)))
+
+
+def _greatest(one: Any, other: Any) -> Any:
+    """max(one, other)"""
+    difference = one - other
+    known = _is_natural(difference)
+    if known is not None:
+        return one if known else other
+    return difference.made(maximum(_node(one), _node(other)))
+
+
+def _least(one: Any, other: Any) -> Any:
+    """min(one, other)"""
+    difference = other - one
+    known = _is_natural(difference)
+    if known is not None:
+        return one if known else other
+    return difference.made(minimum(_node(one), _node(other)))
+
+
+def _is_natural(number: Any) -> bool | None:
+    """Whether a number is 0 or more; None if that is open."""
+    try:
+        return bool(number >= 0)
+    except Undecided:
+        return None
+
+
+def for_layout(sizes: Iterable[Any], of: Iterable[Any] = ()) -> tuple[Any, ...]:
+    """Sizes or strides, of which only a layout depends. of: the sizes of the result, if small ones may be left out."""
+    large = and_(*(ge(size.node, 2) for size in of if isinstance(size, Size)))
+    return tuple([LayoutSize(size.env, size.node, large) if type(size) is Size else size for size in sizes])
 
 
 def _node(value: Any) -> Int:

@@ -33,7 +33,7 @@ from dynamo_lite.capture.operator_rules import (
     views,
 )
 from dynamo_lite.capture.operator_rules.operands import Operand, Out, Outs
-from dynamo_lite.capture.operator_rules.sizes import Undecided, reader
+from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, reader
 from dynamo_lite.errors import InternalError
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
@@ -52,6 +52,9 @@ RULES: dict[OpOverload, Callable[..., Outs]] = {
     **factories.RULES,
     **casts.RULES,
 }
+
+HOLDS_WIDER = frozenset({torch.ops.aten.slice.Tensor})
+"""Operators whose rule gives one expression for all sizes, where torch's kernel asks which of several it is."""
 
 IN_PLACE = frozenset(in_place.RULES)
 VIEWS = frozenset(views.RULES)
@@ -145,17 +148,34 @@ def check(
 ) -> None:  # fmt: skip
     """Holds a rule's result against what the operator has returned. Raises InternalError where they differ.
 
-    env: the environment of symbolic sizes. facts: how many it had before the operator ran, which must need no further.
+    env: the environment of symbolic sizes. facts: how many it had before the operator ran, which must need no further;
+    of an operator in HOLDS_WIDER they must make both results one.
     """
+    is_wider = func in HOLDS_WIDER
     try:
+        if env is not None and is_wider:
+            said = _under_facts(said, env)
         agree = _agree(said, args, kwargs, out, None if env is None else reader(env))
     except Undecided:
         agree = False
     if not agree:
         raise InternalError(f"the rule for {func} says {said}, and torch {[*map(shown, tensors_among([out]))]}")
-    demanded = [] if env is None else env.core.facts[facts:]
+    demanded = [] if env is None or is_wider else env.core.facts[facts:]
     if demanded:
         raise InternalError(f"the rule for {func} says {said}, and torch demands {[*map(str, demanded)]}")
+
+
+def _under_facts(said: Result, env: TorchShapeEnv) -> Result:
+    """What a rule has said, in the form that the facts give it by now."""
+
+    def now(value: Any) -> Any:
+        return value.made(env.core.simplify(value.node)) if isinstance(value, Size) else value
+
+    likes = [
+        like._replace(shape=(*map(now, like.shape),), stride=(*map(now, like.stride),), offset=now(like.offset))
+        for like in said.tensors
+    ]
+    return said._replace(tensors=type(said.tensors)(likes))
 
 
 def _agree(said: Result, args: Sequence[Any], kwargs: dict[str, Any], out: Any, read: Any) -> bool:

@@ -18,8 +18,7 @@ from dynamo_lite.capture.operator_rules.operands import (
     view,
     wrapped,
 )
-from dynamo_lite.capture.operator_rules.sizes import Size, Undecided, has, same
-from dynamo_lite.symbolic_shapes.expressions.piecewise import minimum
+from dynamo_lite.capture.operator_rules.sizes import Size, has, same, slice_of
 
 aten = torch.ops.aten
 
@@ -115,28 +114,18 @@ def slice_(self: Operand, dim: int = 0, start: int | None = None, end: int | Non
         return None
     size = self.shape[at]
     if type(size) is Size or type(start) is Size or type(end) is Size:
-        first, stop = _bound(start, size, 0), _bound(end, size, size)
-        return _cut(self, at, first, stop - first) if step == 1 and first <= stop else None
+        start = 0 if start is None else start
+        to_the_end = end is None or (type(end) is int and end == _TO_THE_END)
+        first, length = slice_of(start, size if to_the_end else end, size)
+        count = length if step == 1 else (length + (step - 1)) // step
+        if type(count) is Size:
+            count = count.settled()
+            if type(count) is Size and count.is_one_at_most():
+                return None  # whether there is an element decides how all that follows lies in memory
+        return _cut(self, at, first, count, step)
     first, stop, _ = slice(start, end).indices(size)
     count = max(stop - first + step - 1, 0) // step
     return _cut(self, at, first, count, step)
-
-
-def _bound(given: int | None, size: int, default: int) -> int:
-    """A bound of a slice, counted from the front and within 0 ... size."""
-    if given is None or same((given,), (default,)):
-        return default
-    if type(given) is int and given == _TO_THE_END:
-        return size
-    if given < 0:
-        given = given + size
-        return given if given >= 0 else 0
-    try:
-        return given if given <= size else size
-    except Undecided:
-        if type(given) is not Size or type(size) is not int:
-            raise
-        return given.made(minimum(given.node, size))  # the first rows of a table, as many as there are
 
 
 _TO_THE_END = 2**63 - 1

@@ -1,0 +1,112 @@
+"""A kernel that is run again as for larger sizes, where it asks whether a size is 0 or 1.
+
+Kernels ask it to broadcast, to lay out a result, to take a short way. What the example answers would become a guard.
+If the kernel does the same work for sizes from 2 on, and needs no guard there, its result is taken from there. torch's
+own contract of `guard_or_false`, and the table of kernels (query_kinds.py), say that the formulas of the result hold
+at 0 and 1 as well; that they give the example's own result is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+
+from dynamo_lite.symbolic_shapes.expressions.expr import Int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import and_, ge
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+
+FAR = 8
+"""How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
+
+
+def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_copy: bool = False) -> Any:
+    """What `kernel` gives: as the example answers its questions, or as sizes from 2 on do if it asks less of these.
+
+    may_copy: whether its result is a view or a copy, as the argument lies in memory: its strides say which then.
+    """
+    core = env.core
+    mark, count, unbacked = core.snapshot(), len(core.facts), env.unbacked_created
+    result = kernel()
+    facts = core.facts[count:]
+    if not any(fact.kind == "guard" for fact in facts) or env.unbacked_created != unbacked:
+        return result
+    sizes = _sizes_among(env, args)
+    if not sizes or any(symbol.unbacked for size in sizes for symbol in symbols_of(size)):
+        return result
+    core.rollback(mark)
+    never = {size for size in sizes if env.memo.decide(ge(size, 2)) is False}
+    large = and_(*(ge(size, 1 if size in never else 2) for size in sizes))
+    is_large = env.hint_of(large)
+    wanted = large
+    if is_large and may_copy:  # the example may be the one size at which it is a view
+        symbols = {symbol for size in sizes for symbol in symbols_of(size)}
+        wanted = and_(large, *(ge(symbol.as_int(), FAR + 4 * int(symbol.hint or 0)) for symbol in symbols))
+    larger = None if env.hint_of(wanted) else core.example_of(wanted)
+    if is_large or larger is not None:
+        before = len(core.facts)
+        try:
+            with nullcontext() if larger is None else env.other_example(larger), env.assuming_large(large):
+                other = kernel()
+        except Exception:
+            pass  # it does not take them so: two sizes that are both 1 are broadcast
+        else:
+            layouts = [_layouts(env, one, with_strides=not may_copy) for one in (other, result)]
+            if _asks_less(env, core.facts[before:], facts) and layouts[0] == layouts[1]:
+                return other
+        core.rollback(mark)
+    for fact in facts:
+        core.assume(fact.relation, fact.origin, fact.kind)
+    return result
+
+
+def _asks_less(env: TorchShapeEnv, facts: Sequence[Fact], than: Sequence[Fact]) -> bool:
+    """Whether fewer answers became guards, and all that was asked holds in the example."""
+    guards, before = ([fact for fact in part if fact.kind == "guard"] for part in (facts, than))
+    return len(guards) < len(before) and all(env.hint_of(fact.relation) is True for fact in facts)
+
+
+def _layouts(env: TorchShapeEnv, result: Any, with_strides: bool) -> list[Any]:
+    """The sizes in the example, and the strides where they mean something."""
+    found: list[Any] = []
+    for tensor in _tensors_of((result,)):
+        sizes = [env.hint_of(env.unwrap(size)) for size in tensor.shape]
+        strides = [env.hint_of(env.unwrap(stride)) for stride in tensor.stride()] if with_strides else []
+        found.append((sizes, [stride for size, stride in zip(sizes, strides) if size != 1 and 0 not in sizes]))
+    return found
+
+
+def _tensors_of(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_of(value)
+
+
+def _sizes_among(env: TorchShapeEnv, args: Iterable[Any]) -> dict[Int, None]:
+    """The sizes and strides among the arguments that vary, and the factors of those that are products."""
+    found: dict[Int, None] = {}
+    for number in _numbers_of(args):
+        if type(number) is torch.SymInt:
+            size = env.unwrap(number)
+            found[size] = None
+            if not size.const and len(size.terms) == 1:
+                ((term, _),) = size.terms.items()
+                factors = (atom.as_int() for atom in term)
+                found |= {factor if (env.hint_of(factor) or 0) >= 0 else -factor: None for factor in factors}
+    return found
+
+
+def _numbers_of(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield from value.shape
+            yield from value.stride()
+        elif isinstance(value, (list, tuple)):
+            yield from _numbers_of(value)
+        else:
+            yield value
