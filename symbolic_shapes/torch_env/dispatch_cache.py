@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -171,9 +172,7 @@ class SymbolicCache:
                 if layout is not None:
                     return view_kernel.make(self._env, self._mode, args[0], *layout)
             try:
-                result: Any = larger_example.run(
-                    self._env, lambda: self._mode._dispatch_impl(func, types, args, kwargs), (*args, *kwargs.values())
-                )
+                result = self._kernel(func, types, args, kwargs)
                 if func is _NONZERO:
                     self._note_count(result, args[0])
                 return result
@@ -185,6 +184,12 @@ class SymbolicCache:
                 if result is NotImplemented:
                     raise
                 return result
+
+    def _kernel(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not may_run_twice(func):
+            return self._mode._dispatch_impl(func, types, args, kwargs)
+        kernel = partial(self._mode._dispatch_impl, func, types, args, kwargs)
+        return larger_example.run(self._env, kernel, (*args, *kwargs.values()))
 
     def _note_count(self, found: torch.Tensor, tensor: torch.Tensor) -> None:
         """No more elements are found than there are, which torch says of constant sizes alone."""
@@ -318,6 +323,15 @@ class SymbolicCache:
             return results[0]
         make = getattr(entry.container, "_make", entry.container)  # a named tuple takes its fields one by one
         return make(results)
+
+
+@cache
+def may_run_twice(func: Any) -> bool:
+    """Whether a second run of a kernel on the same stand-ins gives what the first did: it does not lay an argument out
+    anew (`t_`, `resize_`, `out=`)."""
+    if not isinstance(func, OpOverload) or Tag.inplace_view in func.tags:
+        return False
+    return not any(argument.is_out for argument in func._schema.arguments)
 
 
 def refusal(func: Any, mode: FakeTensorMode) -> str | None:

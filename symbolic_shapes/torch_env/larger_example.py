@@ -9,7 +9,7 @@ at 0 and 1 as well; that they give the example's own result is checked here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import Int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import and_, ge
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_autograd, in_kernel_invocation_manager
 
 FAR = 8
 """How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
@@ -29,10 +30,10 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     may_copy: whether its result is a view or a copy, as the argument lies in memory: its strides say which then.
     """
     core = env.core
-    mark, count, unbacked = core.snapshot(), len(core.facts), env.unbacked_created
+    mark, count, others = core.snapshot(), len(core.facts), (env.unbacked_created, env.values_taken)
     result = kernel()
     facts = core.facts[count:]
-    if not any(fact.kind == "guard" for fact in facts) or env.unbacked_created != unbacked:
+    if not any(fact.kind == "guard" for fact in facts) or (env.unbacked_created, env.values_taken) != others:
         return result
     sizes = _sizes_among(env, args)
     if not sizes or any(symbol.unbacked for size in sizes for symbol in symbols_of(size)):
@@ -49,7 +50,8 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     if is_large or larger is not None:
         before = len(core.facts)
         try:
-            with nullcontext() if larger is None else env.other_example(larger), env.assuming_large(large):
+            sizes_at_hand = nullcontext() if larger is None else env.other_example(larger)
+            with _asked_anew(env, args), sizes_at_hand, env.assuming_large(large):
                 other = kernel()
         except Exception:
             pass  # it does not take them so: two sizes that are both 1 are broadcast
@@ -61,6 +63,25 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     for fact in facts:
         core.assume(fact.relation, fact.origin, fact.kind)
     return result
+
+
+@contextmanager
+def _asked_anew(env: TorchShapeEnv, args: Iterable[Any]) -> Iterator[None]:
+    """Within, and behind it, the arguments do not know any more what they were asked about their layout: C++ keeps the
+    answers that the example gave (c10/core/SymbolicShapeMeta.h), which are those of a guard."""
+    _forget_answers(env, args)
+    try:
+        yield
+    finally:
+        _forget_answers(env, args)
+
+
+def _forget_answers(env: TorchShapeEnv, args: Iterable[Any]) -> None:
+    for tensor in _tensors_of(args):
+        if isinstance(tensor, FakeTensor) and tensor._has_symbolic_sizes_strides and tensor.layout is torch.strided:
+            layout = tensor.shape, tensor.stride(), tensor.storage_offset()
+            with in_kernel_invocation_manager(tensor.fake_mode), below_autograd(), env.suppress_guards():
+                torch.ops.aten.as_strided_.default(tensor, *layout)
 
 
 def _asks_less(env: TorchShapeEnv, facts: Sequence[Fact], than: Sequence[Fact]) -> bool:

@@ -43,6 +43,7 @@ TorchSymNode: Any = sym_node.SymNode
 
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 _get_mode = torch._C._get_dispatch_mode
+below_autograd = torch._C._AutoDispatchBelowAutograd
 resize_storage_bytes_ = torch.ops.inductor.resize_storage_bytes_.default
 """resize_storage_bytes_(tensor, n): sets the size of a meta tensor's storage, which may be symbolic. No questions."""
 share_storage_ = torch._functionalize_unsafe_set
@@ -67,6 +68,7 @@ DISABLES = "every dynamic shape"
 """What does not work if one of these is missing."""
 
 SYMBOLS = (
+    Symbol("torch._C:_AutoDispatchBelowAutograd", "a stand-in's layout is set anew, which autograd is not told of"),
     Symbol("torch._guards:SLoc", "where a guard or a range of torch's ShapeEnv came from"),
     Symbol("torch._guards:Source", "the type of the sources that torch's ShapeEnv and FakeTensorMode hand over"),
     Symbol("torch._library.utils:is_builtin", "which operators torch itself has registered"),

@@ -45,6 +45,12 @@ def written(x: torch.Tensor) -> torch.Tensor:
     return chunks
 
 
+def laid_out_anew(x: torch.Tensor) -> torch.Tensor:
+    chunks = _chunks(x).clone()
+    chunks.transpose_(1, 2)
+    return chunks.cumsum(1) + 1
+
+
 def like_the_first(x: torch.Tensor) -> torch.Tensor:
     chunks = _chunks(x).permute(0, 1, 3, 2)
     return torch.cat([torch.zeros_like(chunks[:, :1]), chunks], dim=1)
@@ -72,7 +78,7 @@ def trimmed(x: torch.Tensor) -> torch.Tensor:
     return whole * 2
 
 
-PROGRAMS = [cumulative, masked, contracted, written, like_the_first, converted, recurrent, trimmed]
+PROGRAMS = [cumulative, masked, contracted, written, laid_out_anew, like_the_first, converted, recurrent, trimmed]
 
 
 class Program(nn.Module):
@@ -119,3 +125,51 @@ def test_an_example_is_found_far_from_the_sizes_at_hand() -> None:
     assert found is not None and found[s.as_atom()] // 128 >= 1
     found = env.example_of(and_(ge(s // 300, 2), ge(t, 2)))
     assert found is None or (found[s.as_atom()] // 300 >= 2 and found[t.as_atom()] >= 2)
+
+
+def same_object(x: torch.Tensor) -> Any:
+    turned = _chunks(x).transpose(1, 2)
+    return x * 2 if turned.contiguous() is turned else x * 3
+
+
+def written_copy(x: torch.Tensor) -> Any:
+    turned = (_chunks(x) * 1).transpose(1, 2)
+    copy = turned.contiguous()
+    copy.add_(1)
+    return turned * 2, copy
+
+
+def written_rows(x: torch.Tensor) -> Any:
+    turned = (_chunks(x) * 1).transpose(1, 2)
+    rows = turned.reshape(x.shape[0], -1)
+    rows.add_(1)
+    return turned * 2, rows
+
+
+def both_returned(x: torch.Tensor) -> Any:
+    turned = (_chunks(x) * 1).transpose(1, 2)
+    return turned, turned.contiguous()
+
+
+@pytest.mark.parametrize("run", [same_object, written_copy, written_rows, both_returned], ids=lambda run: run.__name__)
+@pytest.mark.parametrize("length", [5, 20])
+def test_a_view_that_is_one_for_one_chunk_only(run: Callable[[torch.Tensor], Any], length: int) -> None:
+    """What C++ remembers of a layout is not taken from one size to another, nor is whether a tensor is a copy."""
+    module = Program(run)
+    exported = dynamo_lite.export(module, (torch.rand(2, length, 4),), dynamic_shapes={"x": {1: Dim.AUTO}}).module()
+    taken = 0
+    for other in (length, 5, 8, 9, 20):
+        x = torch.rand(2, other, 4)
+        try:
+            got = exported(x)
+        except dynamo_lite.program.InputMismatch:
+            continue
+        taken += 1
+        want = module(x)
+        pairs = [*zip(got, want, strict=True)] if isinstance(want, tuple) else [(got, want)]
+        for one, two in pairs:
+            assert one.stride() == two.stride()
+            torch.testing.assert_close(one, two)
+        memory = [len({tensor.untyped_storage()._cdata for tensor in tensors}) for tensors in zip(*pairs)]
+        assert memory[0] == memory[1]
+    assert taken
