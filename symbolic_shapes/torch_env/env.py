@@ -180,6 +180,11 @@ class TorchShapeEnv:
         return *self.context.asking, self._decisions.large
 
     @property
+    def is_assuming_large(self) -> bool:
+        """Whether a kernel is run as for sizes from 2 on (larger_example.py)."""
+        return self._decisions.large is not None
+
+    @property
     def suppressed(self) -> bool:
         """Whether answers become no facts now (`suppress_guards`)."""
         return self._recorder.suppressing > 0

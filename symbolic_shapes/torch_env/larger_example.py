@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.symbolic_shapes.expressions.expr import Int, symbols_of
-from dynamo_lite.symbolic_shapes.expressions.relations import and_, ge
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, and_, ge
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_autograd, in_kernel_invocation_manager
@@ -33,7 +33,8 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     mark, count, others = core.snapshot(), len(core.facts), (env.unbacked_created, env.values_taken)
     result = kernel()
     facts = core.facts[count:]
-    if not any(fact.kind == "guard" for fact in facts) or (env.unbacked_created, env.values_taken) != others:
+    guards = [fact.relation for fact in facts if fact.kind == "guard"]
+    if not guards or env.is_assuming_large or (env.unbacked_created, env.values_taken) != others:
         return result
     sizes = _sizes_among(env, args)
     if not sizes or any(symbol.unbacked for size in sizes for symbol in symbols_of(size)):
@@ -41,28 +42,41 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     core.rollback(mark)
     never = {size for size in sizes if env.memo.decide(ge(size, 2)) is False}
     large = and_(*(ge(size, 1 if size in never else 2) for size in sizes))
-    is_large = env.hint_of(large)
-    wanted = large
-    if is_large and may_copy:  # the example may be the one size at which it is a view
-        symbols = {symbol for size in sizes for symbol in symbols_of(size)}
-        wanted = and_(large, *(ge(symbol.as_int(), FAR + 4 * int(symbol.hint or 0)) for symbol in symbols))
-    larger = None if env.hint_of(wanted) else core.example_of(wanted)
-    if is_large or larger is not None:
-        before = len(core.facts)
-        try:
-            sizes_at_hand = nullcontext() if larger is None else env.other_example(larger)
-            with _asked_anew(env, args), sizes_at_hand, env.assuming_large(large):
-                other = kernel()
-        except Exception:
-            pass  # it does not take them so: two sizes that are both 1 are broadcast
-        else:
-            layouts = [_layouts(env, one, with_strides=not may_copy) for one in (other, result)]
-            if _asks_less(env, core.facts[before:], facts) and layouts[0] == layouts[1]:
-                return other
-        core.rollback(mark)
-    for fact in facts:
-        core.assume(fact.relation, fact.origin, fact.kind)
+    if may_copy or any(env.memo.decide_under(large, guard) is not None for guard in guards):
+        other = _of_large(env, kernel, args, large, may_copy)
+        if other is not None:
+            layouts = [_layouts(env, one, with_strides=not may_copy) for one in (other[0], result)]
+            if _asks_less(env, core.facts[count:], facts) and layouts[0] == layouts[1]:
+                return other[0]
+            core.rollback(mark)
+    heard, core.listeners = core.listeners, []  # they have been told of these facts
+    try:
+        for fact in facts:
+            core.assume(fact.relation, fact.origin, fact.kind)
+    finally:
+        core.listeners = heard
     return result
+
+
+def _of_large(
+    env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], large: Bool, may_copy: bool
+) -> tuple[Any] | None:
+    """What the kernel gives where the sizes of its arguments satisfy `large`; None if it does not take them so (two
+    sizes that are both 1 are broadcast). The facts that it asks for stay, if it gives something."""
+    core, wanted = env.core, large
+    if env.hint_of(large) and may_copy:  # the example may be the one size at which it is a view
+        wanted = and_(large, *(ge(s.as_int(), FAR + 4 * int(s.hint or 0)) for s in symbols_of(large)))
+    example = None if env.hint_of(wanted) else core.example_of(wanted)
+    if example is None and not env.hint_of(large):
+        return None
+    mark = core.snapshot()
+    try:
+        sizes_at_hand = nullcontext() if example is None else env.other_example(example)
+        with _asked_anew(env, args), sizes_at_hand, env.assuming_large(large):
+            return (kernel(),)
+    except Exception:
+        core.rollback(mark)
+        return None
 
 
 @contextmanager
