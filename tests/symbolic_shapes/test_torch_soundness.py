@@ -101,12 +101,12 @@ def check(steps: list[str], example: tuple[int, int, int]) -> int:
     a, b, c = example
     x = create_symbolic_tensor(mode, torch.ones(a, b), [Fresh(), Fresh()])
     y = create_symbolic_tensor(mode, torch.ones(c, b), [Fresh(), env.unwrap(x.shape[1])])
+    symbols = [env.unwrap(s).as_atom() for s in (x.shape[0], x.shape[1], y.shape[0])]  # before a guard fixes one
     try:
         with mode, enable_python_dispatcher(), NamedOperators(env):
             predicted = run(steps, x, y)
     except INEXACT:
         return 0
-    symbols = [env.unwrap(s).as_atom() for s in (x.shape[0], x.shape[1], y.shape[0])]
     compared = 0
     for sizes in itertools.product(range(1, 5), repeat=3):
         values = dict(zip(symbols, sizes))
