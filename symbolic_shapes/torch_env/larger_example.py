@@ -23,6 +23,9 @@ from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, below_auto
 FAR = 8
 """How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
 
+_OF_KERNELS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, AssertionError)
+"""What kernels raise for sizes that they do not take. Errors of ours are none of these."""
+
 
 def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_copy: bool = False) -> Any:
     """What `kernel` gives: as the example answers its questions, or as sizes from 2 on do if it asks less of these.
@@ -36,6 +39,8 @@ def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_
     guards = [fact.relation for fact in facts if fact.kind == "guard"]
     if not guards or env.is_assuming_large or (env.unbacked_created, env.values_taken) != others:
         return result
+    if not _is_tensors(result):
+        return result  # an answer (a bool, a number) is the program's: it is the example's, with a guard
     sizes = _sizes_among(env, args)
     if not sizes or any(symbol.unbacked for size in sizes for symbol in symbols_of(size)):
         return result
@@ -74,7 +79,7 @@ def _of_large(
         sizes_at_hand = nullcontext() if example is None else env.other_example(example)
         with _asked_anew(env, args), sizes_at_hand, env.assuming_large(large):
             return (kernel(),)
-    except Exception:
+    except _OF_KERNELS:
         core.rollback(mark)
         return None
 
@@ -112,6 +117,13 @@ def _layouts(env: TorchShapeEnv, result: Any, with_strides: bool) -> list[Any]:
         strides = [env.hint_of(env.unwrap(stride)) for stride in tensor.stride()] if with_strides else []
         found.append((sizes, [stride for size, stride in zip(sizes, strides) if size != 1 and 0 not in sizes]))
     return found
+
+
+def _is_tensors(result: Any) -> bool:
+    """Whether a result is a tensor, or consists of tensors."""
+    return isinstance(result, torch.Tensor) or (
+        isinstance(result, (list, tuple)) and all(isinstance(part, torch.Tensor) for part in result)
+    )
 
 
 def _tensors_of(values: Iterable[Any]) -> Iterator[torch.Tensor]:
