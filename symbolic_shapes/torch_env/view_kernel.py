@@ -158,7 +158,7 @@ def _resolved(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> l
         return sizes
     if any(size.as_constant() == 0 for size in given) or not all(env.expect_true(ne(size, 0)) for size in given):
         return None
-    for size in given[:]:  # what both have is no question of divisibility
+    for size in given[:]:  # a common factor does not decide whether the division is exact
         if size in own:
             own.remove(size)
             given.remove(size)

@@ -188,11 +188,7 @@ def _from_front(given: Any, size: Any) -> Any:
 
 def _greatest(one: Any, other: Any) -> Any:
     """max(one, other)"""
-    difference = one - other
-    known = _is_natural(difference)
-    if known is not None:
-        return one if known else other
-    return difference.made(maximum(_node(one), _node(other)))
+    return -_least(-one, -other)
 
 
 def _least(one: Any, other: Any) -> Any:

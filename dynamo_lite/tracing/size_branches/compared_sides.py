@@ -1,4 +1,4 @@
-"""Branches on a size whose sides compute the same values: such a branch is no condition of the program.
+"""Branches on a size whose sides compute the same values: such a branch adds no guard to the program.
 
 The example takes one side of `if n != p.shape[0]: p = p.expand(n, -1)` or `is_causal = n > 1 and mask is None`. The
 other side is run as well, as far as it has no effect (effect_free.py), up to where the two meet. What they leave is

@@ -134,7 +134,7 @@ class generator_expression_moved_by_one(nn.Module):
 
 @program(*SIGNS, refused="branch-unsupported")
 class iterator_that_an_object_gives_to_c(nn.Module):
-    """`list` asks for the iterator itself: it is no argument of a call."""
+    """`list` calls `iter()` on its argument, so the iterator is not among the arguments of a call."""
 
     def forward(self, x):
         class Numbers:
