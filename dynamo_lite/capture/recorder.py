@@ -169,8 +169,8 @@ class Recorder(InputLifter):
             if facts.question is not None:
                 self.layout.asked.add(facts.question)
             return out  # a question with a plain answer: .item() of a constant, is_same_size, ...
-        if facts.asks_contiguity and self.layout.is_input(fake_args[0]):
-            self.layout.depends(fake_args[0], out, "contiguity")
+        if facts.asks_contiguity:
+            self.layout.may_be_view(fake_args[0], out)
         if facts.asserts_metadata:
             self._assert_metadata(fake_args[0], node_args[0])
         may_raise = facts.may_raise
@@ -192,7 +192,7 @@ class Recorder(InputLifter):
         self._raise_overlap(func, args, kwargs)
         found = []
         for tensor in written(func, args, kwargs):
-            self.layout.matters(tensor)
+            self.layout.matters(tensor, "written")
             if self.may_share is not None:
                 found.append(self.may_share.before_write(tensor, in_place_checks.may_reshape(func)))
         if self.levels:

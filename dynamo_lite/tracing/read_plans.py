@@ -120,8 +120,8 @@ def _order(tracer: TracerView, owner: Any, key: Any) -> None:
 
 def _identity(tracer: TracerView, owner: Any, key: Any) -> None:
     """Something is compared with a tensor by `is`. Two tensors of the program's: are they still two?"""
-    tracer.recorder.layout.matters(key)
-    tracer.recorder.layout.matters(owner)
+    tracer.recorder.layout.matters(key, "compared")
+    tracer.recorder.layout.matters(owner, "compared")
     if issubclass(type(owner), torch.Tensor) and not is_fake(key) and not is_fake(owner):
         tracer.reads.read("is", owner, id(key))
 

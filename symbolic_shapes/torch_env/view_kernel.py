@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.symbolic_shapes.expressions.expr import ONE, ZERO, Int, as_int
-from dynamo_lite.symbolic_shapes.expressions.relations import eq, ne
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, lt, ne, or_
 from dynamo_lite.symbolic_shapes.torch_node._torch import FakeTensor, FakeTensorMode, in_kernel_invocation_manager
 from dynamo_lite.symbolic_shapes.torch_node.interfaces import Environment
 
@@ -66,6 +66,31 @@ def view(env: Environment, tensor: torch.Tensor, shape: Sequence[Any]) -> Layout
     old, old_strides = _now(env, tensor.shape), _now(env, tensor.stride())
     strides = _strides(old, old_strides, [env.core.simplify(size) for size in wanted])
     return None if strides is None else (wanted, strides)
+
+
+def asks_to_view(env: Environment, sizes: list[Int], strides: list[Int], shape: list[Int]) -> bool:
+    """Whether memory with this layout can be viewed as `shape` in the example (at::detail::computeStride): what is
+    asked of the sizes on the way becomes guards, so that it is the same in each call."""
+
+    def ask(relation: Any) -> bool:
+        return bool(env.wrap(relation))
+
+    if any(ask(eq(size, 0)) for size in sizes):
+        return True
+    left, elements, base = len(shape) - 1, ONE, strides[-1] if strides else ONE
+    for index in reversed(range(len(sizes))):
+        elements = elements * sizes[index]
+        if index and ask(or_(eq(sizes[index - 1], 1), eq(strides[index - 1], elements * base))):
+            continue
+        filled = ONE
+        while left >= 0 and (ask(lt(filled, elements)) or ask(eq(shape[left], 1))):
+            filled = filled * shape[left]
+            left -= 1
+        if not ask(eq(filled, elements)):
+            return False
+        if index:
+            elements, base = ONE, strides[index - 1]
+    return True
 
 
 def permute(env: Environment, tensor: torch.Tensor, dims: Sequence[int]) -> Layout | None:

@@ -15,6 +15,7 @@ import torch
 
 from dynamo_lite.capture._torch import FakeTensor
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 
@@ -43,6 +44,7 @@ FAILS_BY_LAYOUT = frozenset({
 class LayoutQuestions:
     """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right.
 
+    copies: what is a view for some sizes, unless it is of an input (run/copies_or_views.py).
     unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
     """
 
@@ -53,6 +55,7 @@ class LayoutQuestions:
         self._open: dict[int, list[_Open]] = {}  # by memory: what is asked as soon as it matters whether it is shared
         self._shared: list[set[int]] = []  # pairs of memory that are one, or two, as layout decides
         self._kept: list[Any] = []  # that memory, so that no other gets its key
+        self.copies: list[Copy] = []
         self._inputs: frozenset[int] = frozenset()
 
     def expect(self, inputs: Iterable[Any]) -> None:
@@ -71,12 +74,26 @@ class LayoutQuestions:
             return
         exact = self._env is not None and tensor._has_symbolic_sizes_strides
         layout = (tuple(tensor.shape), tuple(tensor.stride())) if exact else None
-        opened = _Open(question, layout, is_recorded and exact)
+        is_copy = is_recorded and exact and not self.is_input(tensor)
+        if is_copy:
+            self._copied(tensor, result)
+        opened = _Open(question, layout, is_recorded and exact, is_copy)
         self._kept += (tensor.untyped_storage(), result.untyped_storage())
         keys = {storage_key(tensor), storage_key(result)}
         self._shared.append(keys)
         for key in keys:
             self._open.setdefault(key, []).append(opened)
+
+    def may_be_view(self, tensor: Any, result: Any) -> None:
+        """An operator has viewed or copied a tensor. Of the program's own only sizes that vary change which it is."""
+        if self.is_input(tensor):
+            self.depends(tensor, result, "contiguity")
+        elif tensor._has_symbolic_sizes_strides:
+            self._copied(tensor, result)
+
+    def _copied(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
+        if self._env is not None and storage_key(tensor) != storage_key(result):
+            self.copies.append(Copy(tensor, result, self._env.where()))
 
     def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
         """An operator is called, or has failed. goes_on: whether the program does where it fails."""
@@ -96,31 +113,47 @@ class LayoutQuestions:
             reached = self._may_share(storage_key(result))
             others = {storage_key(t) for t in results if t is not result}
             if reached & (seen | others):
-                self.matters(result, is_written=False)
+                self.matters(result, "returned")
 
     def _may_share(self, key: int) -> set[int]:
         """The memory that is that of a tensor, or another's, as layout decides."""
-        reached, before = {key}, 0
-        while len(reached) != before:
-            before = len(reached)
-            for keys in self._shared:
-                if reached & keys:
-                    reached |= keys
-        return reached
+        return joined({key}, self._shared)
 
-    def matters(self, tensor: Any, is_written: bool = True) -> None:
-        """The tensor is written, returned beside what it may be a copy of, or compared with another one by identity."""
+    def matters(self, tensor: Any, use: str) -> None:
+        """The tensor is "written", "returned" beside what it may be a copy of, or "compared" with one by identity."""
         if self._open and isinstance(tensor, FakeTensor) and tensor.layout is torch.strided:
-            for opened in self._open.pop(storage_key(tensor), ()):
-                if opened.is_recorded and not is_written:
+            key = storage_key(tensor)
+            opened = self._open.pop(key, [])
+            if use == "written" and (copies := [one for one in opened if one.is_copy]):
+                self._open[key] = copies  # run/copies_or_views.py asks where it shows
+                opened = [one for one in opened if not one.is_copy]
+            for one in opened:
+                if one.is_recorded and use == "returned":
                     continue  # the caller gets what eager gives
-                self.asked.add(opened.question)
-                if self._env is not None and opened.layout is not None:  # the kernel's answer was for large sizes
-                    sizes, strides = ([self._env.unwrap(n) for n in part] for part in opened.layout)
+                self.asked.add(one.question)
+                if self._env is not None and one.layout is not None:  # the kernel's answer was for large sizes
+                    sizes, strides = ([self._env.unwrap(n) for n in part] for part in one.layout)
                     question = QUESTIONS["is_contiguous"](sizes, strides)
                     if self._env.hint_of(question) is not None:  # else only run time knows, as in the kernel
                         with self._env.exactly():
                             bool(self._env.wrap(question))
+
+
+def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
+    """All that one of `keys` leads to, from group to group."""
+    found, before = set(keys), 0
+    while len(found) != before:
+        before = len(found)
+        found = found.union(*(group for group in groups if group & found))
+    return found
+
+
+class Copy(NamedTuple):
+    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes. where: the line."""
+
+    tensor: torch.Tensor
+    result: torch.Tensor
+    where: Origin
 
 
 class _Open(NamedTuple):
@@ -128,3 +161,4 @@ class _Open(NamedTuple):
     layout: tuple[tuple[Any, ...], tuple[Any, ...]] | None
     """Sizes and strides, if they vary."""
     is_recorded: bool
+    is_copy: bool

@@ -1,0 +1,85 @@
+"""Copies that are views for some sizes: what the program changes in place has to be the same memory in each call.
+
+    y = x.sin().t().reshape(-1)     # a copy; a view where x has one row
+    y.add_(1)
+
+The recorded operator does as eager does. torch's functionalization (`run_decompositions`) decides for the stand-ins,
+once: which of the two it is becomes a guard where a value of the other memory is used after the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import fx
+
+from dynamo_lite.capture.alias_analysis import written_arguments
+from dynamo_lite.capture.fakes.fake_tensors import storage_key
+from dynamo_lite.capture.kernels.layout_questions import Copy, joined
+from dynamo_lite.capture.recorder import Recorder
+from dynamo_lite.symbolic_shapes.torch_env import view_kernel
+from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
+from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
+
+
+def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
+    """Adds the guards. results: the tensors that the program returns."""
+    env, copies = recorder.env, recorder.layout.copies
+    if env is None or not copies or not recorder.has_changed_something():
+        return
+    uses = _uses([*recorder.level.graph.nodes], map(recorder.known_stand_in, results))
+    groups = [{storage_key(copy.tensor), storage_key(copy.result)} for copy in copies]
+    for copy, keys in zip(copies, groups):
+        if uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(storage_key(copy.result), uses.end)):
+            _ask(env, copy)
+
+
+class _Uses(NamedTuple):
+    """By memory: the node that makes it, the last one that uses it, those that change it; `end` is the output."""
+
+    made: dict[int, int]
+    used: dict[int, int]
+    changed: dict[int, list[int]]
+    end: int
+
+    def tell_apart(self, keys: set[int], others: set[int], since: int) -> bool:
+        """Whether one of `keys` is changed after `since`, and another one of `others` is used after that."""
+        changes = [(key, at) for key in keys for at in self.changed.get(key, ()) if at > since]
+        return any(self.used.get(other, 0) > at for key, at in changes for other in others if other != key)
+
+
+def _uses(nodes: list[fx.Node], results: Iterable[torch.Tensor]) -> _Uses:
+    uses = _Uses({}, {}, {}, len(nodes))
+    for index, node in enumerate(nodes):
+        for key in _memory(node.meta.get("val")):
+            uses.made.setdefault(key, index)
+        uses.used.update((key, index) for argument in node.all_input_nodes for key in _memory(argument.meta.get("val")))
+        for argument in written_arguments(node):
+            for key in _memory(argument.meta.get("val")):
+                uses.changed.setdefault(key, []).append(index)
+    uses.used.update((key, uses.end) for result in results for key in _memory(result))
+    return uses
+
+
+def _memory(value: object) -> list[int]:
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    return [storage_key(v) for v in values if isinstance(v, torch.Tensor) and v.layout is torch.strided]
+
+
+def _ask(env: TorchShapeEnv, copy: Copy) -> None:
+    """It is a copy, or a view, as in the example. (Of data's sizes only run time knows, as in the kernel.)"""
+    layout = (copy.tensor.shape, copy.tensor.stride(), copy.result.shape)
+    sizes, strides, shape = ([env.unwrap(size) for size in part] for part in layout)
+    if any(env.hint_of(size) is None for size in (*sizes, *strides, *shape)):
+        return
+    was, env.where = env.where, lambda: copy.where
+    try:
+        with env.exactly():
+            if sizes == shape:
+                bool(env.wrap(QUESTIONS["is_contiguous"](sizes, strides)))
+            else:
+                view_kernel.asks_to_view(env, sizes, strides, shape)
+    finally:
+        env.where = was
