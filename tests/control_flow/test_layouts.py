@@ -73,3 +73,34 @@ def test_results_that_lie_otherwise() -> None:
     exported = dynamo_lite.export(transposed, (torch.randn(3, 4),), dynamic_shapes=({0: Dim.DYNAMIC, 1: None},))
     for x in (torch.ones(5, 4), -torch.ones(2, 4)):
         assert torch.equal(exported.module()(x), transposed(x))
+
+
+def padded(x: Tensor) -> Any:
+    missing = -x.shape[0] % 4
+    if missing:
+        x = torch.nn.functional.pad(x, (0, 0, 0, missing))
+    return x * 2
+
+
+def strides_of_padded(x: Tensor) -> Any:
+    y = padded(x).view(-1, 4, 3)
+    return y.as_strided((y.shape[0], 2, 3), y.stride()), y.stride(0)
+
+
+def strides_of_transposed(x: Tensor) -> Any:
+    y = padded(x.t().contiguous().t())
+    return y * y.stride(0)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 6, 8])
+def test_strides_behind_sides_that_are_contiguous_in_their_own_sizes(rows: int) -> None:
+    program = dynamo_lite.export(strides_of_padded, (torch.randn(6, 3),), dynamic_shapes=({0: Dim("rows", min=1)},))
+    x = torch.randn(rows, 3)
+    got, want = program.module()(x), strides_of_padded(x)
+    assert got[1] == want[1]
+    torch.testing.assert_close(got[0], want[0])
+
+
+def test_strides_behind_sides_that_lie_otherwise() -> None:
+    with pytest.raises(dynamo_lite.DynamoLiteError):
+        dynamo_lite.export(strides_of_transposed, (torch.randn(6, 3),), dynamic_shapes=({0: Dim("rows", min=1)},))

@@ -7,24 +7,31 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, Earlier, GrownList
+from dynamo_lite.control_flow.lists import ragged
+from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.lists.holders import can_replace, replace_everywhere
+from dynamo_lite.control_flow.lists.parts import NUMBERS, Added, Earlier
+from dynamo_lite.control_flow.lists.ragged import Lengths, Ragged
 from dynamo_lite.control_flow.states import Base, BeginsAgain, Side, cannot_merge
 from dynamo_lite.tracing.heap.snapshots import MISSING
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 _HELD = "a list whose length depends on the data is held by an object of C, or by one with too many others around it"
+_RAGGED_LACK = "rounds of a loop add tensors of unlike lengths to a list, or none"
 _NO_ITEM = "each round of a loop adds to a list what is neither a tensor nor a number"
 
 
 class Item(NamedTuple):
     """One item that each round adds. may_lack: there are two tensors, the second says whether the item is there.
-    numbers: int or float of a number, None of a tensor. if_goes: it only lacks where the round leaves the loop."""
+    numbers: int or float of a number, None of a tensor. if_goes: it only lacks where the round leaves the loop.
+    ragged: how its length varies from round to round; then there are two tensors, too."""
 
     may_lack: bool
     numbers: type | None
     if_goes: bool = False
+    ragged: Ragged | None = None
 
 
 class Growth(NamedTuple):
@@ -56,9 +63,18 @@ class UnlikeItems(BeginsAgain):
         self.if_goes = if_goes
 
 
-def growths_of(tracer: Forking, side: Side, lack: UnlikeItems | None) -> list[Growth]:
-    """The lists that the first round adds to; they are taken out of what the side changed. lack: what is known of later
-    rounds. Raises HasToGrow."""
+class Later(NamedTuple):
+    """What is known of the items that later rounds add, unlike the first. lack: that they may lack; ragged: how long
+    they are; at: the number of the round, on stand-ins; count: of all rounds, if that is known."""
+
+    lack: UnlikeItems | None
+    ragged: ragged.Known
+    at: Any = None
+    count: Any = None
+
+
+def growths_of(tracer: Forking, side: Side, later: Later) -> list[Growth]:
+    """The lists that the first round adds to; they are taken out of what the side changed. Raises HasToGrow."""
     found, plain = [], []
     for key, (snapshot, contents) in list(side.heap.items()):
         before, owner = snapshot.contents, snapshot.owner
@@ -70,7 +86,8 @@ def growths_of(tracer: Forking, side: Side, lack: UnlikeItems | None) -> list[Gr
         if type(owner) is list:
             plain.append(owner)
             continue
-        found.append(Growth(owner, *_as_tensors(tracer, side.level, added, lack), _last(tracer, side.level, added)))
+        made = _as_tensors(tracer, side, owner, added, later)
+        found.append(Growth(owner, *made, _last(tracer, side.level, added)))
         del side.heap[key]
     if plain:
         if any(map(tracer.writes.is_old, plain)):
@@ -90,14 +107,21 @@ def _check_items(plain: list[list[Any]], side: Side) -> None:
 
 
 def _as_tensors(
-    tracer: Forking, level: Level, added: list[Any], lack: UnlikeItems | None
+    tracer: Forking, side: Side, owner: GrownList, added: list[Any], later: Later
 ) -> tuple[list[torch.Tensor], tuple[Item, ...]]:
-    """What a round added, as tensors that an operator gives for each round."""
+    """What a round added, as tensors that an operator gives for each round. Raises RaggedItems."""
     tensors: list[torch.Tensor] = []
-    items = []
-    with tracer.recorder.levels.resumed(level):
-        for part in added:
+    items, lack = [], later.lack
+    with tracer.recorder.levels.resumed(side.level), facts_of(tracer, side):
+        for index, part in enumerate(added):
             made, item = _as_item(tracer, part)
+            known = later.ragged.get((id(owner), index))
+            if known is not None and is_tensor(part):
+                made, item = known.padded(tracer, part), item._replace(ragged=known)
+            elif is_tensor(part):
+                ragged.check(tracer, owner, index, part, later.at, later.count)
+            if lack is not None and item.ragged is not None:
+                cannot_merge("branch-unsupported", why=_RAGGED_LACK)
             if lack is not None and not item.may_lack:
                 made, item = [made[0].unsqueeze(0), torch.ones((1,))], Item(True, item.numbers)
             if lack is not None:
@@ -146,16 +170,16 @@ def entered(tracer: Forking, growths: list[Growth], passed: Any, lasts: dict[int
         list.__setitem__(growth.owner, slice(None), [earlier])
 
 
-def left(tracer: Forking, side: Side, growths: list[Growth], lack: UnlikeItems | None) -> list[Growth]:
-    """A round is over: what it added, which is taken out of what the side changed. Raises UnlikeItems."""
-    found = []
+def left(tracer: Forking, side: Side, growths: list[Growth], later: Later) -> list[Growth]:
+    """A round is over: what it added, which is taken out of what the side changed. Raises UnlikeItems, RaggedItems."""
+    found, lack = [], later.lack
     for growth in growths:
         _, contents = side.heap.pop((id(growth.owner), "items"))
         if not contents or type(contents[0]) is not Earlier:
             cannot_merge("branch-unsupported", why="a round of a loop changes what earlier rounds added to a list")
         added, earlier = contents[1:], contents[0]
         last = _last(tracer, side.level, added) if added else earlier.last
-        made = Growth(growth.owner, *_as_tensors(tracer, side.level, added, lack), last, earlier)
+        made = Growth(growth.owner, *_as_tensors(tracer, side, growth.owner, added, later), last, earlier)
         if_goes = all(part.if_goes for part in added if type(part) is Added)  # one item then, and there
         if made.items != growth.items or (lack is not None and lack.if_goes and not if_goes):
             if len(made.items) != len(growth.items) or (lack is not None and lack.if_goes == if_goes):
@@ -179,13 +203,15 @@ def _parts(items: tuple[Item, ...], tensors: list[torch.Tensor]) -> list[Added]:
     rows = iter(tensors)
     made: list[torch.Tensor] = []
     flags: list[torch.Tensor | None] = []
+    lengths: list[Lengths | None] = []
     for item in items:
         made.append(next(rows))
         flags.append(next(rows) > 0.5 if item.may_lack else None)
+        lengths.append(Lengths(item.ragged, next(rows)) if item.ragged is not None else None)
     kinds = {item.numbers for item in items}
     if len(kinds) > 1:
         cannot_merge("branch-unsupported", why="rounds of a loop add numbers and tensors to one list")
-    return [Added(made, flags, kinds.pop())]
+    return [Added(made, flags, kinds.pop(), lengths=lengths)]
 
 
 class HasToGrow(BeginsAgain):

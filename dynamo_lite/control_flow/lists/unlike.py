@@ -13,9 +13,10 @@ import torch
 
 from dynamo_lite.control_flow.emission import is_unknown
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.grown import NUMBERS, Added, GrownList
+from dynamo_lite.control_flow.lists.grown import GrownList
 from dynamo_lite.control_flow.lists.growth import has_to_grow
 from dynamo_lite.control_flow.lists.holders import can_replace
+from dynamo_lite.control_flow.lists.parts import NUMBERS, Added
 from dynamo_lite.control_flow.merge import Merge, Plan
 from dynamo_lite.control_flow.places import HeapPlan
 from dynamo_lite.control_flow.states import Side

@@ -10,8 +10,10 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists import grown
-from dynamo_lite.control_flow.lists.grown import Added, GrownList, GrownTuple, where
+from dynamo_lite.control_flow.lists import grown, parts, ragged
+from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple, where
+from dynamo_lite.control_flow.lists.parts import Added
+from dynamo_lite.control_flow.lists.ragged import RAGGED, along
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -37,20 +39,31 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
     wide, marks = [], []
     for part in items.known():
         flags = None
-        if type(part) is Added:
+        if type(part) is Added and part.are_ragged:
+            part = _joined(items, part, dim)
+        elif type(part) is Added:
             rows, flags = part.rows(items.tracer)
             at = dim % (rows.dim() - 1)
             if flags is not None:
                 flags = flags.unsqueeze(1).expand(-1, rows.shape[at + 1]).flatten()
-            part = rows.movedim(0, at).flatten(at, at + 1)
+            part = along(rows, at)
         wide.append(part)
-        marks.append(torch.ones((part.shape[dim],), dtype=torch.bool) if flags is None else flags)
+        marks.append(flags)
     whole = torch.cat(wide, dim)
     if items.is_certain():
         return whole
     if not items.has_item():
         items.check_filled(items.how_many())
-    return whole.index_select(dim, where(torch.cat(marks), whole))
+    present = [torch.ones((part.shape[dim],), dtype=torch.bool) if f is None else f for part, f in zip(wide, marks)]
+    return whole.index_select(dim, where(torch.cat(present), whole))
+
+
+def _joined(items: GrownList, part: Added, dim: int) -> torch.Tensor:
+    """torch.cat of tensors that differ in length along `dim`."""
+    (rows, *others), (lengths, *_) = part.tensors, part.lengths
+    if others or lengths is None or dim % (rows.dim() - 1) != lengths.ragged.dim:
+        items.tracer.refuse("branch-unsupported", why=RAGGED)
+    return lengths.joined(items.tracer, rows)
 
 
 def length(items: GrownList) -> Any:
@@ -184,6 +197,8 @@ _AROUND = (dict.items, dict.values, dict.keys, dict.pop, dict.copy, dict.__conta
            iter, next, enumerate, zip, reversed, list, tuple, dict)  # fmt: skip
 """Those that do not look at the items of what their arguments hold."""
 _IN_PYTHON = (FunctionType, MethodType)
+_OWN_MODULES = (grown.__name__, parts.__name__, ragged.__name__)
+_OWN_FILES = (grown.__file__, parts.__file__, ragged.__file__)
 _DEPTH = 3
 
 
@@ -196,8 +211,8 @@ def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     if any(fn is around for around in _AROUND) and not any(type(arg) in _GROWN for arg in given):
         return
     frame = tracer.vm.frame
-    is_own = type(fn) in _IN_PYTHON and fn.__module__ == grown.__name__
-    if not is_own and (frame is None or frame.code.co_filename != grown.__file__):  # nor called by one of its own
+    is_own = type(fn) in _IN_PYTHON and fn.__module__ in _OWN_MODULES
+    if not is_own and (frame is None or frame.code.co_filename not in _OWN_FILES):  # nor called by one of its own
         held.refuse()
 
 
@@ -205,7 +220,7 @@ def check_attribute(tracer: Forking, owner: Any, name: str) -> None:
     """Refuses a program to read an attribute of such a list that a list has not."""
     if type(owner) in _GROWN and not hasattr(list, name):
         frame = tracer.vm.frame
-        if frame is None or frame.code.co_filename != grown.__file__:
+        if frame is None or frame.code.co_filename not in _OWN_FILES:
             owner.refuse()
 
 

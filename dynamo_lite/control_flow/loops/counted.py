@@ -39,18 +39,19 @@ class Rounds:
 
 
 class RangeRounds(Rounds):
-    """range(start, stop, step), with a step of 1, -1, 2, ..."""
+    """range(start, stop, step), with a step of 1, -1, 2, ... or a size that is at least 1."""
 
-    def __init__(self, tracer: Forking, start: Any, stop: Any, step: int) -> None:
-        if abs(step) == 1:
+    def __init__(self, tracer: Forking, start: Any, stop: Any, step: Any) -> None:
+        self.rises = type(step) is not int or step > 0
+        if type(step) is int and abs(step) == 1:
             count = (stop - start) * step
         else:
-            count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+            count = (stop - start + step - 1) // step if self.rises else (start - stop - step - 1) // -step
         super().__init__(tracer, count)
         self.start, self.stop, self.step = start, stop, step
 
     def item(self, at: Any) -> Any:
-        if self.step == 1:
+        if type(self.step) is int and self.step == 1:
             return at if type(self.start) is int and self.start == 0 else self.start + at
         return self.start + at * self.step
 
@@ -58,7 +59,7 @@ class RangeRounds(Rounds):
         yield from super().relations(at)
         start, stop = _unwrapped(self.tracer, self.start), _unwrapped(self.tracer, self.stop)
         item = _unwrapped(self.tracer, self.item(at))
-        if self.step > 0:
+        if self.rises:
             yield ge(item, start)
             yield lt(item, stop)
         else:
@@ -67,7 +68,7 @@ class RangeRounds(Rounds):
 
     def backwards(self) -> RangeRounds | None:
         """`reversed()` of it, if the step is 1."""
-        if self.step != 1:
+        if type(self.step) is not int or self.step != 1:
             return None
         return RangeRounds(self.tracer, self.stop - 1, self.start - 1, -1)
 
@@ -84,6 +85,25 @@ class RowRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(self.tensor.unbind(self.dim))
+
+
+class PieceRounds(Rounds):
+    """The tensors of `tensor.split(size, dim)`, the last of which may be shorter. size: at least 1."""
+
+    def __init__(self, tracer: Forking, tensor: torch.Tensor, size: Any, dim: int) -> None:
+        self.tensor, self.size, self.dim, self.length = tensor, size, dim, tensor.shape[dim]
+        super().__init__(tracer, (self.length + size - 1) // size)
+
+    def item(self, at: Any) -> Any:
+        begin = at * self.size
+        return self.tensor.narrow(self.dim, begin, torch.sym_min(self.size, self.length - begin))
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        yield lt(_unwrapped(self.tracer, at * self.size), _unwrapped(self.tracer, self.length))
+
+    def items(self, count: int) -> list[Any]:
+        return list(self.tensor.split(self.size, self.dim))
 
 
 class EnumeratedRounds(Rounds):

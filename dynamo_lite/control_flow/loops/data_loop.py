@@ -20,7 +20,8 @@ from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.facts import facts_of, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import WantsLast
-from dynamo_lite.control_flow.lists.growth import HasToGrow, UnlikeItems, grown, growths_of, left
+from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
+from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
 from dynamo_lite.control_flow.loops import counting
 from dynamo_lite.control_flow.loops.bounded import Bounded, NotByData
 from dynamo_lite.control_flow.loops.carried import Carried, LessRegular, note_groups
@@ -76,6 +77,7 @@ class DataLoop:
         self.wanted: list[Any] = []  # lists whose last item rounds use
         self.counted: list[tuple[Pair, torch.Tensor]] = []  # what the run that counted rounds gave
         self.lack: UnlikeItems | None = None  # whether items that a round adds to a list may lack
+        self.ragged: Known = {}  # how long they are, if they differ
         self.loose: list[str] = []  # places of tensors that grow otherwise than in the first round
         self.is_left_by_data = False  # from some round on: it is no scan
         self.flow = flow_of(self.frame.info)
@@ -180,6 +182,9 @@ class DataLoop:
             except UnlikeItems as unlike:
                 carried, self.lack = None, unlike
                 continue
+            except RaggedItems as differ:
+                carried, self.ragged[differ.key] = None, differ.ragged
+                continue
             except LessRegular as differs:
                 self.loose.append(differs.place)
                 carried = None
@@ -204,9 +209,11 @@ class DataLoop:
         tracer = self.tracer
         assert side.state is not None
         if carried is None:
-            growths = growths_of(tracer, side, self.lack)
+            growths = growths_of(tracer, side, Later(self.lack, self.ragged))
         else:
-            growths = left(tracer, side, carried.growths, self.lack)
+            count = self.number.of.count if self.number is not None else None
+            later = Later(self.lack, self.ragged, carried.entry[2], count)
+            growths = left(tracer, side, carried.growths, later)
         is_scan = carried.is_scan if carried is not None else False
 
         def found() -> Carried:

@@ -14,7 +14,14 @@ import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList
-from dynamo_lite.control_flow.loops.counted import EnumeratedRounds, RangeRounds, Rounds, RowRounds, ZippedRounds
+from dynamo_lite.control_flow.loops.counted import (
+    EnumeratedRounds,
+    PieceRounds,
+    RangeRounds,
+    Rounds,
+    RowRounds,
+    ZippedRounds,
+)
 from dynamo_lite.interpreter.code.handler_table import HANDLERS
 from dynamo_lite.interpreter.code.stack_effects import STACK_EFFECTS
 from dynamo_lite.interpreter.observer import NOT_HANDLED
@@ -39,8 +46,8 @@ def goes_into_for(frame: Any) -> bool:
             above += leaves - takes
         elif name == "GET_ITER":
             return above == 0
-        elif name == "CALL" and above >= arg + 2:
-            above -= arg + 1
+        elif name in ("CALL", "CALL_KW") and above >= arg + 2 + (name == "CALL_KW"):
+            above -= arg + 1 + (name == "CALL_KW")
         elif name in ("CALL", "CALL_KW") and above - (name == "CALL_KW") < arg:
             above -= name == "CALL_KW"  # the names of its arguments
             below -= arg - above - 1  # the arguments before it
@@ -82,10 +89,48 @@ def _range(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     args = tuple(_number(tracer, a) if is_tensor(a) and a.numel() == 1 else a for a in args)
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
     numbers = all(type(a) in (int, torch.SymInt) for a in args)
-    if not numbers or type(step) is not int or not step or not (is_open_size(start) or is_open_size(stop)):
+    if not numbers or not (_is_positive(tracer, step) or (type(step) is int and step)):
+        return None
+    if not any(map(is_open_size, args)):
         return None
     made = RangeRounds(tracer, start, stop, step)
     return made if is_open_size(made.count) else None
+
+
+def _is_positive(tracer: Forking, number: Any) -> bool:
+    """Whether a number is known to be at least 1."""
+    answer = number >= 1
+    if type(answer) is bool:
+        return answer
+    return tracer.recorder.env is not None and tracer.recorder.env.decide_node(answer.node) is True
+
+
+def _pieces(tracer: Forking, tensor: Any, size: Any, dim: Any) -> Rounds | None:
+    """tensor.split(size, dim), if how many pieces there are depends on a size."""
+    if not is_tensor(tensor) or type(size) not in (int, torch.SymInt) or type(dim) is not int:
+        return None
+    if not -tensor.dim() <= dim < tensor.dim() or not _is_positive(tracer, size):
+        return None
+    made = PieceRounds(tracer, tensor, size, dim % tensor.dim())
+    return made if is_open_size(made.count) and _is_positive(tracer, made.length) else None
+
+
+def _split(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = dict(zip(("tensor", "split_size", "dim"), args)) | {
+        "split_size" if name == "split_size_or_sections" else name: value for name, value in kwargs.items()
+    }
+    tensor, size, dim = given.pop("tensor", None), given.pop("split_size", None), given.pop("dim", 0)
+    return _pieces(tracer, tensor, size, dim) if not given else None
+
+
+def _chunk(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    given = dict(zip(("input", "chunks", "dim"), args)) | kwargs
+    tensor, chunks, dim = given.pop("input", None), given.pop("chunks", None), given.pop("dim", 0)
+    if given or not is_tensor(tensor) or type(chunks) is not int or chunks < 1 or type(dim) is not int:
+        return None
+    if not -tensor.dim() <= dim < tensor.dim() or not is_open_size(tensor.shape[dim]):
+        return None
+    return _pieces(tracer, tensor, (tensor.shape[dim] + chunks - 1) // chunks, dim)
 
 
 def _enumerate(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -130,6 +175,10 @@ _RULES: tuple[tuple[Any, Any], ...] = (
     (builtins.reversed, _reversed),
     (torch.Tensor.unbind, _unbind),
     (torch.unbind, _unbind),
+    (torch.Tensor.split, _split),
+    (torch.split, _split),
+    (torch.Tensor.chunk, _chunk),
+    (torch.chunk, _chunk),
 )
 
 

@@ -25,10 +25,24 @@ def compare(tracer: Forking, a: torch.Tensor, b: torch.Tensor) -> None:
         with DisableTorchFunction():
             one, other = list(a.stride()), list(b.stride())
             sizes = [*zip(a.shape, b.shape)]
+        if _is_contiguous(tracer, a) and _is_contiguous(tracer, b):
+            return  # each in its own sizes
         tracer.unlike_layouts = not all(
             are_equal(tracer, s, t) or (type(n) is int and type(m) is int and n == m == 1)
             for s, t, (n, m) in zip(one, other, sizes)
         )
+
+
+def _is_contiguous(tracer: Forking, tensor: torch.Tensor) -> bool:
+    """Whether the facts say that a tensor's strides are the products of its sizes."""
+    with DisableTorchFunction():
+        shape, strides = list(tensor.shape), list(tensor.stride())
+    expected: Any = 1
+    for size, stride in zip(reversed(shape), reversed(strides)):
+        if not are_equal(tracer, stride, expected):
+            return False
+        expected = expected * size
+    return True
 
 
 def are_equal(tracer: Forking, one: Any, other: Any) -> bool:

@@ -46,7 +46,7 @@ def attach(tracer: TracerView, env: TorchShapeEnv) -> None:
     env.specialized = specialized
 
 
-_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind"})
+_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", "chunk"})
 """What makes the iterator of a loop over a size."""
 
 

@@ -1,0 +1,175 @@
+"""Rounds that add tensors of unlike lengths to a list: `for i in range(0, n, 4): outs.append(f(x[i : i + 4]))`.
+
+The operator of the loop stacks what rounds add. So each tensor is filled up with zeros to the greatest length, and its
+own length stands beside it; torch.cat leaves the zeros out again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+
+from dynamo_lite.control_flow.emission import is_unknown, note_shared
+from dynamo_lite.control_flow.interfaces import Forking
+from dynamo_lite.control_flow.states import BeginsAgain, cannot_merge
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
+from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import eq, le, lt
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+
+RAGGED = "a list of tensors whose lengths differ is used otherwise than by append, torch.cat along these, len, outs[-1]"
+_UNKNOWN = "rounds of a loop add tensors to a list that vary in length, and nothing says how long they are at most"
+_BOUNDS = 32
+
+
+class Ragged(NamedTuple):
+    """The items of one `append` in all rounds. dim: where their lengths differ; most: the greatest length, an int or a
+    size from around the loop; length: the item's, by the number `at` of the round; are_full: whether each but that of
+    round `count - 1` has the greatest length, `count` of the loop."""
+
+    dim: int
+    most: Any
+    length: Int
+    at: Any
+    count: Any
+    are_full: bool
+
+    def padded(self, tracer: Forking, tensor: torch.Tensor) -> list[torch.Tensor]:
+        """(the tensor filled up, its length as a float: torch's scan has no gradient where it gives integers)
+
+        It is cut off where it is long enough: torch, which runs the round again, has no expression for the length of
+        each slice.
+        """
+        shape = [*tensor.shape]
+        shape[self.dim] = self.most
+        longer = torch.cat([tensor, torch.zeros(shape, dtype=tensor.dtype, device=tensor.device)], self.dim)
+        whole = longer.narrow(self.dim, 0, self.most).clone(memory_format=torch.contiguous_format)
+        note_shared(tracer, whole, [tensor])
+        return [whole, torch.full((), tensor.shape[self.dim], dtype=torch.float64)]
+
+    def total(self, tracer: Forking, rounds: Any) -> Any:
+        """How long all items are together; None if only their lengths tell. rounds: how many there are."""
+        env = tracer.recorder.env
+        assert env is not None
+        if not self.are_full or not _holds(tracer, rounds == self.count):
+            return None
+        last = self._last(env, self.length)
+        for bound in (last, *_bounds(last)):  # the shortest way to say it
+            if env.core.decide(eq(last, bound)).verdict:
+                last = bound
+        return env.wrap(env.core.simplify(last + env.unwrap(self.most) * (env.unwrap(self.count) - 1)))
+
+    def _last(self, env: Any, length: Int) -> Int:
+        return substitute(length, {_symbol(env, self.at): env.unwrap(self.count) - 1})
+
+
+class Lengths(NamedTuple):
+    """Of what all rounds added: `own` is (rounds,), the length of each."""
+
+    ragged: Ragged
+    own: torch.Tensor
+
+    def joined(self, tracer: Forking, rows: torch.Tensor) -> torch.Tensor:
+        """torch.cat of the items along the dimension in which they differ. rows: (rounds, *shape)."""
+        dim, rounds = self.ragged.dim, rows.shape[0]
+        flat = along(rows, dim)
+        total = self.ragged.total(tracer, rounds)
+        if total is not None:
+            return flat.narrow(dim, 0, total)
+        flags = torch.arange(rows.shape[dim + 1], device=self.own.device) < self.own.unsqueeze(1)
+        at = flags.flatten().nonzero().squeeze(1)
+        tracer.recorder.guarded(torch._check, at.shape[0] <= flat.shape[dim])
+        return flat.index_select(dim, at if at.device == rows.device else at.to(rows.device))
+
+    def last(self, tracer: Forking, rows: torch.Tensor) -> torch.Tensor:
+        """The last item, which is there."""
+        env, ragged = tracer.recorder.env, self.ragged
+        assert env is not None
+        length = substitute(ragged.length, {_symbol(env, ragged.at): env.unwrap(rows.shape[0]) - 1})
+        return rows[-1].narrow(ragged.dim, 0, env.wrap(env.core.simplify(length)))
+
+
+def along(rows: torch.Tensor, dim: int) -> torch.Tensor:
+    """torch.cat of the rows along their `dim`. (Laid out before: torch's decompositions ask whether flatten copies.)"""
+    moved = rows if dim == 0 else rows.movedim(0, dim).clone(memory_format=torch.contiguous_format)
+    return moved.flatten(dim, dim + 1)
+
+
+class RaggedItems(BeginsAgain):
+    """The items that rounds add to a list, by the `index` of their append, differ in length."""
+
+    def __init__(self, owner: Any, index: int, ragged: Ragged) -> None:
+        super().__init__()
+        self.key, self.ragged = (id(owner), index), ragged
+
+
+Known = dict[tuple[int, int], Ragged]
+"""By the id of a list, and the index of the append in a round."""
+
+
+def check(tracer: Forking, owner: Any, index: int, tensor: torch.Tensor, at: Any, count: Any) -> None:
+    """Raises RaggedItems for a tensor, added in round number `at`, whose length depends on it; what is known of the
+    round holds. count: the number of rounds, as far as it is known. Raises CannotMerge if it has no greatest length."""
+    env = tracer.recorder.env
+    if env is None or type(at) is not torch.SymInt:
+        return
+    symbol = _symbol(env, at)
+    lengths = {dim: env.unwrap(size) for dim, size in enumerate(tensor.shape) if type(size) is torch.SymInt}
+    varying = [(dim, length) for dim, length in lengths.items() if symbol in symbols_of(length)]
+    if not varying:
+        return
+    dim, length = varying[0]
+    most = _most(env, length, symbol, count)
+    if len(varying) > 1 or most is None:
+        cannot_merge("branch-unsupported", why=_UNKNOWN)
+    are_full = count is not None and _are_full(env, length, most, at, count)
+    raise RaggedItems(owner, index, Ragged(dim, env.wrap(most), length, at, count, are_full))
+
+
+def _most(env: Any, length: Int, symbol: Any, count: Any) -> Int | None:
+    """The greatest length, without the number of the round."""
+    bound = env.core.bounds(length)[1]
+    if bound < math.inf:
+        return env.unwrap(int(bound))
+    found = [*_bounds(length)]
+    if count is not None:
+        found += [substitute(length, {symbol: env.unwrap(end)}) for end in (count - 1, 0)]
+    for bound in map(env.core.simplify, found):
+        is_outer = symbol not in symbols_of(bound) and not is_unknown(env.wrap(bound))
+        if is_outer and env.core.decide(le(length, bound)).verdict:
+            return bound
+    return None
+
+
+def _bounds(length: Int) -> list[Int]:
+    """Upper bounds of an expression with `min`: one of the arguments in the place of each."""
+    found = [length]
+    for atom in length.atoms():
+        if isinstance(atom, Apply) and atom.op == "max" and len(found) < _BOUNDS:  # min(a, b) is -max(-a, -b)
+            arguments = [argument for argument in atom.args if isinstance(argument, Int)]
+            found += [substitute(bound, {atom: argument}) for bound in found for argument in arguments]
+    return found[1:]
+
+
+def _are_full(env: Any, length: Int, most: Int, at: Any, count: Any) -> bool:
+    mark = env.core.snapshot()
+    try:
+        origin = Origin("user line", note="the counter of a loop")
+        env.core.assume(lt(env.unwrap(at) + 1, env.unwrap(count)), origin, "axiom")
+        return env.core.decide(eq(length, most)).verdict is True
+    except ContradictoryFacts:
+        return True
+    finally:
+        env.core.rollback(mark)
+
+
+def _symbol(env: Any, at: Any) -> Any:
+    return env.unwrap(at).as_atom()
+
+
+def _holds(tracer: Forking, answer: Any) -> bool:
+    env = tracer.recorder.env
+    return answer if type(answer) is bool else env is not None and env.decide_node(answer.node) is True
