@@ -7,10 +7,11 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
+from dynamo_lite.attempts import Options
 from dynamo_lite.errors import checks_keywords
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.logging.structured import structured
-from dynamo_lite.pipeline import Options, capture, root_of
+from dynamo_lite.pipeline import capture, root_of
 from dynamo_lite.program.modules.recipe import Recipe, graphs_of
 from dynamo_lite.torch_errors import catchable_as_torch
 from dynamo_lite.traces import Trace, is_of_mode, trace_of

@@ -6,7 +6,7 @@
         y = x.cos()          # the other side, likewise
     return y                 # join: the two states are merged; what differs comes out of a torch.cond
 
-A program that a plain trace refuses for a question about data is run under `ForkingTracer` (pipeline.py). On the
+A program that a plain trace refuses for a question about data is run under `ForkingTracer` (attempts.py). On the
 way of one branch:
 
 | question | file |
@@ -27,9 +27,9 @@ way of one branch:
 
 docs/control_flow.md has the picture, the rules of the merge, and what is refused.
 
-`pipeline.py` makes the tracer. Imports `tracing` and `interpreter/flow`.
+`attempts.py` makes the tracer. Imports `tracing` and `interpreter/flow`.
 """
 
-from dynamo_lite.control_flow.tracer import ForkingTracer, MarkedTracer
+from dynamo_lite.control_flow.tracer import FixedListsTracer, ForkingTracer, MarkedTracer
 
-__all__ = ["ForkingTracer", "MarkedTracer"]
+__all__ = ["FixedListsTracer", "ForkingTracer", "MarkedTracer"]

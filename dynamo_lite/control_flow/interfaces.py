@@ -28,6 +28,7 @@ class Forking(TracerView, Protocol):
         known: tensors whose truth is known on the current side.
         predicates: what decides branches, as tensors and symbolic bools (predicates.py).
         unlike_layouts: whether the strides of a result depend on the side (layouts.py).
+        made_list: whether there has been a list of a length that varies (lists/made.py).
         bases: what the current sides and rounds began with, innermost last.
         points: when each of these began, and each current side (young_objects.py).
         joins: where the current sides run to, innermost last.
@@ -48,6 +49,7 @@ class Forking(TracerView, Protocol):
     known: list[tuple[Any, bool]]
     predicates: Any
     unlike_layouts: bool
+    made_list: bool
     unrolled: str
     bases: list[Base]
     points: Points

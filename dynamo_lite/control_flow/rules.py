@@ -85,13 +85,13 @@ def _holds_tensors(values: Any) -> bool:
     return values.ndim > 0 and len(values) > 0 if is_tensor(values) else any(map(is_tensor, values))
 
 
-def attach(rules: dict[int, Rule]) -> None:
+def attach(rules: dict[int, Rule], makes_lists: bool) -> None:
     """Put the rules into a tracer's table, before those that are there."""
     rules[id(builtins.bool)] = call_bool
     rules[id(builtins.any)], rules[id(builtins.all)] = _in_python(_any), _in_python(_all)
     rules[id(builtins.max)] = _extreme(_largest, rules.get(id(builtins.max)))
     rules[id(builtins.min)] = _extreme(_smallest, rules.get(id(builtins.min)))
-    heads.attach(rules)
+    heads.attach(rules, makes_lists)
     layouts.attach(rules)
     answers.attach(rules)
-    uses.attach(rules)
+    uses.attach(rules, makes_lists)

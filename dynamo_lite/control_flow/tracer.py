@@ -14,7 +14,7 @@ from dynamo_lite.capture.may_share import MayShare
 from dynamo_lite.control_flow import rules
 from dynamo_lite.control_flow.branches import choices, of_sizes
 from dynamo_lite.control_flow.branches.branch import Branch
-from dynamo_lite.control_flow.lists import uses
+from dynamo_lite.control_flow.lists import made, uses
 from dynamo_lite.control_flow.loops import bounded, counting, heads
 from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.counted import Counter, LaterRounds, Rounds
@@ -55,6 +55,10 @@ class ForkingTracer(Tracer):
 
     only_marked = False
     """Whether only branches on what `dynamo_lite.branch` was given are captured."""
+    makes_lists = True
+    """Whether `[x] * n` and `list(range(n))` are lists of a length that varies."""
+    made_list = False
+    """Whether there has been such a list."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -85,7 +89,7 @@ class ForkingTracer(Tracer):
         self.recorder.may_share = MayShare(self.recorder, self.recorder.levels, reaches(self._parts))
         self.rules[id(branch)] = _call_branch
         if not self.only_marked:
-            rules.attach(self.rules)
+            rules.attach(self.rules, self.makes_lists)
 
     @property
     def _parts(self) -> Any:
@@ -256,6 +260,10 @@ class ForkingTracer(Tracer):
     def on_store_key(self, container: Any, key: Any) -> Any:
         return uses.with_tensors(container, key)
 
+    def on_repeat(self, left: Any, right: Any) -> Any:
+        is_captured = self.makes_lists and not self.only_marked
+        return made.repeated(self._parts, left, right) if is_captured else NOT_HANDLED
+
     def _captured(self, frame: Any, predicate: Any, loop: Loop) -> Any:
         """A loop that data end, as an operator. Raises CannotMerge if it may come to an end unrolled, and refuses what
         would not."""
@@ -352,6 +360,12 @@ class MarkedTracer(ForkingTracer):
     """Captures the branches on what the program gives `dynamo_lite.branch`."""
 
     only_marked = True
+
+
+class FixedListsTracer(ForkingTracer):
+    """Lists have the example's lengths."""
+
+    makes_lists = False
 
 
 def _call_branch(tracer: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from dynamo_lite import pipeline
+from dynamo_lite import attempts, pipeline
 from dynamo_lite.errors import (
     ConstraintViolation,
     DataDependent,
@@ -138,7 +138,7 @@ _RUNS = 8
 
 def _captured(mod: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> list[str] | DynamoLiteError | None:
     """What an export that captures branches says of each; None if the program raises."""
-    options = pipeline.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
+    options = attempts.Options(dynamic_shapes, None, True, (), False, "drop", "capture")
     try:
         program = pipeline.capture(mod, args, kwargs, options).program
     except DynamoLiteError as error:
@@ -192,7 +192,7 @@ def _search(
         settled = run.settle()
         if settled is not None:
             call.verify(settled)
-        pipeline.built(run, root, inputs, settled)
+        attempts.built(run, root, inputs, settled)
     except InvalidArguments:
         raise
     except InternalError:

@@ -143,6 +143,10 @@ class Observer:
         """`left == right` (`left != right` if not `wanted`) of two lists or tuples: its value, or NOT_HANDLED."""
         return NOT_HANDLED
 
+    def on_repeat(self, left: Any, right: Any) -> Any:
+        """`left * right`, one of which is a list or a tuple: its value, or NOT_HANDLED."""
+        return NOT_HANDLED
+
     def on_unbound(self, frame: Any, index: int) -> None:
         """A variable without a value is read (or all of them are, by `locals()`: index -1)."""
 
@@ -209,6 +213,7 @@ class HookTable(Protocol):
     on_store_key: Any = None
     on_not: Any = None
     on_equal: Any = None
+    on_repeat: Any = None
     on_unbound: Any = None
     on_store_local: Any = None
     on_enter: Any = None

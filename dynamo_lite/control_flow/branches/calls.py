@@ -20,6 +20,7 @@ from dynamo_lite.interpreter.lookasides import forwarding
 from dynamo_lite.interpreter.opcodes.fused import moves
 from dynamo_lite.interpreter.vm import Interpreter
 from dynamo_lite.tracing.module_calls import call_module
+from dynamo_lite.tracing.size_branches.squeezed import call_squeeze
 
 _RUN: Final = Interpreter.run.__code__
 _LOOPS: Final = {_RUN, Interpreter.run_until.__code__}
@@ -31,6 +32,7 @@ _HAND_ON: Final[set[CodeType]] = {
     Interpreter._call_instance.__code__,
     moves.__code__,
     call_module.__code__,
+    call_squeeze.__code__,
     *(const for const in call_module.__code__.co_consts if isinstance(const, CodeType)),
     *(forwarding.TABLE[callee].__code__ for callee in (functools.partial.__call__, staticmethod.__call__)),
     *(HANDLERS[name].__code__ for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX")),

@@ -2,7 +2,10 @@
 
 | what | file |
 |---|---|
-| such a list, and what it is made of | grown.py |
+| such a list | grown.py |
+| what it holds: items, and what rounds and sides added | parts.py |
+| items of unlike lengths: the last chunk is shorter | ragged.py |
+| `[x] * n`, `list(range(n))` | made.py |
 | what a program does with it: torch.stack, len(), x[keep] | uses.py |
 | rounds that add to lists | growth.py |
 | sides of a branch that add unlike numbers of items | unlike.py |

@@ -69,14 +69,15 @@ class GrownList(list[Any]):
 
     def has_item(self) -> bool:
         """Whether one of its items is always there."""
-        return any(type(part) is not Added or self._always_adds(part) for part in self.known())
+        return any(not _is_many(part) or self._always_adds(part) for part in self.known())
 
-    def _always_adds(self, part: Added) -> bool:
+    def _always_adds(self, part: Added | Rounds) -> bool:
         """Whether there always was a round that added an item."""
-        env, answer = self.tracer.recorder.env, part.tensors[0].shape[0] >= 1
+        count = part.count if isinstance(part, Rounds) else part.tensors[0].shape[0]
+        env, answer = self.tracer.recorder.env, count >= 1
         if type(answer) is not bool:
             answer = env is not None and env.decide_node(answer.node) is True
-        return answer and None in part.flags
+        return answer and (isinstance(part, Rounds) or None in part.flags)
 
     # -- as tensors
 
@@ -99,6 +100,8 @@ class GrownList(list[Any]):
     def _rows_of(self, part: Any, numbers: type | None) -> Rows:
         if type(part) is Added:
             return part.rows(self.tracer)
+        if isinstance(part, Rounds):
+            return Rows(part.rows(), None)
         if numbers is not None:
             return Rows(torch.full((1,), part, dtype=NUMBERS[numbers][1]), None)
         return Rows(part.unsqueeze(0), None)
@@ -125,6 +128,8 @@ class GrownList(list[Any]):
             length = 1
             if type(part) is Added or type(part) is Earlier:
                 length = part.certain_length
+            elif isinstance(part, Rounds):
+                length = part.count
             if length is None:
                 return None
             total = total + length
@@ -163,6 +168,8 @@ class GrownList(list[Any]):
     def rounds(self) -> Rounds | None:
         """What a loop over it goes over; None if that is no operator's."""
         parts = self.known()
+        if len(parts) == 1 and isinstance(parts[0], Rounds):
+            return parts[0]
         if self.is_certain() and len(parts) > 1:
             return None
         rows = RowRounds(self.tracer, self.stacked(), 0)
@@ -185,8 +192,8 @@ class GrownList(list[Any]):
                 if not key and part.last is MISSING:
                     raise WantsLast(self)
                 return part.last if not key else MISSING
-            if type(part) is Added or not key:
-                return part if type(part) is not Added else MISSING
+            if _is_many(part) or not key:
+                return part if not _is_many(part) else MISSING
         return MISSING
 
     def early(self, key: int) -> Any:
@@ -195,7 +202,7 @@ class GrownList(list[Any]):
         while parts and type(parts[0]) is Earlier:
             parts = parts[0].first
         passed = parts[: key + 1]
-        is_one = len(passed) > key and not any(type(part) is Added or type(part) is Earlier for part in passed)
+        is_one = len(passed) > key and not any(_is_many(part) or type(part) is Earlier for part in passed)
         return passed[key] if is_one else MISSING
 
     def __getitem__(self, key: Any) -> Any:
@@ -211,7 +218,10 @@ class GrownList(list[Any]):
             self.refuse()
         order, steps = (parts, key) if key >= 0 else (parts[::-1], -key - 1)
         passed = order[: steps + 1]
-        if any(type(part) is Added for part in passed[:-1]) or len(passed) <= steps:
+        if len(parts) == 1 and isinstance(parts[0], Rounds):
+            self.check_filled(parts[0].count, steps + 1, IndexError)
+            return parts[0].item(key if key >= 0 else parts[0].count + key)
+        if any(map(_is_many, passed[:-1])) or len(passed) <= steps or isinstance(passed[-1], Rounds):
             return self._chosen_item(key, steps)
         end, part = (0 if key >= 0 else -1), passed[-1]
         if type(part) is not Added:
@@ -226,7 +236,10 @@ class GrownList(list[Any]):
 
     def check_dtypes(self) -> None:
         """All items, those as well that may not be there, are rows of one tensor: it has one dtype."""
-        kept = (part.tensors if type(part) is Added else [part] for part in self.known())
+        kept = (
+            part.tensors if type(part) is Added else [part.rows()] if isinstance(part, Rounds) else [part]
+            for part in self.known()
+        )
         if len({tensor.dtype for tensors in kept for tensor in tensors if is_tensor(tensor)}) > 1:
             self.tracer.refuse("branch-unsupported", why=UNLIKE.format("dtype"))
 
@@ -253,8 +266,12 @@ class GrownList(list[Any]):
         list.__setitem__(self, slice(None), self._backwards())
 
     def _backwards(self) -> list[Any]:
-        parts = reversed(self.known())
-        return [part.backwards(self.tracer) if type(part) is Added else part for part in parts]
+        return [self._backward(part) for part in reversed(self.known())]
+
+    def _backward(self, part: Any) -> Any:
+        if isinstance(part, Rounds):
+            return part.backwards() or self.refuse()
+        return part.backwards(self.tracer) if type(part) is Added else part
 
 
 class GrownTuple(GrownList):
@@ -281,10 +298,16 @@ def where(flags: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
     return at if at.device == tensor.device else at.to(tensor.device)
 
 
+def _is_many(part: Any) -> bool:
+    return type(part) is Added or isinstance(part, Rounds)
+
+
 def _kind(part: Any) -> Any:
     """What an item is: int, float, None for a tensor; another object for anything else."""
     if type(part) is Added:
         return part.numbers
+    if isinstance(part, Rounds):
+        return part.kind
     if is_tensor(part):
         return None
     return NUMBERS[type(part)][0] if type(part) in NUMBERS else "other"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import OrderedDict
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
@@ -10,10 +11,12 @@ from typing import Any
 import torch
 
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists import grown, parts, ragged
+from dynamo_lite.control_flow.lists import grown, made, parts, ragged
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple, where
 from dynamo_lite.control_flow.lists.parts import Added
 from dynamo_lite.control_flow.lists.ragged import RAGGED, along
+from dynamo_lite.control_flow.loops import heads
+from dynamo_lite.control_flow.loops.counted import Rounds
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
@@ -39,7 +42,10 @@ def cat(items: GrownList, dim: Any = 0) -> torch.Tensor:
     wide, marks = [], []
     for part in items.known():
         flags = None
-        if type(part) is Added and part.are_ragged:
+        if isinstance(part, Rounds):
+            rows = part.rows()
+            part = along(rows, dim % (rows.dim() - 1))
+        elif type(part) is Added and part.are_ragged:
             part = _joined(items, part, dim)
         elif type(part) is Added:
             rows, flags = part.rows(items.tracer)
@@ -95,8 +101,12 @@ def _as_tensor(otherwise: Any) -> Any:
     """torch.tensor(keep) of numbers"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if args and isinstance(args[0], Rounds):
+            args = made.made(GrownList, tracer, args[0]), *args[1:]
         if not args or type(args[0]) not in _GROWN:
             return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
+        if len(args) == 1 and (whole := made.as_tensor(tracer, fn, args[0], kwargs)) is not None:
+            return whole
         items, numbers = args[0], args[0].numbers
         if numbers is None or len(args) > 1 or not kwargs.keys() <= {"dtype", "device"}:
             items.refuse()
@@ -104,8 +114,8 @@ def _as_tensor(otherwise: Any) -> Any:
             items.check_filled(items.how_many(), kind=Exception)
             tracer.note("torch.tensor() of a list of numbers that may be empty: the program asserts that it is not")
         dtype = kwargs.get("dtype") or (torch.int64 if numbers is int else torch.get_default_dtype())
-        made = items.stacked().to(dtype=dtype, device=kwargs.get("device"))
-        return made.clone() if items.is_certain() else made
+        result = items.stacked().to(dtype=dtype, device=kwargs.get("device"))
+        return result.clone() if items.is_certain() else result
 
     return rule
 
@@ -150,12 +160,16 @@ def _bool(otherwise: Any) -> Any:
     return rule
 
 
-def _made(kind: type[GrownList], otherwise: Any) -> Any:
+def _copied(kind: type[GrownList], otherwise: Any, makes_lists: bool) -> Any:
     """list(outs), tuple(outs)"""
 
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) == 1 and not kwargs and type(args[0]) in _GROWN:
             return kind(tracer, args[0].known())
+        is_given = len(args) == 1 and not kwargs and makes_lists
+        rounds = heads.rows_of(tracer, args[0]) if is_given else None
+        if rounds is not None:
+            return made.made(kind, tracer, rounds)
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
 
     return rule
@@ -190,11 +204,12 @@ def with_tensors(container: Any, key: Any) -> Any:
 
 _HOLDING = (isinstance, issubclass, id, callable, getattr, hasattr, setattr, list.append, list.extend, list.reverse,
             dict.get, dict.setdefault, dict.update, dict.__setitem__, list.__init__, object.__setattr__,
-            object.__getattribute__)  # fmt: skip
+            object.__getattribute__, OrderedDict.__setitem__, OrderedDict.setdefault)  # fmt: skip
 """C functions that do not look at the items of a list."""
 _AROUND = (dict.items, dict.values, dict.keys, dict.pop, dict.copy, dict.__contains__, dict.__iter__, dict.__getitem__,
            list.__getitem__, list.pop, list.copy, list.insert, list.__iter__, tuple.__iter__, tuple.__getitem__, len,
-           iter, next, enumerate, zip, reversed, list, tuple, dict)  # fmt: skip
+           iter, next, enumerate, zip, reversed, list, tuple, dict, OrderedDict.items, OrderedDict.values,
+           OrderedDict.keys, OrderedDict.pop, OrderedDict.copy, OrderedDict.__iter__)  # fmt: skip
 """Those that do not look at the items of what their arguments hold."""
 _IN_PYTHON = (FunctionType, MethodType)
 _OWN_MODULES = (grown.__name__, parts.__name__, ragged.__name__)
@@ -234,15 +249,15 @@ def _grown_in(value: Any, depth: int) -> GrownList | None:
     return next((found for item in items if (found := _grown_in(item, depth - 1)) is not None), None)
 
 
-def attach(rules: dict[int, Any]) -> None:
-    """Put the rules into a tracer's table, before those that are there."""
+def attach(rules: dict[int, Any], makes_lists: bool) -> None:
+    """Put the rules into a tracer's table, before those that are there. makes_lists: `list(range(n))` is captured."""
     for fn, make in _TENSORS.items():
         rules[id(fn)] = _rule(make, rules.get(id(fn)))
     for fn in (torch.tensor, torch.as_tensor):
         rules[id(fn)] = _as_tensor(rules.get(id(fn)))
     rules[id(builtins.sum)] = _sum(rules.get(id(builtins.sum)))
-    rules[id(list)] = _made(GrownList, rules.get(id(list)))
-    rules[id(tuple)] = _made(GrownTuple, rules.get(id(tuple)))
+    rules[id(list)] = _copied(GrownList, rules.get(id(list)), makes_lists)
+    rules[id(tuple)] = _copied(GrownTuple, rules.get(id(tuple)), makes_lists)
     rules[id(type)] = _type(rules[id(type)])
     rules[id(builtins.bool)] = _bool(rules[id(builtins.bool)])
     for name in ("__len__", "copy", "count", "index"):

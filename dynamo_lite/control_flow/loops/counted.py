@@ -34,6 +34,19 @@ class Rounds:
         """All items, of a loop that is unrolled."""
         return [self.item(at) for at in range(count)]
 
+    @property
+    def kind(self) -> Any:
+        """What the items are: int, float, None for tensors of one shape; another object for anything else."""
+        return "other"
+
+    def rows(self) -> torch.Tensor:
+        """The items as the rows of a tensor, if they are numbers or tensors."""
+        raise NotImplementedError
+
+    def backwards(self) -> Rounds | None:
+        """`reversed()` of it; None if it has none."""
+        return None
+
     def __iter__(self) -> Counter:
         return Counter(self)
 
@@ -66,11 +79,45 @@ class RangeRounds(Rounds):
             yield ge(start, item)
             yield lt(stop, item)
 
-    def backwards(self) -> RangeRounds | None:
-        """`reversed()` of it, if the step is 1."""
+    @property
+    def kind(self) -> Any:
+        return int
+
+    def rows(self) -> torch.Tensor:
+        return torch.arange(self.count) * self.step + self.start
+
+    def backwards(self) -> Rounds:
         if type(self.step) is not int or self.step != 1:
-            return None
+            return BackwardRounds(self)
         return RangeRounds(self.tracer, self.stop - 1, self.start - 1, -1)
+
+
+class BackwardRounds(Rounds):
+    """The items of `of` from the last to the first."""
+
+    def __init__(self, of: Rounds) -> None:
+        super().__init__(of.tracer, of.count)
+        self.of = of
+
+    def item(self, at: Any) -> Any:
+        return self.of.item(self.count - 1 - at)
+
+    def relations(self, at: Any) -> Iterator[Any]:
+        yield from super().relations(at)
+        yield from self.of.relations(self.count - 1 - at)
+
+    def items(self, count: int) -> list[Any]:
+        return self.of.items(count)[::-1]
+
+    @property
+    def kind(self) -> Any:
+        return self.of.kind
+
+    def rows(self) -> torch.Tensor:
+        return self.of.rows().flip(0)
+
+    def backwards(self) -> Rounds:
+        return self.of
 
 
 class RowRounds(Rounds):
@@ -85,6 +132,16 @@ class RowRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(self.tensor.unbind(self.dim))
+
+    @property
+    def kind(self) -> Any:
+        return None
+
+    def rows(self) -> torch.Tensor:
+        return self.tensor.movedim(self.dim, 0)
+
+    def backwards(self) -> Rounds:
+        return BackwardRounds(self)
 
 
 class PieceRounds(Rounds):
@@ -104,6 +161,32 @@ class PieceRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(self.tensor.split(self.size, self.dim))
+
+    def backwards(self) -> Rounds:
+        return BackwardRounds(self)
+
+
+class RepeatedRounds(Rounds):
+    """[value] * count"""
+
+    def __init__(self, tracer: Forking, value: Any, count: Any, kind: Any) -> None:
+        super().__init__(tracer, count)
+        self.value, self._kind = value, kind
+
+    def item(self, at: Any) -> Any:
+        return self.value
+
+    @property
+    def kind(self) -> Any:
+        return self._kind
+
+    def rows(self) -> torch.Tensor:
+        if self.kind is None:
+            return self.value.unsqueeze(0).expand(self.count, *self.value.shape)
+        return torch.full((self.count,), self.value, dtype=torch.int64 if self.kind is int else torch.float64)
+
+    def backwards(self) -> Rounds:
+        return self
 
 
 class EnumeratedRounds(Rounds):

@@ -30,11 +30,14 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 Rule = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _THROUGH = (enumerate, zip, reversed)
+_INTO = (list, tuple, torch.tensor, torch.as_tensor)
+"""What makes a list of its argument, or reads its items (lists/made.py)."""
 _NAMES = {fn: name for name, fn in HANDLERS.items()}
 
 
-def goes_into_for(frame: Any) -> bool:
+def goes_into_for(frame: Any, or_list: bool) -> bool:
     """Whether what the current call returns goes into a `for`: at once, or as an argument of enumerate, zip, reversed.
+    or_list: or into `list()` or torch.tensor().
 
     What stands above it on the stack is counted; `below` is how much of the stack from before is still there.
     """
@@ -52,6 +55,8 @@ def goes_into_for(frame: Any) -> bool:
             above -= name == "CALL_KW"  # the names of its arguments
             below -= arg - above - 1  # the arguments before it
             callee = frame.stack[below - 2 : below]
+            if below >= 2 and any(value is fn for value in callee for fn in _INTO):
+                return or_list
             if below < 2 or not any(value is fn for value in callee for fn in _THROUGH):
                 return False
             above, below = 0, below - 2
@@ -147,7 +152,7 @@ def _zip(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _reversed(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return args[0].backwards() if len(args) == 1 and isinstance(args[0], RangeRounds) else None
+    return args[0].backwards() if len(args) == 1 and isinstance(args[0], Rounds) else None
 
 
 def _unbind(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -156,11 +161,11 @@ def _unbind(tracer: Forking, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     return rows_of(tracer, args[0], kwargs.get("dim", args[1] if len(args) == 2 else 0))
 
 
-def _at_head(make: Callable[..., Any], otherwise: Rule | None) -> Rule:
+def _at_head(make: Callable[..., Any], otherwise: Rule | None, makes_lists: bool) -> Rule:
     def rule(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         frame = tracer.vm.frame
         calls = frame is not None and _NAMES[frame.info.ops[frame.pc - 1][0]] in ("CALL", "CALL_KW")
-        made = make(tracer, args, kwargs) if calls and goes_into_for(frame) else None
+        made = make(tracer, args, kwargs) if calls and goes_into_for(frame, makes_lists) else None
         if made is not None:
             return made
         return NOT_HANDLED if otherwise is None else otherwise(tracer, fn, args, kwargs)
@@ -182,7 +187,7 @@ _RULES: tuple[tuple[Any, Any], ...] = (
 )
 
 
-def attach(rules: dict[int, Rule]) -> None:
-    """Put the rules into a tracer's table, before those that are there."""
+def attach(rules: dict[int, Rule], makes_lists: bool) -> None:
+    """Put the rules into a tracer's table, before those that are there. makes_lists: `list(range(n))` is captured."""
     for fn, make in _RULES:
-        rules[id(fn)] = _at_head(make, rules.get(id(fn)))
+        rules[id(fn)] = _at_head(make, rules.get(id(fn)), makes_lists)

@@ -17,6 +17,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 
 Binary = Callable[[Any, Any, Any], Any]
 _NUMBERS = frozenset({int, float, bool, complex, str, bytes, type(None)})
+_SEQUENCES = frozenset({list, tuple})
 _EXACT_CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 
 PLAIN_BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -61,6 +62,23 @@ def _binary(operation: Callable[[Any, Any], Any], uses_elements: bool) -> Binary
         return result if vm.after_operator is None else vm.after_operator((a, b), result)
 
     return deep if uses_elements else shallow
+
+
+def _product(operation: Callable[[Any, Any], Any]) -> Binary:
+    """`a * b`: the observer may answer for `[x] * n`."""
+
+    def multiply(vm: Any, a: Any, b: Any) -> Any:
+        if type(a) in _NUMBERS and type(b) in _NUMBERS:
+            return operation(a, b)
+        if vm.on_repeat is not None and (type(a) in _SEQUENCES or type(b) in _SEQUENCES):
+            answer = vm.on_repeat(a, b)
+            if answer is not NOT_HANDLED:
+                return answer
+        _look(vm, a, b)
+        result = vm.trampolines.apply_shallow(operation, a, b)
+        return result if vm.after_operator is None else vm.after_operator((a, b), result)
+
+    return multiply
 
 
 def _inplace(symbol: str, operation: Callable[[Any, Any], Any]) -> Binary:
@@ -111,6 +129,7 @@ def _unary(operation: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 BINARY: dict[str, Binary] = {symbol: _binary(plain, symbol in _USES_ELEMENTS) for symbol, plain in PLAIN_BINARY.items()}
 """`a + b`: symbol → (vm, a, b) → value."""
+BINARY["*"] = _product(operator.mul)
 INPLACE: dict[str, Binary] = {symbol: _inplace(symbol, plain) for symbol, plain in PLAIN_INPLACE.items()}
 """`a += b`, under the same symbols as BINARY (no `=`): → the value to store."""
 COMPARE: dict[str, Binary] = {

@@ -40,6 +40,7 @@ from dynamo_lite.tracing.higher_order import table as higher_order
 from dynamo_lite.tracing.interfaces import Step, TracerView
 from dynamo_lite.tracing.policy import compiling_flags, skipped_calls
 from dynamo_lite.tracing.policy.named_callables import loaded
+from dynamo_lite.tracing.size_branches import squeezed
 from dynamo_lite.tracing.sizes import (
     builtin_calls,
     dict_keys,
@@ -301,6 +302,7 @@ def table() -> dict[int, Step]:
         runtime_values,
         torchscript,
         numpy_functions,
+        squeezed,
     ):
         rows |= part.table()
     rows |= constructors.table(rows)

@@ -46,17 +46,21 @@ def attach(tracer: TracerView, env: TorchShapeEnv) -> None:
     env.specialized = specialized
 
 
-_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", "chunk"})
+_HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", "chunk", "list", "tuple"})
 """What makes the iterator of a loop over a size."""
 
 
+_UNROLLING = (HANDLERS["GET_ITER"], HANDLERS["BINARY_OP"])  # `[x] * n`
+
+
 def _unrolls(tracer: TracerView) -> bool:
-    """Whether a size becomes a number for a loop over it (a sign: `range(n)` may go elsewhere than into a `for`)."""
+    """Whether a size becomes a number for a loop over it, or a list of that length (a sign: `range(n)` may go elsewhere
+    than into a `for`)."""
     if asks(tracer) in _HEADS:
         return True
     frame = tracer.vm.frame
     ops = getattr(frame.info, "ops", ()) if frame is not None else ()  # strict=False has no instructions
-    return frame is not None and bool(ops) and ops[frame.pc - 1][0] is HANDLERS["GET_ITER"]
+    return frame is not None and bool(ops) and ops[frame.pc - 1][0] in _UNROLLING
 
 
 def asks(tracer: TracerView) -> str | None:

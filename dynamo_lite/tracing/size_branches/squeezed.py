@@ -1,0 +1,49 @@
+"""`x.squeeze()` of sizes that vary: whether a dimension of one element is left out is a branch on its size.
+
+torch's kernel asks, and what the example answers becomes a guard. As a branch of the program it has another side, which
+is looked at like that of any branch on a size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dynamo_lite.interpreter.observer import NOT_HANDLED
+from dynamo_lite.tracing.interfaces import Step, TracerView
+from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+
+
+def table() -> dict[int, Step]:
+    """id(callable) → rule"""
+    return dict.fromkeys((id(torch.Tensor.squeeze), id(torch.squeeze)), call_squeeze)
+
+
+def call_squeeze(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
+    """x.squeeze(), x.squeeze(dim), x.squeeze(dims): branches where a size is known neither to be 1 nor to be another."""
+    env = tracer.recorder.env
+    if env is None or not args or not is_tensor(args[0]) or len(args) > 2 or not kwargs.keys() <= {"dim"}:
+        return NOT_HANDLED
+    x, given = args[0], args[1] if len(args) == 2 else kwargs.get("dim")
+    dims = range(x.dim()) if given is None else given if type(given) in (tuple, list) else (given,)
+    if not all(type(dim) is int and -x.dim() <= dim < x.dim() for dim in dims):
+        return NOT_HANDLED
+    left_out: list[tuple[int, bool | None]] = []
+    for dim in sorted({dim % x.dim() for dim in dims}, reverse=True):
+        answer = x.shape[dim] == 1
+        truth = answer if type(answer) is bool else env.decide_node(answer.node)
+        if truth is not False:
+            left_out.append((dim, truth))
+    if all(truth for _, truth in left_out):
+        return NOT_HANDLED
+    return tracer.vm.interpret_function(_squeezed, (x, left_out))
+
+
+def _squeezed(x: torch.Tensor, dims: list[tuple[int, bool | None]]) -> torch.Tensor:
+    """dims: the last one first, and whether it is known to have one element."""
+    result = x
+    for dim, is_one in dims:
+        if is_one or result.shape[dim] == 1:
+            result = result.squeeze(dim)
+    return result if result is not x else x.squeeze(())
