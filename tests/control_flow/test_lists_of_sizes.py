@@ -143,7 +143,8 @@ def as_arguments(x: torch.Tensor) -> Any:
 
 
 def sorted_items(x: torch.Tensor) -> Any:
-    return x * sorted(list(range(x.shape[0])))[0]
+    order = list(range(x.shape[0]))
+    return x * sorted(order)[0]
 
 
 def searched(x: torch.Tensor) -> Any:
@@ -159,7 +160,8 @@ def returned(x: torch.Tensor) -> Any:
 
 
 def in_a_set(x: torch.Tensor) -> Any:
-    return x * len(set(list(range(x.shape[0]))))
+    order = list(range(x.shape[0]))
+    return x * len(set(order))
 
 
 def doubled(x: torch.Tensor) -> Any:

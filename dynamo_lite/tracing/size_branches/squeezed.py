@@ -6,7 +6,8 @@ is looked at like that of any branch on a size.
 
 from __future__ import annotations
 
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import torch
 
@@ -21,7 +22,7 @@ def table() -> dict[int, Step]:
 
 
 def call_squeeze(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
-    """x.squeeze(), x.squeeze(dim), x.squeeze(dims): branches where a size is known neither to be 1 nor to be another."""
+    """x.squeeze(), x.squeeze(dim), x.squeeze(dims): branches on each size that may be 1, and may be another."""
     env = tracer.recorder.env
     if env is None or not args or not is_tensor(args[0]) or len(args) > 2 or not kwargs.keys() <= {"dim"}:
         return NOT_HANDLED
@@ -37,7 +38,7 @@ def call_squeeze(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
             left_out.append((dim, truth))
     if all(truth for _, truth in left_out):
         return NOT_HANDLED
-    return tracer.vm.interpret_function(_squeezed, (x, left_out))
+    return tracer.vm.interpret_function(cast(FunctionType, _squeezed), (x, left_out))
 
 
 def _squeezed(x: torch.Tensor, dims: list[tuple[int, bool | None]]) -> torch.Tensor:
