@@ -109,7 +109,11 @@ class ContinueIn(BaseException):
 
 class Abandon(BaseException):
     """Ends the instructions that an observer has run to see where they lead (`Interpreter.run_until`). No handler or
-    `finally` of the program sees it."""
+    `finally` of the program sees it. by: who ends them, where such runs are within one another."""
+
+    def __init__(self, by: object = None) -> None:
+        super().__init__()
+        self.by = by
 
 
 def unwind(vm: VM, frame: Frame, exc: BaseException) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -31,7 +31,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, ConditionalValue
-from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, abandon, may_be_effect_free
+from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
 from dynamo_lite.tracing.sizes.asserted_branches import raised_at
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
@@ -178,7 +178,7 @@ class _BothSides:
             self._begin_again(at)
             return NOT_HANDLED
         self._begin(self.truth, start)
-        guard = abandon if self.forks else partial(self._guard, origin, at)
+        guard = self._abandon if self.forks else partial(self._guard, origin, at)
         views = ViewsOnly(self.tracer, guard)
         try:
             if other.pc is None or flow.at(other.pc) != flow.at(start):
@@ -189,7 +189,9 @@ class _BothSides:
             if not self._joined(flow, other):
                 guard()
                 return answer
-        except Abandon:
+        except Abandon as abandoned:
+            if abandoned.by is not self:
+                raise  # a branch around this one
             self._begin_again(at)
             return NOT_HANDLED
         except BaseException:
@@ -199,6 +201,9 @@ class _BothSides:
         condition = str(self.relation) if table is None else table.in_words(self.relation)
         self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
         return answer
+
+    def _abandon(self) -> NoReturn:
+        raise Abandon(self)
 
     def _guard(self, origin: Origin, at: int) -> None:
         """The example's answer becomes a guard, at the jump: the program may have gone on."""
