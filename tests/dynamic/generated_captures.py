@@ -1,8 +1,8 @@
 """Generated programs whose control flow depends on sizes: branches, chunks, pads, early returns, loops, lists.
 
 A program is the source text of `forward(x, y)`; `x` is [n, 3], `y` [m, 2]. `program(seed)` always gives the same one.
-Unlike those of generated_sizes.py, which compute with sizes, they do what models do about them: pad to a multiple and cut
-off again, go over chunks the last of which is short, expand to a size, treat one row apart, return early.
+Unlike those of generated_sizes.py, which compute with sizes, they do what models do about them: pad to a multiple and
+cut off again, go over chunks the last of which is short, expand to a size, treat one row apart, return early.
 """
 
 from __future__ import annotations
@@ -110,9 +110,8 @@ class Writer:
         self.put(f"if {self.condition()}:\n    return {self.tensor()}, out")
 
     def listed(self) -> None:
-        made = self.random.choice(
-            ["[1.5] * x.shape[0]", "list(range(x.shape[0]))", "[x.shape[1]] * x.shape[0]", "list(range(x.shape[0]))[::-1]"]
-        )
+        order = "list(range(x.shape[0]))"
+        made = self.random.choice(["[1.5] * x.shape[0]", order, "[x.shape[1]] * x.shape[0]", f"{order}[::-1]"])
         self.put(f"values = {made}\nx = x + torch.tensor(values, dtype=torch.float32).unsqueeze(1)")
 
     def index(self) -> None:
@@ -151,8 +150,8 @@ def program(seed: int) -> str:
 def judge(seed: int, export: Export, promised: bool) -> Verdict:
     """Export one program, and compare it with eager at all of SIZES that eager takes.
 
-    promised: the sizes are `Dim("n", min=1)` and `Dim("m", min=1)`: a call that the program rejects is "rejects", a fault.
-    Else they are `Dim.AUTO`, and such a call is only not `admitted`.
+    promised: the sizes are `Dim("n", min=1)` and `Dim("m", min=1)`, and it is "rejects", a fault, where the program does
+    not take a call. Else they are `Dim.AUTO`, and such a call is only not `admitted`.
     """
     forward = load(program(seed), f"<generated {seed}>")
 

@@ -57,13 +57,17 @@ def three_deep(x: Tensor, y: Tensor) -> Tensor:
         if y.shape[0] < 7:
             if x.shape[0] != 4:
                 x = x + 1
-    return x * 2
+            else:
+                x = x + 2
+        y = y + 1
+    return x * 2 + y.sum()
 
 
 def returned_from_within(x: Tensor, y: Tensor) -> Tensor:
     if x.shape[0] > 1:
         if y.shape[0] < 7:
             return x.cumsum(0)
+        x = x + 1
     return x * 2
 
 
