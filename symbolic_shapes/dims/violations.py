@@ -28,6 +28,9 @@ RANKS = {Auto: 1, Dynamic: 2, Named: 3}
 """Of two dimensions that an equality relates, the one with the lower rank follows the other."""
 
 
+_RAISING = frozenset({"Dim spec", "torch._check", "division"})
+"""Kinds of origins: what a program asserts, and what Python itself refuses."""
+
 FEW = 2
 """A spec without `min` says nothing of tensors with no or one element along the dimension: most operators have no
 meaning there, and no spec asked for it. So a program may demand a size of up to this, as with torch.export, or that it
@@ -200,7 +203,35 @@ class _Check:
                     found += self._replaced(symbol, image)
                 elif isinstance(spec, Named):
                     found += self._restricted(symbol, spec)
+        return found + self._related({guard for violation in found for guard in violation.guards})
+
+    def _related(self, told: set[SizeGuard]) -> list[Violation]:
+        """Guards that relate named dimensions to one another, which no spec states, unless eager raises an error for
+        sizes that break them. told: guards that are violations already."""
+        found = []
+        for guard in self.guard_set.guards:
+            symbols = sorted(symbols_of(guard.relation) & self.specs.keys(), key=lambda s: s.id)
+            if guard.kind == "equality" or guard in told or len(symbols) < 2 or not self.strict.issuperset(symbols):
+                continue
+            if not self._are_promised(symbols, guard.relation) or self._eager_raises(guard.relation):
+                continue
+            names = " and ".join(map(self._name, symbols))
+            text = f"{names}: {self._words(guard.relation)} must hold"
+            found.append(self._violation("other", symbols[0], [guard], text))
         return found
+
+    def _are_promised(self, symbols: Sequence[Symbol], relation: Bool) -> bool:
+        """Whether there are sizes among those promised for which a relation does not hold."""
+        env = ShapeEnv()
+        for symbol in symbols:
+            spec, (least, start) = self.specs[symbol], self.table.edges(symbol, FEW)
+            assert isinstance(spec, Named)
+            lowest = max(spec.lo, start) if spec.lo <= least else spec.lo
+            if isinstance(lowest, int):
+                env.add_fact(ge(symbol.as_int(), lowest))
+            if isinstance(spec.hi, int):
+                env.add_fact(ge(spec.hi - symbol.as_int(), 0))
+        return env.decide(relation).verdict is not True
 
     def _replaced(self, symbol: Symbol, image: Int) -> list[Violation]:
         """A symbol that an equality does away with."""
@@ -264,7 +295,7 @@ class _Check:
     def _eager_raises(self, relation: Bool) -> bool:
         """Whether all that a relation follows from is checked by operators in eager as well."""
         facts = [fact for guard in self.guard_set.resting_on(relation) for fact in self.guard_set.origins(guard)]
-        return bool(facts) and all(fact.origin.eager_raises or fact.origin.kind == "Dim spec" for fact in facts)
+        return bool(facts) and all(fact.origin.eager_raises or fact.origin.kind in _RAISING for fact in facts)
 
     def _reasons(self, relations: Sequence[Bool], because: Sequence[SizeGuard]) -> list[SizeGuard]:
         """The guards that the relations follow from, and `because`; none if there is no relation."""

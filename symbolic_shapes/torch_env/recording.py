@@ -94,7 +94,9 @@ class FactRecorder:
 
     def _checked_at(self, kind: str) -> Origin:
         """Where the program checks something, or an operator its arguments."""
-        return replace(self._env.where(), kind=kind) if self._context.inside == PROGRAM else self.asked_at()
+        if self._context.inside == PROGRAM:
+            return replace(self._env.where(), kind=kind)
+        return replace(self.asked_at(), eager_raises=True)
 
     def asked_at(self) -> Origin:
         """The program's line that asks; with the operator, if it is one."""

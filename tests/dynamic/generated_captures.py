@@ -150,8 +150,8 @@ def program(seed: int) -> str:
 def judge(seed: int, export: Export, promised: bool) -> Verdict:
     """Export one program, and compare it with eager at all of SIZES that eager takes.
 
-    promised: the sizes are `Dim("n", min=1)` and `Dim("m", min=1)`, and it is "rejects", a fault, where the program does
-    not take a call. Else they are `Dim.AUTO`, and such a call is only not `admitted`.
+    promised: the sizes are `Dim("n", min=1)` and `Dim("m", min=1)`, and a call that the program does not take is
+    "rejects", a fault. Else they are `Dim.AUTO`, and such a call is only not `admitted`.
     """
     forward = load(program(seed), f"<generated {seed}>")
 

@@ -209,3 +209,34 @@ def broken_promises(program: Any, inputs: DeclaredInputs, args: tuple[Any, ...])
     failing = [guard for guard in program._guards_code if not eval(guard, {"torch": torch, **call})]
     alone = [({*re.findall(r"L\['(.)'\]", guard)}, guard) for guard in failing]
     return [guard for names, guard in alone for i, name in enumerate("xy") if i in named and names == {name}]
+
+
+def test_a_relation_of_named_dims_is_an_error_where_eager_takes_other_sizes() -> None:
+    def forward(x: torch.Tensor, y: torch.Tensor) -> Any:
+        return (x * 1, y * 1) if x.shape[0] != y.shape[0] else [x * 2]
+
+    args, b, c = (torch.ones(4), torch.ones(3)), Dim("b", min=1), Dim("c", min=1)
+    with pytest.raises(ConstraintViolation, match=r"x.shape\[0\] != y.shape\[0\] must hold"):
+        dynamo_lite.export(forward, args, dynamic_shapes=({0: b}, {0: c}))
+    program = dynamo_lite.export(forward, args, dynamic_shapes=({0: b}, {0: Dim.AUTO})).module()
+    assert len(program(torch.ones(2), torch.ones(5))) == 2
+    with pytest.raises(InputMismatch):
+        program(torch.ones(2), torch.ones(2))
+
+
+def test_a_relation_of_named_dims_is_a_guard_where_eager_raises() -> None:
+    def forward(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        torch._check(x.shape[0] <= y.shape[0])
+        return x + y.narrow(0, 0, x.shape[0])
+
+    shapes = ({0: Dim("b", min=1)}, {0: Dim("c", min=1)})
+    program = dynamo_lite.export(forward, (torch.ones(3), torch.ones(4)), dynamic_shapes=shapes).module()
+    assert program(torch.ones(2), torch.ones(2)).shape == (2,)
+    with pytest.raises((RuntimeError, AssertionError)):
+        program(torch.ones(5), torch.ones(2))
+
+    def narrowed(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y.narrow(0, 0, x.shape[0])
+
+    program = dynamo_lite.export(narrowed, (torch.ones(3), torch.ones(4)), dynamic_shapes=shapes).module()
+    assert program(torch.ones(2), torch.ones(7)).shape == (2,)

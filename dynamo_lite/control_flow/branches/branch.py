@@ -46,6 +46,7 @@ from dynamo_lite.interpreter.frames.frame import RETURNED, RUNNING
 from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.expressions.relations import not_
 from dynamo_lite.tracing.size_branches.choice import ConditionalValue
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.vocabulary.exception_handlers import may_be_caught
 from dynamo_lite.tracing.vocabulary.process_state import SWITCHES
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
@@ -75,6 +76,7 @@ class Branch:
     of_sizes: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        self.tracer.own(ComparedSides).end_open()
         self.at = self.frame.pc - 1
         self.callees = self.calls_between()
         self.base = FrameState.of(self.frame, self.callees)

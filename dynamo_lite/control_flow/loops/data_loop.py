@@ -47,6 +47,7 @@ from dynamo_lite.interpreter.code.sentinels import UNBOUND
 from dynamo_lite.interpreter.flow import flow_of
 from dynamo_lite.interpreter.flow.loops import Loop, exits_of, open_fors
 from dynamo_lite.symbolic_shapes.expressions.relations import ge
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 
 _ROUNDS = 16
 """How often a round is run until what it carries has settled."""
@@ -72,6 +73,7 @@ class DataLoop:
     is_counting: bool = False
 
     def __post_init__(self) -> None:
+        self.tracer.own(ComparedSides).end_open()
         self.number = self.number or self.counter
         self.is_recorded = False
         self.wanted: list[Any] = []  # lists whose last item rounds use

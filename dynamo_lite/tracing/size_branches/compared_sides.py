@@ -71,6 +71,7 @@ class ComparedSides(FeatureState):
         left: the answers that became guards, though a call may come that goes the other way (`is_wanted`).
         table: the sizes that vary; None where none does.
         forks: whether a branch whose sides differ is captured, where `is_wanted`, and not answered by the example.
+        open: the runs of the example's sides that are not over, the outermost first.
     """
 
     def __init__(self, tracer: TracerView) -> None:
@@ -79,6 +80,13 @@ class ComparedSides(FeatureState):
         self.left: list[Bool] = []
         self.table: DimTable | None = None
         self.forks = False
+        self.open: list[ViewsOnly] = []
+
+    def end_open(self) -> None:
+        """A branch or a loop within such a run is about to be captured. What the run would say of the branch around
+        it is not to be found out on one of the sides. Raises Abandon where that branch is captured itself."""
+        for views in self.open:
+            views.end()
 
     def attach(self, table: DimTable) -> None:
         """From here on the jumps of the program are looked at. Called for runs in which sizes vary."""
@@ -180,6 +188,7 @@ class _BothSides:
         self._begin(self.truth, start)
         guard = self._abandon if self.forks else partial(self._guard, origin, at)
         views = ViewsOnly(self.tracer, guard)
+        self.sides.open.append(views)
         try:
             if other.pc is None or flow.at(other.pc) != flow.at(start):
                 views.run(frame, flow.places({join} - {END}))
@@ -197,6 +206,8 @@ class _BothSides:
         except BaseException:
             self._guard(origin, at)
             raise
+        finally:
+            self.sides.open.remove(views)
         table = self.sides.table
         condition = str(self.relation) if table is None else table.in_words(self.relation)
         self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))

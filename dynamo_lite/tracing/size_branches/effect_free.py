@@ -139,7 +139,8 @@ class ViewsOnly:
         with _hooked(vm, self._instruction, self._call, self._write, self._raise, vm.on_branch):
             vm.run_until(frame, stops)
 
-    def _ends(self) -> None:
+    def end(self) -> None:
+        """From here on it is not so."""
         if self.is_so:
             vm = self._tracer.vm
             vm.on_instruction, vm.before_call, vm.before_write, vm.before_raise = self._outer
@@ -150,19 +151,19 @@ class ViewsOnly:
         if self._outer[0] is not None:
             self._outer[0](frame, operation)
         if self.is_so and not (is_effect_free(frame, operation) and not _is_of_tensors(frame, operation, _VIEW_NAMES)):
-            self._ends()
+            self.end()
 
     def _call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.is_so and id(fn) not in _VIEWS and not _changes_nothing(self._tracer, fn, args, kwargs):
-            self._ends()
+            self.end()
         return self._outer[1](fn, args, kwargs)
 
     def _write(self, *args: Any) -> None:
-        self._ends()
+        self.end()
         self._outer[2](*args)
 
     def _raise(self, error: BaseException) -> None:
-        self._ends()
+        self.end()
         self._outer[3](error)
 
 
