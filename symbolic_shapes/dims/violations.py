@@ -207,11 +207,14 @@ class _Check:
 
     def _related(self, told: set[SizeGuard]) -> list[Violation]:
         """Guards that relate named dimensions to one another, which no spec states, unless eager raises an error for
-        sizes that break them. told: guards that are violations already."""
+        sizes that break them. A linear inequality alone is checked by the call. told: guards that are violations already.
+        """
         found = []
         for guard in self.guard_set.guards:
             symbols = sorted(symbols_of(guard.relation) & self.specs.keys(), key=lambda s: s.id)
             if guard.kind == "equality" or guard in told or len(symbols) < 2 or not self.strict.issuperset(symbols):
+                continue
+            if isinstance(guard.relation, Rel) and guard.relation.kind == "le" and _is_linear(guard.relation.poly):
                 continue
             if not self._are_promised(symbols, guard.relation) or self._eager_raises(guard.relation):
                 continue

@@ -100,6 +100,21 @@ class Writer:
         if self.random.random() < 0.5:
             self.put(f"else:\n    x = {self.tensor()}")
 
+    def nested(self) -> None:
+        """A branch within another one, on sizes or on data."""
+        outer, inner = (self.condition() if self.random.random() < 0.7 else self.on_data() for _ in range(2))
+        self.put(f"if {outer}:\n    if {inner}:\n        x = {self.tensor()}")
+        if self.random.random() < 0.5:
+            self.put(f"    else:\n        x = {self.tensor()}")
+        if self.random.random() < 0.5:
+            self.put(f"    x = {self.tensor()}")
+
+    def on_data(self) -> str:
+        return f"x.numel() and x.max() > {self.random.choice(['0.3', '1.1', '2.7', '-1.4'])}"
+
+    def data(self) -> None:
+        self.put(f"if {self.on_data()}:\n    x = {self.tensor()}")
+
     def choice(self) -> None:
         self.put(f"k = {self.number()} if {self.condition()} else {self.number()}\nx = x[:k] * k")
 
@@ -131,8 +146,8 @@ class Writer:
         pick = self.random.choice
         pick([
             self.pad, self.chunks, self.split, self.accumulate, self.rows, self.expand, self.branch, self.branch,
-            self.choice, self.optional, self.returns, self.listed, self.index, self.written, self.collect, self.plain,
-            self.plain,
+            self.nested, self.nested, self.data, self.choice, self.optional, self.returns, self.listed, self.index,
+            self.written, self.collect, self.plain, self.plain,
         ])()  # fmt: skip
 
     def program(self) -> str:

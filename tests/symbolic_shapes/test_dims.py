@@ -159,11 +159,12 @@ VIOLATIONS: dict[str, tuple[list[int], list[Any], Questions, list[tuple[str, str
     "ends within the residue class": ([9], [Named("b", 2, 31)], lambda x: [eq(x % 4, 1)],
                                       [("divisibility", "x0.shape[0] (Dim('b', min=2, max=31)): "
                                         "x0.shape[0] % 4 == 1 must hold")]),
-    "inequalities between named dims": ([8, 10], [B, C], lambda x, y: [x <= y],
-                                        [("other", "x0.shape[0] (Dim('b')) and x1.shape[0] (Dim('c')): "
-                                          "x0.shape[0] <= x1.shape[0] must hold")]),
-    "inequalities with a dynamic dim are guards": ([8, 10], [B, Dynamic()], lambda x, y: [x <= y], []),
-    "inequalities that the ranges imply": ([4, 8], [Named("b", 0, 5), Named("c", 5, 9)], lambda x, y: [x <= y], []),
+    "inequalities between dims are guards": ([8, 10], [B, C], lambda x, y: [x <= y], []),
+    "two named dims that differ": ([8, 10], [B, C], lambda x, y: [ne(x, y)],
+                                   [("other", "x0.shape[0] (Dim('b')) and x1.shape[0] (Dim('c')): "
+                                     "x0.shape[0] != x1.shape[0] must hold")]),
+    "a named dim and a dynamic one that differ": ([8, 10], [B, Dynamic()], lambda x, y: [ne(x, y)], []),
+    "dims that differ by their ranges": ([4, 8], [Named("b", 0, 5), Named("c", 6, 9)], lambda x, y: [ne(x, y)], []),
     "products are guards": ([3, 4, 12], [B, C, Named("d")], lambda x, y, z: [eq(x * y, z)], []),
 }
 

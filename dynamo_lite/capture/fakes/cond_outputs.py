@@ -44,23 +44,30 @@ def known_outputs(
 def _is_known(env: Any, values: Sequence[Any]) -> bool:
     if all(type(value) is int for value in values):
         return len(values) == 2 and (values[0] == values[1] or env is not None)
-    layouts = [_layout(env, value) if isinstance(value, torch.Tensor) else None for value in values]
+    layouts = [_layout(value) if isinstance(value, torch.Tensor) else None for value in values]
     if None in layouts:
         return False
     if all(layout == layouts[0] for layout in layouts):
-        return True
+        return not _of_data(env, values[0])
     return len(values) == 2 and all(map(is_dense, values)) and _is_alike(*values)
 
 
-def _layout(env: Any, fake: torch.Tensor) -> tuple[Any, ...] | None:
+def _layout(fake: torch.Tensor) -> tuple[Any, ...] | None:
     """Sizes and strides as expressions; None for what only torch's rule takes."""
     if fake.layout is not torch.strided or fake.is_conj() or fake.is_neg() or fake.is_quantized:
         return None
-    numbers = (*fake.shape, *fake.stride(), fake.storage_offset())
-    symbolic = [number.node.expr for number in numbers if isinstance(number, torch.SymInt)]
-    if any(env.is_unbacked_symint(symbol) for expr in symbolic for symbol in expr.free_symbols):
-        return None
-    return fake.dtype, fake.device, *map(_term, numbers)
+    return fake.dtype, fake.device, *map(_term, _numbers(fake))
+
+
+def _numbers(fake: torch.Tensor) -> tuple[Any, ...]:
+    return (*fake.shape, *fake.stride(), fake.storage_offset())
+
+
+def _of_data(env: Any, value: Any) -> bool:
+    """Whether only run time knows a size or a stride."""
+    numbers = _numbers(value) if isinstance(value, torch.Tensor) else (value,)
+    symbols = [s for n in numbers if isinstance(n, torch.SymInt) for s in n.node.expr.free_symbols]
+    return any(map(env.is_unbacked_symint, symbols)) if symbols else False
 
 
 def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | None) -> Any:
@@ -70,7 +77,7 @@ def _merged(mode: Any, env: Any, values: Sequence[Any], sizes: Sequence[Any] | N
     if sizes is not None and all(map(is_dense, values)):
         with mode:
             return torch.empty_strided(sizes, _strides(sizes), dtype=first.dtype, device=first.device)
-    if any(_layout(env, value) != _layout(env, first) for value in values):
+    if any(_layout(value) != _layout(first) for value in values):
         return _merge(merged_cond_output, first, last, mode)
     with mode:
         return torch.empty_strided(first.shape, first.stride(), dtype=first.dtype, device=first.device)
