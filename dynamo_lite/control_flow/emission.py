@@ -344,12 +344,20 @@ def _recorded(
         return recorder.guarded(subgraph_calls.record, recorder, op, args, {}, run_on, True, known)
 
 
-def record_loop(tracer: Forking, level: Level, op: Any, args: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
+def record_loop(
+    tracer: Forking,
+    level: Level,
+    op: Any,
+    args: Sequence[Any],
+    examples: Sequence[Any],
+    known: Sequence[torch.Tensor] | None = None,
+) -> list[Any]:
     """Record a loop. args: what it is given, modules, lists of values, and last the operands; it runs on `examples` in
-    place of the lists: what comes out must not depend on the first round's values."""
+    place of the lists: what comes out must not depend on the first round's values. known: stand-ins for what comes
+    out, where they are known."""
     *_, operands = args
     fakes = tuple(tracer.recorder.stand_in(operand) for operand in operands)
-    return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes)))
+    return _with_its_own_facts(tracer, level, lambda: _recorded(tracer, op, tuple(args), (*examples, fakes), known))
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------

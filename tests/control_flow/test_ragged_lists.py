@@ -128,8 +128,16 @@ def chunked_from_behind(x: torch.Tensor) -> Any:
     return torch.cat([piece.cumsum(-1) for piece in torch.chunk(x.t(), chunks=3, dim=-1)], -1)
 
 
+def chunks_of_one(x: torch.Tensor) -> Any:
+    out = []
+    for i in range(0, x.shape[0], 1):
+        part = x[i : i + 1]
+        out.append(part * part.shape[0])
+    return torch.cat(out)
+
+
 PROGRAMS = [
-    chunks, clipped_ends, prefixes, size_of_chunks_by_length, left_by_data, two_lists, another_dimension,
+    chunks_of_one, chunks, clipped_ends, prefixes, size_of_chunks_by_length, left_by_data, two_lists, another_dimension,
     comprehension, items_before_and_after, windows_that_overlap, flattened, split, split_and_counted, split_twice,
     chunked, chunked_from_behind,
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import fx
 
+from dynamo_lite.capture.fakes.cond_outputs import is_dense
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph import subgraph_calls, subgraphs
 from dynamo_lite.capture.graph.level import Level
@@ -27,6 +28,7 @@ from dynamo_lite.control_flow.loops.bounded import Bounded
 from dynamo_lite.control_flow.loops.carried import Carried, note_results
 from dynamo_lite.control_flow.loops.round_results import check_added, round_results
 from dynamo_lite.control_flow.merge import Pair
+from dynamo_lite.torch_internals._torch_fake import FakeTensor
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 
 
@@ -98,7 +100,20 @@ class _Parts:
         args = (*modules, initial, slices, tuple(self.operands))
         with unrecorded():
             examples = (*modules, self.examples, [recorder.stand_in(s) for s in slices])
-        return record_loop(tracer, self.body, torch.ops.higher_order.scan, args, examples)
+        return record_loop(tracer, self.body, torch.ops.higher_order.scan, args, examples, self._known())
+
+    def _known(self) -> tuple[torch.Tensor, ...] | None:
+        """Stand-ins for the results: torch runs the round again, and has no expressions for the sizes in it (of slices
+        by its number). None where they are left to torch: a tensor that is carried is laid out otherwise."""
+        recorder = self.tracer.recorder
+        with unrecorded(), recorder.fake_mode:
+            given = [*self.examples]
+            items = [recorder.known_stand_in(item) for item in self.items]
+            if not items or not all(type(t) is FakeTensor and is_dense(t) for t in (*given, *items)):
+                return None
+            made = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in given]
+            rows = [torch.empty((self.rounds, *t.shape), dtype=t.dtype, device=t.device) for t in items]
+            return (*made, *rows)
 
 
 def _if_any(parts: _Parts, predicate: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from dynamo_lite.errors import ConstraintViolation
 from dynamo_lite.program.shapes.input_dims import Spot
 from dynamo_lite.program.shapes.spec_tree import arguments, parameter_order
 from dynamo_lite.program.trees.inputs import FlatInputs
+from dynamo_lite.symbolic_shapes.dims.costs import costs
 from dynamo_lite.symbolic_shapes.dims.dim_source import compose, write
 from dynamo_lite.symbolic_shapes.dims.specs import Derived, DimSpec, Named, Static
 from dynamo_lite.symbolic_shapes.dims.suggestions import respecified
@@ -31,6 +32,9 @@ def violation(solution: Solution, inputs: FlatInputs, spots: Sequence[Spot]) -> 
     if fix is None:
         lines.append("No change of the specs was found that the program admits.")
         return ConstraintViolation("\n".join(lines), violations=solution.violations)
+    given_up = costs(solution.table, fix.definitions)
+    if given_up:
+        lines += ["With the suggested fixes:", *(f"  - {cost}" for cost in given_up)]
     fixes = _Fix(solution, fix.definitions, inputs, spots).lines()
     return ConstraintViolation("\n".join(lines), fixes, solution.violations)
 
