@@ -18,6 +18,8 @@ def costs(table: DimTable, definitions: Mapping[str, DimSpec]) -> list[str]:
 
 def _left(old: Named, new: DimSpec) -> str | None:
     """What is left of a range: `32 of the 128 sizes that it promises: multiples of 4`. None if all of it is."""
+    lo: Extended
+    hi: Extended
     if isinstance(new, Constant):
         step, lo, hi = 1, new.value, new.value
         which = str(new.value)
@@ -33,7 +35,7 @@ def _left(old: Named, new: DimSpec) -> str | None:
         lo = lo + (new.b - lo) % step if isinstance(new, Derived) else lo
     below, above = lo > max(old.lo, 0) and step == 1, hi < old.hi
     if old.hi != INF:
-        total, count = old.hi - max(old.lo, 0) + 1, (hi - lo) // step + 1
+        total, count = int(old.hi - max(old.lo, 0) + 1), int((hi - lo) // step + 1)
         if count >= total:
             return None
         return f"{count} of the {total} sizes that it promises: {which or _between(lo, hi, below, above)}"
