@@ -26,7 +26,9 @@ import difflib
 import functools
 import importlib.util
 import inspect
+import itertools
 import os
+import re
 import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -49,6 +51,10 @@ def _torch_folder() -> str:
     return str(next(iter(places))) + os.sep if places else _STDLIB
 
 
+_PASSES_ON = re.compile(r"\w\((?:\w+, )*\*args, \*\*kwargs\)$")
+"""The end of `output = func(self, *args, **kwargs)`."""
+
+
 @dataclass(frozen=True)
 class UserFrame:
     """One frame of the traced program. Lines are 1-based, columns 0-based UTF-8 byte offsets as in `co_positions`."""
@@ -66,6 +72,16 @@ class UserFrame:
         return self.filename.startswith(_torch_folder()) or (
             self.filename.startswith(_STDLIB) and "site-packages" not in self.filename
         )
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether this is code of an installed library, torch's among them."""
+        return "site-packages" in self.filename or "dist-packages" in self.filename
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether it looks like a library's decorator, which calls what it decorates with what it was given."""
+        return self.is_installed and _PASSES_ON.search(self.source) is not None
 
     @property
     def source(self) -> str:
@@ -263,12 +279,22 @@ class GraphBreak(DynamoLiteError):
     def _text(self) -> str:
         parts = [f"[{self.id}] {self.what}"]
         if self.frames:
-            shown = [f.format() for f in self.frames]
+            shown = _folded(self.frames)
             if len(shown) > 12:
                 shown = [*shown[:4], f"  ... {len(shown) - 8} frames ...\n", *shown[-4:]]
             parts.append("The program was here (most recent call last):\n" + "".join(shown).rstrip("\n"))
         parts.append(f"What to write instead: {self.instead}")
         return "\n\n".join(parts)
+
+
+def _folded(frames: Sequence[UserFrame]) -> list[str]:
+    """The frames as text, with one line for those of libraries that only pass a call on."""
+    shown: list[str] = []
+    for passes_on, group in itertools.groupby(frames, key=lambda frame: frame.passes_on and frame is not frames[-1]):
+        rows = [*group]
+        count = "1 frame that passes" if len(rows) == 1 else f"{len(rows)} frames that pass"
+        shown += [f"  ... {count} the call on ...\n"] if passes_on else [frame.format() for frame in rows]
+    return shown
 
 
 class DataDependent(GraphBreak):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dynamo_lite.symbolic_shapes.dims.specs import Auto, DimSpec, Dynamic, Named
@@ -16,7 +16,7 @@ from dynamo_lite.symbolic_shapes.expressions.floats import has_unknown_float
 from dynamo_lite.symbolic_shapes.expressions.intervals import Interval
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel, eq, eq_zero, ge
 from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
-from dynamo_lite.symbolic_shapes.proofs.facts import Fact
+from dynamo_lite.symbolic_shapes.proofs.facts import Fact, Origin
 from dynamo_lite.symbolic_shapes.size_guards.admissible_range import reach_of
 from dynamo_lite.symbolic_shapes.size_guards.codegen import GuardLine, guard_lines
 from dynamo_lite.symbolic_shapes.size_guards.explain import explain_line
@@ -51,8 +51,15 @@ class Violation:
     origins: tuple[Fact, ...]
 
     def __str__(self) -> str:
-        because = [f"      because of {fact.origin}" for fact in self.origins]
-        return "\n".join([self.message, *dict.fromkeys(because)])
+        return "\n".join([self.message, *dict.fromkeys(_because(fact.origin) for fact in self.origins)])
+
+
+def _because(origin: Origin) -> str:
+    """The program's line; of a library's line the user's own line first, which has called it."""
+    own = origin.own_call()
+    if own is None:
+        return f"      because of {origin}"
+    return f"      because of user line {own.filename}:{own.lineno} `{own.source}`\n        in {replace(origin, kind='line')}"
 
 
 class ConstraintsViolated(ShapeError):

@@ -25,6 +25,14 @@ class Origin:
     stack: Any = field(default=None, compare=False, repr=False)
     eager_raises: bool = False
 
+    def own_call(self) -> Any:
+        """Of a line in an installed library, the innermost frame of `stack` that is in none: whose call led there.
+        None if there is none, or the line is the user's own."""
+        if "-packages" not in self.file:
+            return None
+        frames = reversed(self.stack or ())
+        return next((frame for frame in frames if not frame.is_library and not frame.is_installed), None)
+
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.file else ""
         parts = [self.kind, where, f"`{self.code}`" if self.code else "", self.note]
