@@ -91,9 +91,9 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
             error.suggest(_CAPTURE if options.strict else "export with strict=True, which captures branches on data")
         raise
     except ConstraintViolation as error:
-        if not captures or not (_unrolls_a_size(runs[-1]) or _narrows(runs[-1])):
+        if not captures or not (_unrolled(runs[-1]) or _narrows(runs[-1])):
             raise
-        unrolls = _unrolls_a_size(runs[-1])
+        unrolls = _unrolled(runs[-1]) > 0
         try:
             return _captured_sizes(forking, call, options, runs[-1])
         except InternalError:
@@ -102,7 +102,7 @@ def program_of(request: RunRequest, call: SpecifiedCall, options: Options) -> tu
             if unrolls:
                 raise
             raise error from None
-    if captures and (_unrolls_a_size(made[1]) or _narrows(made[1])):
+    if captures and (_unrolled(made[1]) or _narrows(made[1])):
         return _with_sizes_kept(forking, call, options, made)
     return made
 
@@ -153,9 +153,9 @@ _OF_CAPTURE = frozenset({"branch-differs", "branch-gradient", "branch-unsupporte
 """What is refused of a branch or a loop where it is captured."""
 
 
-def _unrolls_a_size(run: Run) -> bool:
-    """Whether a run has fixed a size, which may vary, by a loop over it."""
-    return run.declared is not None and any(row.unrolls for row in run.tracer.own(Specializations).rows)
+def _unrolled(run: Run) -> int:
+    """How often a run has fixed a size, which may vary, by a loop over it or a list of that length."""
+    return sum(row.unrolls for row in run.tracer.own(Specializations).rows) if run.declared is not None else 0
 
 
 def _narrows(run: Run) -> bool:
@@ -166,15 +166,16 @@ def _narrows(run: Run) -> bool:
 def _with_sizes_kept(
     request: RunRequest, call: SpecifiedCall, options: Options, made: tuple[ExportedProgram, Run]
 ) -> tuple[ExportedProgram, Run]:
-    """A program with its branches on sizes and its loops over sizes captured; `made` where that is refused, or where
-    loops are unrolled as well."""
+    """A program with its branches on sizes and its loops over sizes captured; `made` where that is refused, or where as
+    many are left."""
     try:
         program, run = _captured_sizes(request, call, options, made[1])
     except InternalError:
         raise
     except DynamoLiteError:
         return made
-    return made if _unrolls_a_size(run) else (program, run)
+    left = [(_unrolled(one), len(one.tracer.own(ComparedSides).left)) for one in (run, made[1])]
+    return (program, run) if left[0][0] <= left[1][0] and left[0] != left[1] else made
 
 
 def _captured_sizes(

@@ -5,6 +5,9 @@ running the operators that made it, in the order of the graph, on the CPU: facto
 (`torch.tensor([1, 2])`), and what is computed from these, writes in place included. What depends on an input, a
 parameter, a buffer, a constant from outside, random numbers, memory that nothing has filled, a symbolic size, a
 sub-graph or an operator that is not torch's own (a collective, a custom one) has no such data.
+
+A number that is made of sizes, `torch.div(x.shape[1], 8, rounding_mode="trunc")`, holds what an expression of them
+says: `item()` gives that, where a number that only run time knows would leave open what is computed with it.
 """
 
 from __future__ import annotations
@@ -69,10 +72,15 @@ class ConstantValues:
         for arg in args:
             value = self.of(arg) if isinstance(arg, torch.Tensor) else torch.as_tensor(arg)
             if value is None:
-                return None
+                return self._size(args[0]) if func in _OF_ONE else None
             known.append(value)
         with _disable_current_modes(), DisableTorchFunction():
             return self._eagerly(func, *known)
+
+    def _size(self, fake: torch.Tensor) -> Any:
+        """What a tensor holds that is made of sizes; None of others."""
+        node = self._recorder.level.nodes.get(fake)
+        return number_of(node) if node is not None and node.graph is self._recorder.level.graph else None
 
     def _needed(self, node: fx.Node, analysis: AliasAnalysis | None = None) -> set[fx.Node] | None:
         """The nodes to run for the data of `node`, those that write to its memory included where the analysis is given;
@@ -165,3 +173,78 @@ def _agrees(value: Any, node: fx.Node) -> bool:
         and (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
         for one, other in zip(found, expected)
     )
+
+
+# -- made of sizes -----------------------------------------------------------------------------------------------------
+
+_aten = torch.ops.aten
+_MOST_STEPS = 8
+
+
+def number_of(node: fx.Node | None, steps: int = _MOST_STEPS) -> Any:
+    """The size, or the expression of sizes, that a tensor of int64 without dimensions holds; None for other tensors."""
+    value = node.meta.get("val") if node is not None else None
+    rule = _OF_SIZES.get(node.target) if node is not None else None
+    if rule is None or not steps or not isinstance(value, torch.Tensor) or value.dim() or value.dtype != torch.int64:
+        return None
+    assert node is not None
+    if any(_is_written(user) for user in node.users):
+        return None
+    return rule(node, steps - 1)
+
+
+def _is_written(user: fx.Node) -> bool:
+    """Whether an operator may write to its memory, or gives what shows it."""
+    if not isinstance(user.target, OpOverload):
+        return True
+    return any(argument.alias_info is not None for argument in user.target._schema.arguments)
+
+
+def _operand(value: Any, steps: int) -> Any:
+    """The number of an argument: an int, a size, or a tensor that holds one."""
+    if type(value) is int:
+        return value
+    if not isinstance(value, fx.Node):
+        return None
+    held = value.meta.get("val")
+    return held if type(held) is torch.SymInt else number_of(value, steps)
+
+
+def _made(at: int) -> Callable[[fx.Node, int], Any]:
+    return lambda node, steps: _operand(node.args[at], steps)
+
+
+def _computed(function: Callable[[Any, Any], Any]) -> Callable[[fx.Node, int], Any]:
+    def rule(node: fx.Node, steps: int) -> Any:
+        if node.kwargs.get("alpha", 1) != 1 or len(node.args) != 2:
+            return None
+        one, other = (_operand(argument, steps) for argument in node.args)
+        return None if one is None or other is None else function(one, other)
+
+    return rule
+
+
+def _divided(node: fx.Node, steps: int) -> Any:
+    """By a positive constant; rounded to zero only of what is no negative number for any size."""
+    dividend, divisor = _operand(node.args[0], steps), node.args[1]
+    mode = node.kwargs.get("rounding_mode")
+    if dividend is None or type(divisor) is not int or divisor < 1 or mode not in ("trunc", "floor"):
+        return None
+    natural = dividend >= 0
+    if mode == "trunc" and not (natural is True or _is_known(natural)):
+        return None
+    return dividend // divisor
+
+
+def _is_known(answer: Any) -> bool:
+    return type(answer) is torch.SymBool and answer.node.shape_env.decide_node(answer.node) is True
+
+
+_OF_SIZES: dict[Any, Callable[[fx.Node, int], Any]] = {
+    _aten.scalar_tensor.default: _made(0),
+    _aten.full.default: _made(1),
+    _aten.div.Tensor_mode: _divided,
+    _aten.add.Tensor: _computed(lambda a, b: a + b),
+    _aten.sub.Tensor: _computed(lambda a, b: a - b),
+    _aten.mul.Tensor: _computed(lambda a, b: a * b),
+}

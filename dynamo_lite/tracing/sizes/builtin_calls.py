@@ -50,9 +50,6 @@ _HEADS = frozenset({"range", "enumerate", "zip", "reversed", "unbind", "split", 
 """What makes the iterator of a loop over a size."""
 
 
-_UNROLLING = (HANDLERS["GET_ITER"], HANDLERS["BINARY_OP"])  # `[x] * n`
-
-
 def _unrolls(tracer: TracerView) -> bool:
     """Whether a size becomes a number for a loop over it, or a list of that length (a sign: `range(n)` may go elsewhere
     than into a `for`)."""
@@ -60,7 +57,12 @@ def _unrolls(tracer: TracerView) -> bool:
         return True
     frame = tracer.vm.frame
     ops = getattr(frame.info, "ops", ()) if frame is not None else ()  # strict=False has no instructions
-    return frame is not None and bool(ops) and ops[frame.pc - 1][0] in _UNROLLING
+    if frame is None or not ops:
+        return False
+    handler, arg = ops[frame.pc - 1]
+    if handler is HANDLERS["BINARY_OP"]:
+        return arg == "*" and type(frame.stack[-1]) in (list, tuple, torch.SymInt)
+    return handler is HANDLERS["GET_ITER"]
 
 
 def asks(tracer: TracerView) -> str | None:
