@@ -72,6 +72,7 @@ class MayShare:
         self._pairs: dict[int, list[_Pair]] = {}  # their tensors are kept: keys are those of living tensors
         self._is_off = False
         self._added: list[int] = []  # the keys, in the order in which pairs were added
+        self._listed: dict[int, torch.Tensor] = {}  # what items of lists are taken from, each time a tensor of its own
 
     def mark(self) -> int:
         """A point in time, for `forget_since`."""
@@ -89,6 +90,14 @@ class MayShare:
         """`result` has memory of its own, and would be one of these (stand-ins) in eager."""
         for other in others:
             self._add(_Pair(result, other))
+
+    def note_list(self, rows: torch.Tensor) -> None:
+        """The items of a list are views of `rows` (a stand-in), which are made anew whenever one is taken."""
+        self._listed[storage_key(rows)] = rows
+
+    def is_item(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor (a stand-in) may be an item of such a list. In eager it is the same object each time."""
+        return bool(self._listed) and tensor.layout is torch.strided and storage_key(tensor) in self._listed
 
     def note_branch(self, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
         """`result` would be the first of the `sides` where `predicate` is true, and the second where it is not."""
@@ -151,6 +160,8 @@ class MayShare:
     def before_write(self, tensor: torch.Tensor, reshapes: bool) -> Callable[[], None] | None:
         """What has to be done once `tensor` has been changed in place, so that what may be the same tensor is changed
         too. Raises CaptureError where that cannot be said, and the other one can still be seen."""
+        if reshapes and not self._is_off and self.is_item(tensor):
+            raise _refusal("an item of a list whose length varies gets another shape in place")
         others = set() if self._is_off else self.others(tensor)
         if not others or not self._reaches(others):
             return None
@@ -256,10 +267,5 @@ def _is_same_size(one: Any, other: Any) -> bool:
     return bool(one.node.core is other.node.core)
 
 
-def _refusal() -> CaptureError:
-    return CaptureError(
-        "branch-unsupported",
-        "a tensor is changed in place that is another one, or not, as a branch went",
-        "clone() it before",
-        {"why": "a tensor is changed in place that is another tensor too, or not, as the branch went"},
-    )
+def _refusal(what: str = "a tensor is changed in place that is another tensor too, or not, as the branch went") -> Any:
+    return CaptureError("branch-unsupported", what, "clone() it before", {"why": what})

@@ -370,6 +370,13 @@ def note_shared(tracer: Forking, result: torch.Tensor, others: Sequence[torch.Te
     may_share.note(tracer.recorder.known_stand_in(result), [tracer.recorder.known_stand_in(o) for o in others])
 
 
+def note_list(tracer: Forking, rows: torch.Tensor) -> None:
+    """Items of a list are taken from `rows` (capture/may_share.py)."""
+    may_share = tracer.recorder.may_share
+    assert may_share is not None
+    may_share.note_list(tracer.recorder.known_stand_in(rows))
+
+
 def _note_branch(tracer: Forking, result: torch.Tensor, sides: Sequence[torch.Tensor], predicate: Any) -> None:
     recorder = tracer.recorder
     assert recorder.may_share is not None

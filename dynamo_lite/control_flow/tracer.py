@@ -156,6 +156,13 @@ class ForkingTracer(Tracer):
             self._check_iterators((owner,))
         super().on_look(how, owner, key)
 
+    def before_write(self, kind: str, owner: Any, key: Any, value: Any) -> None:
+        if kind == "inplace":
+            uses.check_in_place(owner, value)
+        if kind == "attr":
+            uses.check_item(self._parts, owner, "given an attribute")
+        super().before_write(kind, owner, key, value)
+
     def on_read(self, how: str, owner: Any, key: Any, value: Any) -> Any:
         if how == "attr":
             uses.check_attribute(self._parts, owner, key)
@@ -338,7 +345,13 @@ class ForkingTracer(Tracer):
             one, other = (self.recorder.known_stand_in(t) for t in (left, right))
             if one is not other and _may_be_one(self.recorder.may_share, one, other):
                 self.refuse("branch-unsupported", why="whether two tensors are one depends on which side was taken")
+            if one is not other and uses.is_item(self._parts, right):
+                uses.check_item(self._parts, left, "compared with another by identity")
         return super().on_identity(left, right)
+
+    def on_key(self, key: Any) -> Any:
+        uses.check_item(self._parts, key, "a key")
+        return super().on_key(key)
 
     def on_unbound(self, frame: Any, index: int) -> None:
         for number, why in (frame.unmerged or {}).items():

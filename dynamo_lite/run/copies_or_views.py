@@ -4,7 +4,8 @@
     y.add_(1)
 
 The recorded operator does as eager does. torch's functionalization (`run_decompositions`) decides for the stand-ins,
-once: which of the two it is becomes a guard where a value of the other memory is used after the change.
+once: which of the two it is becomes a guard where a value of the other memory is used after the change. Where sizes are
+constant it depends on how the inputs lie in memory: then it is a question about that.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
     """Adds the guards. results: the tensors that the program returns."""
     env, copies = recorder.env, recorder.layout.copies
-    if env is None or not copies or not recorder.has_changed_something():
+    if not copies or not recorder.has_changed_something():
         return
     uses = _uses([*recorder.level.graph.nodes], map(recorder.known_stand_in, results))
     groups = [{storage_key(copy.tensor), storage_key(copy.result)} for copy in copies]
     for copy, keys in zip(copies, groups):
-        if uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(storage_key(copy.result), uses.end)):
+        if not uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(storage_key(copy.result), uses.end)):
+            continue
+        if env is not None and copy.tensor._has_symbolic_sizes_strides:
             _ask(env, copy)
+        else:
+            recorder.layout.asked.add("strides")
 
 
 class _Uses(NamedTuple):
@@ -74,7 +79,9 @@ def _ask(env: TorchShapeEnv, copy: Copy) -> None:
     sizes, strides, shape = ([env.unwrap(size) for size in part] for part in layout)
     if any(env.hint_of(size) is None for size in (*sizes, *strides, *shape)):
         return
-    was, env.where = env.where, lambda: copy.where
+    line = copy.where
+    assert line is not None
+    was, env.where = env.where, lambda: line
     try:
         with env.exactly():
             if sizes == shape:

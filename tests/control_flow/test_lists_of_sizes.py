@@ -113,7 +113,35 @@ def left_early(x: torch.Tensor) -> Any:
     return total
 
 
+def changed_shape_of_the_source(x: torch.Tensor) -> Any:
+    y = x.sin()
+    rows = list(y)
+    y.unsqueeze_(0)
+    return torch.stack(rows)
+
+
+def same_object(x: torch.Tensor) -> Any:
+    first = x[0]
+    many = [first] * x.shape[0]
+    return x * (many[0] is first) * (many[-1] is many[0])
+
+
+def extended_in_place(x: torch.Tensor) -> Any:
+    out = []
+    for row in x:
+        out.append(row * 2)
+    again = out
+    out += [x[0]]
+    return torch.stack(again)
+
+
+def numbers_by_a_condition(x: torch.Tensor) -> Any:
+    count = x.shape[0] if x.shape[0] > 8 else 2
+    return x * 1, count
+
+
 PROGRAMS = [
+    same_object, extended_in_place, numbers_by_a_condition,
     table_of_positions, numbers, flags, sizes_in_a_list, rows_of_numbers, pairs_beside_rows, indices, loop_over_it,
     every_second, of_a_range, a_tuple, summed, one_tensor_many_times, one_tensor_that_is_changed, pieces, rows,
     held_by_an_ordered_dict, left_early,
@@ -190,10 +218,52 @@ def nested(x: torch.Tensor) -> Any:
     return x + torch.tensor([[0] * x.shape[0]] * 3).t()
 
 
+def identity_of_an_item(x: torch.Tensor) -> Any:
+    rows = list(x)
+    return x * (rows[0] is rows[0])
+
+
+def identity_of_the_ends(x: torch.Tensor) -> Any:
+    rows = list(x)
+    return x * (rows[0] is rows[-5])
+
+
+def an_item_as_a_key(x: torch.Tensor) -> Any:
+    rows = list(x)
+    return x * {rows[0]: 3}[rows[0]]
+
+
+def an_item_with_an_attribute(x: torch.Tensor) -> Any:
+    rows = list(x)
+    rows[0].scale = 3  # type: ignore[attr-defined]
+    return x * rows[0].scale  # type: ignore[attr-defined]
+
+
+def an_item_of_another_shape(x: torch.Tensor) -> Any:
+    rows = list(x.sin())
+    rows[0].unsqueeze_(0)
+    return rows[0]
+
+
+def a_plain_list_in_place(x: torch.Tensor) -> Any:
+    def add(out: list[Any], more: list[Any]) -> None:
+        out += more
+
+    out = [x[0]]
+    add(out, [x[0]] * x.shape[0])
+    return torch.stack(out)
+
+
+def of_texts(x: torch.Tensor) -> Any:
+    return x * len("".join(["a"] * x.shape[0]))
+
+
 @pytest.mark.parametrize(
     "run",
-    [unpacked, as_arguments, sorted_items, searched, compared, returned, in_a_set, doubled, assigned, sliced,
-     position_of, taken_out, nested],
+    [changed_shape_of_the_source, identity_of_an_item, identity_of_the_ends, an_item_as_a_key,
+     an_item_with_an_attribute, an_item_of_another_shape, a_plain_list_in_place, of_texts, unpacked, as_arguments,
+     sorted_items, searched, compared, returned, in_a_set, doubled, assigned, sliced, position_of, taken_out,
+     nested],
 )  # fmt: skip
 def test_other_uses_fix_the_length(run: Run) -> None:
     with pytest.raises(dynamo_lite.ConstraintViolation, match="only works for 5"):

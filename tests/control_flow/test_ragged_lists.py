@@ -190,3 +190,76 @@ def added_twice(x: torch.Tensor) -> Any:
 def test_other_uses_are_refused(run: Run) -> None:
     with pytest.raises(dynamo_lite.GraphBreak, match="branch-unsupported"):
         dynamo_lite.export(run, (torch.randn(10, 3),), dynamic_shapes={"x": {0: Dim("length", min=1)}})
+
+
+def masked_rows(x: torch.Tensor) -> Any:
+    out = []
+    for row in x:
+        out.append(row[row > 0])
+    return torch.cat(out)
+
+
+def a_branch_on_the_length(x: torch.Tensor) -> Any:
+    out = []
+    for piece in x.split(3):
+        out.append(piece.sum(0, keepdim=True) if piece.shape[0] == 3 else piece * 2)
+    return torch.cat(out)
+
+
+def a_branch_on_data(x: torch.Tensor) -> Any:
+    out = []
+    for row in x:
+        out.append(row[:2] if row.sum() > 0 else row[:1])
+    return torch.cat(out)
+
+
+def a_carried_offset(x: torch.Tensor) -> Any:
+    out, offset = [], 0
+    for piece in x.split(3):
+        out.append(x[offset : offset + piece.shape[0]].sin())
+        offset += piece.shape[0]
+    return torch.cat(out)
+
+
+@pytest.mark.parametrize("run", [masked_rows, a_branch_on_the_length, a_branch_on_data, a_carried_offset])
+@pytest.mark.parametrize("spec", [Dim.AUTO, Dim("length", min=1)], ids=["auto", "named"])
+def test_lengths_that_are_data_are_never_taken_for_the_first_rounds(run: Run, spec: Any) -> None:
+    try:
+        program = dynamo_lite.export(run, (torch.ones(5, 3),), dynamic_shapes={"x": {0: spec}}).module()
+    except dynamo_lite.DynamoLiteError:
+        return
+    for length in SIZES:
+        x = torch.randn(length, 3)
+        try:
+            got = program(x)
+        except dynamo_lite.program.InputMismatch:
+            assert spec is Dim.AUTO
+            continue
+        torch.testing.assert_close(got, run(x))
+
+
+def begins_behind_the_end(x: torch.Tensor) -> Any:
+    out = [x[:1]]
+    for i in range(5, x.shape[0], 3):
+        out.append(x[i : i + 3].sin())
+    return torch.cat(out)
+
+
+@pytest.mark.parametrize("example", [1, 2, 3, 5, 6, 9])
+def test_a_range_that_may_have_no_round(example: int) -> None:
+    program = dynamo_lite.export(begins_behind_the_end, (torch.ones(example, 3),), dynamic_shapes={"x": {0: Dim.AUTO}})
+    x = torch.randn(example, 3)
+    torch.testing.assert_close(program.module()(x), begins_behind_the_end(x))
+
+
+def by_a_condition(x: torch.Tensor) -> torch.Tensor:
+    return x[x.shape[0] > 3]
+
+
+def test_a_condition_is_a_mask_and_no_number() -> None:
+    program = dynamo_lite.export(by_a_condition, (torch.randn(5, 3),), dynamic_shapes={"x": {0: Dim.AUTO}}).module()
+    for length in (4, 5, 9):
+        x = torch.randn(length, 3)
+        torch.testing.assert_close(program(x), by_a_condition(x))
+    with pytest.raises(dynamo_lite.program.InputMismatch):
+        program(torch.randn(3, 3))

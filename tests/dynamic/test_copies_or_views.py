@@ -129,3 +129,17 @@ def test_a_promise_of_that_size_is_an_error_at_the_line(run: Run) -> None:
 def test_nothing_is_asked_where_no_value_shows_it(run: Run, rows: int) -> None:
     program = dynamo_lite.export(run, (torch.ones(4, 3),), dynamic_shapes=({0: Dim("rows", min=1)},))
     _agree(program, run, rows)
+
+
+def test_a_layout_of_an_input_for_which_it_is_a_view_is_not_taken() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        y = x.sin()
+        y.flatten().add_(1)
+        return y
+
+    program = dynamo_lite.export(run, (torch.zeros(3, 5).t(),))
+    for made in (program, program.run_decompositions()):
+        x = torch.randn(3, 5).t()
+        torch.testing.assert_close(made.module()(x), run(x))
+        with pytest.raises((AssertionError, RuntimeError)):
+            made.module()(torch.randn(5, 3))

@@ -18,7 +18,7 @@ from torch import fx
 from dynamo_lite.capture.errors import CaptureError
 from dynamo_lite.symbolic_shapes.expressions.expr import ONE, ZERO, Apply, Atom, Int, Monomial, Node, Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, apply_float, constant_of, to_float
-from dynamo_lite.symbolic_shapes.expressions.piecewise import exact_rounding, maximum, minimum, power
+from dynamo_lite.symbolic_shapes.expressions.piecewise import bool_to_int, exact_rounding, maximum, minimum, power
 from dynamo_lite.symbolic_shapes.expressions.piecewise import function as apply
 from dynamo_lite.symbolic_shapes.expressions.printer import comparison
 from dynamo_lite.symbolic_shapes.expressions.quotients import Quotient, negated_max, take_out_quotients
@@ -250,6 +250,8 @@ class SizeNodes:
                 return self._lower(exact)
             if atom.op == "pow" and (signed := _signed_power(atom)) is not None:
                 return self._lower(signed)
+            if atom.op == "ite" and (product := _as_product(atom)) is not None:
+                return self._lower(product)
             function = INT_CALLS.get(atom.op)
             if function is not None:
                 return self._call(function, tuple(map(self._lower, atom.args)), core)
@@ -363,3 +365,13 @@ def _term(mono: Monomial, coef: int) -> tuple[int, Part]:
     if coef < 0 and len(mono) == 1 and negated_max(mono[0]) is not None:
         return -coef, -mono[0].as_int()
     return coef, mono
+
+
+def _as_product(choice: Apply) -> Int | None:
+    """`a if c else 2` as `(1 if c else 0) * (a - 2) + 2`: torch.sym_ite takes two numbers of one type. None if it has
+    them."""
+    condition, one, other = choice.args
+    assert isinstance(one, Int) and isinstance(other, Int)
+    if (one.as_constant() is None) is (other.as_constant() is None):
+        return None
+    return bool_to_int(condition) * (one - other) + other  # type: ignore[arg-type]

@@ -22,9 +22,13 @@ def without_numbers(recorder: OperatorRecording, tensor: torch.Tensor, key: Any)
     """`(tensor, key)`, for which C asks for no number that is known at run time only.
 
     Each symbolic integer in the key is replaced by a `select` of the tensor. An integer tensor without dimensions is
-    one: its value. So are bounds of slices. A mask without dimensions is replaced by one of one element.
+    one: its value. So are bounds of slices. A mask without dimensions is replaced by one of one element. A condition on
+    sizes is answered: it is a mask, and no number.
     """
     items = key if isinstance(key, tuple) else (key,)
+    if any(type(item) is torch.SymBool for item in items):
+        items = tuple(bool(item) if type(item) is torch.SymBool else item for item in items)
+        key = items if isinstance(key, tuple) else items[0]
     if any(isinstance(item, torch.Tensor) and _is_small_mask(item) for item in items):
         tensor, items = _with_rows(recorder, tensor, items)
         key = items

@@ -44,7 +44,7 @@ FAILS_BY_LAYOUT = frozenset({
 class LayoutQuestions:
     """asked: "contiguity", "strides", "offset": what must be as in the example for the program to be right.
 
-    copies: what is a view for some sizes, unless it is of an input (run/copies_or_views.py).
+    copies: what may be a view in other calls, unless it is of an input (run/copies_or_views.py).
     unasked: operators whose results may lie otherwise in memory than their stand-ins: the kernel could not be asked.
     """
 
@@ -85,15 +85,15 @@ class LayoutQuestions:
             self._open.setdefault(key, []).append(opened)
 
     def may_be_view(self, tensor: Any, result: Any) -> None:
-        """An operator has viewed or copied a tensor. Of the program's own only sizes that vary change which it is."""
+        """An operator has viewed or copied a tensor."""
         if self.is_input(tensor):
             self.depends(tensor, result, "contiguity")
-        elif tensor._has_symbolic_sizes_strides:
+        else:
             self._copied(tensor, result)
 
     def _copied(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
-        if self._env is not None and storage_key(tensor) != storage_key(result):
-            self.copies.append(Copy(tensor, result, self._env.where()))
+        if storage_key(tensor) != storage_key(result):
+            self.copies.append(Copy(tensor, result, None if self._env is None else self._env.where()))
 
     def tried(self, func: Any, goes_on: Callable[[], bool]) -> None:
         """An operator is called, or has failed. goes_on: whether the program does where it fails."""
@@ -149,11 +149,12 @@ def joined(keys: set[int], groups: Iterable[set[int]]) -> set[int]:
 
 
 class Copy(NamedTuple):
-    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes. where: the line."""
+    """`result` is a copy of `tensor` in the example, and may be a view of it for other sizes, or where inputs lie
+    otherwise in memory. where: the line, if sizes vary."""
 
     tensor: torch.Tensor
     result: torch.Tensor
-    where: Origin
+    where: Origin | None
 
 
 class _Open(NamedTuple):

@@ -255,6 +255,13 @@ class GrownList(list[Any]):
     def __radd__(self, other: Any) -> Any:
         return GrownList(self.tracer, [*_items(other), *self.parts()]) if _is_list(other) else self.refuse()
 
+    def __iadd__(self, other: Any) -> Any:
+        if not _is_list(other):
+            self.refuse()
+        self.tracer.journal.touch(self, "items")
+        list.extend(self, _items(other))
+        return self
+
     __iter__ = __contains__ = __mul__ = __rmul__ = __imul__ = __setitem__ = __delitem__ = refuse
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __reversed__ = __repr__ = __reduce_ex__ = refuse
     pop = insert = sort = remove = index = count = copy = clear = refuse
@@ -277,7 +284,7 @@ class GrownList(list[Any]):
 class GrownTuple(GrownList):
     """`tuple(outs)`"""
 
-    append = extend = reverse = __add__ = __radd__ = GrownList.refuse
+    append = extend = reverse = __add__ = __radd__ = __iadd__ = GrownList.refuse
     __class__ = property(lambda self: tuple)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 import torch
 
 from dynamo_lite.capture.graph.level import Level
+from dynamo_lite.control_flow.emission import note_list
 from dynamo_lite.control_flow.facts import facts_of
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists import ragged
@@ -119,7 +120,7 @@ def _as_tensors(
             if known is not None and is_tensor(part):
                 made, item = known.padded(tracer, part), item._replace(ragged=known)
             elif is_tensor(part):
-                ragged.check(tracer, owner, index, part, later.at, later.count)
+                ragged.check(tracer, side, owner, index, part, later.at, later.count)
             if lack is not None and item.ragged is not None:
                 cannot_merge("branch-unsupported", why=_RAGGED_LACK)
             if lack is not None and not item.may_lack:
@@ -195,6 +196,8 @@ def grown(tracer: Forking, growths: list[Growth], tensors: list[torch.Tensor]) -
         count = len(growth.added)
         rows, tensors = tensors[:count], tensors[count:]
         tracer.journal.touch(growth.owner, "items")
+        for tensor in rows:
+            note_list(tracer, tensor)
         list.extend(growth.owner, _parts(growth.items, rows))
 
 

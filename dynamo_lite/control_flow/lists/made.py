@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from dynamo_lite.control_flow.emission import note_list
 from dynamo_lite.control_flow.interfaces import Forking
 from dynamo_lite.control_flow.lists.grown import GrownList, GrownTuple
 from dynamo_lite.control_flow.lists.parts import NUMBERS
@@ -17,18 +18,28 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
 def made(kind: type[GrownList], tracer: Forking, rounds: Rounds) -> GrownList:
     """list() or tuple() of what a loop goes over."""
     tracer.made_list = True
-    return kind(tracer, [rounds])
+    kept = rounds.kept()
+    for tensor in kept.tensors():
+        note_list(tracer, tensor)
+    return kind(tracer, [kept])
 
 
 def repeated(tracer: Forking, left: Any, right: Any) -> Any:
     """`[x] * n`, `n * (x,)` for a size that varies; else NOT_HANDLED. (Of several items the number is taken.)"""
     items, count = (left, right) if type(left) in (list, tuple) else (right, left)
     is_open = type(count) is torch.SymInt and count.node.maybe_as_int() is None
-    if not is_open or len(items) != 1:
+    if not is_open or len(items) != 1 or not _may_be_repeated(items[0]):
         return NOT_HANDLED
     kind = None if is_tensor(items[0]) else NUMBERS[type(items[0])][0] if type(items[0]) in NUMBERS else "other"
     rounds = RepeatedRounds(tracer, items[0], torch.sym_max(count, 0), kind)
     return made(GrownList if type(items) is list else GrownTuple, tracer, rounds)
+
+
+def _may_be_repeated(item: Any) -> bool:
+    """Whether an item is a tensor, a number, or a tuple or list of such."""
+    if type(item) in (tuple, list):
+        return all(map(_may_be_repeated, item))
+    return is_tensor(item) or type(item) in NUMBERS or type(item) is bool
 
 
 def as_tensor(tracer: Forking, fn: Any, items: GrownList, kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ import torch
 
 from dynamo_lite.control_flow.emission import is_unknown, note_shared
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.states import BeginsAgain, cannot_merge
+from dynamo_lite.control_flow.states import BeginsAgain, Side, cannot_merge
 from dynamo_lite.symbolic_shapes import Origin
 from dynamo_lite.symbolic_shapes.errors import ContradictoryFacts
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, symbols_of
@@ -22,6 +22,7 @@ from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
 
 RAGGED = "a list of tensors whose lengths differ is used otherwise than by append, torch.cat along these, len, outs[-1]"
 _UNKNOWN = "rounds of a loop add tensors to a list that vary in length, and nothing says how long they are at most"
+_OF_DATA = "rounds of a loop add tensors to a list whose size is data"
 _BOUNDS = 32
 
 
@@ -54,7 +55,7 @@ class Ragged(NamedTuple):
         """How long all items are together; None if only their lengths tell. rounds: how many there are."""
         env = tracer.recorder.env
         assert env is not None
-        if not self.are_full or not _holds(tracer, rounds == self.count):
+        if not self.are_full or not _holds(tracer, rounds == self.count) or not _holds(tracer, rounds >= 1):
             return None
         last = self._last(env, self.length)
         for bound in (last, *_bounds(last)):  # the shortest way to say it
@@ -110,11 +111,19 @@ Known = dict[tuple[int, int], Ragged]
 """By the id of a list, and the index of the append in a round."""
 
 
-def check(tracer: Forking, owner: Any, index: int, tensor: torch.Tensor, at: Any, count: Any) -> None:
+def check(tracer: Forking, side: Side, owner: Any, index: int, tensor: torch.Tensor, at: Any, count: Any) -> None:
     """Raises RaggedItems for a tensor, added in round number `at`, whose length depends on it; what is known of the
-    round holds. count: the number of rounds, as far as it is known. Raises CannotMerge if it has no greatest length."""
+    round holds. count: the number of rounds, as far as it is known. Raises CannotMerge if it has no greatest length,
+    or if a size of it is made in the round: it is another one in each."""
     env = tracer.recorder.env
-    if env is None or type(at) is not torch.SymInt:
+    if env is None:
+        return
+    of_round: frozenset[Any] = symbols_of(env.unwrap(at)) if type(at) is torch.SymInt else frozenset()
+    for size in tensor.shape:
+        made: frozenset[Any] = symbols_of(env.unwrap(size)) - of_round if type(size) is torch.SymInt else frozenset()
+        if any(symbol.unbacked and symbol not in side.symbols for symbol in made):
+            cannot_merge("branch-unsupported", why=_OF_DATA)
+    if type(at) is not torch.SymInt:
         return
     symbol = _symbol(env, at)
     lengths = {dim: env.unwrap(size) for dim, size in enumerate(tensor.shape) if type(size) is torch.SymInt}

@@ -231,6 +231,25 @@ def check_call(tracer: Forking, fn: Any, args: tuple[Any, ...], kwargs: dict[str
         held.refuse()
 
 
+def is_item(tracer: Forking, value: Any) -> bool:
+    """Whether a tensor may be an item of a list whose length varies, which is made anew whenever it is taken."""
+    may_share = tracer.recorder.may_share
+    return is_tensor(value) and may_share is not None and may_share.is_item(tracer.recorder.known_stand_in(value))
+
+
+def check_item(tracer: Forking, value: Any, use: str) -> None:
+    """Refuses what shows that such an item is not one object."""
+    if is_item(tracer, value):
+        why = f"an item of a list whose length varies is {use}"
+        tracer.refuse("branch-unsupported", why=why)
+
+
+def check_in_place(owner: Any, value: Any) -> None:
+    """Refuses `outs += more` of a plain list: CPython changes it in place, and asks the other list's class first."""
+    if type(owner) is list and type(value) in _GROWN:
+        value.refuse()
+
+
 def check_attribute(tracer: Forking, owner: Any, name: str) -> None:
     """Refuses a program to read an attribute of such a list that a list has not."""
     if type(owner) in _GROWN and not hasattr(list, name):

@@ -47,6 +47,14 @@ class Rounds:
         """`reversed()` of it; None if it has none."""
         return None
 
+    def tensors(self) -> list[torch.Tensor]:
+        """The tensors of which items are views."""
+        return []
+
+    def kept(self) -> Rounds:
+        """The same for later: what the program does to the shape of a tensor changes no item that it has given."""
+        return self
+
     def __iter__(self) -> Counter:
         return Counter(self)
 
@@ -60,6 +68,8 @@ class RangeRounds(Rounds):
             count = (stop - start) * step
         else:
             count = (stop - start + step - 1) // step if self.rises else (start - stop - step - 1) // -step
+        if type(count) is torch.SymInt and not _is_known(tracer, count >= 0):
+            count = torch.sym_max(count, 0)
         super().__init__(tracer, count)
         self.start, self.stop, self.step = start, stop, step
 
@@ -116,6 +126,12 @@ class BackwardRounds(Rounds):
     def rows(self) -> torch.Tensor:
         return self.of.rows().flip(0)
 
+    def tensors(self) -> list[torch.Tensor]:
+        return self.of.tensors()
+
+    def kept(self) -> Rounds:
+        return BackwardRounds(self.of.kept())
+
     def backwards(self) -> Rounds:
         return self.of
 
@@ -140,6 +156,12 @@ class RowRounds(Rounds):
     def rows(self) -> torch.Tensor:
         return self.tensor.movedim(self.dim, 0)
 
+    def tensors(self) -> list[torch.Tensor]:
+        return [self.tensor]
+
+    def kept(self) -> Rounds:
+        return RowRounds(self.tracer, self.tensor.view_as(self.tensor), self.dim)
+
     def backwards(self) -> Rounds:
         return BackwardRounds(self)
 
@@ -161,6 +183,12 @@ class PieceRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(self.tensor.split(self.size, self.dim))
+
+    def tensors(self) -> list[torch.Tensor]:
+        return [self.tensor]
+
+    def kept(self) -> Rounds:
+        return PieceRounds(self.tracer, self.tensor.view_as(self.tensor), self.size, self.dim)
 
     def backwards(self) -> Rounds:
         return BackwardRounds(self)
@@ -206,6 +234,12 @@ class EnumeratedRounds(Rounds):
     def items(self, count: int) -> list[Any]:
         return [(self.start + at, item) for at, item in enumerate(self.of.items(count))]
 
+    def tensors(self) -> list[torch.Tensor]:
+        return self.of.tensors()
+
+    def kept(self) -> Rounds:
+        return EnumeratedRounds(self.of.kept(), self.start)
+
 
 class ZippedRounds(Rounds):
     """zip(*parts)."""
@@ -229,6 +263,12 @@ class ZippedRounds(Rounds):
 
     def items(self, count: int) -> list[Any]:
         return list(zip(*[part.items(count) for part in self.parts]))
+
+    def tensors(self) -> list[torch.Tensor]:
+        return [tensor for part in self.parts for tensor in part.tensors()]
+
+    def kept(self) -> Rounds:
+        return ZippedRounds([part.kept() for part in self.parts])
 
 
 class UncountedRounds(Rounds):
@@ -295,5 +335,10 @@ def _unwrapped(tracer: Forking, number: Any) -> Any:
 def _are_equal(tracer: Forking, one: Any, other: Any) -> bool:
     """Whether the facts say that two sizes are equal."""
     assert tracer.recorder.env is not None
-    answer = one == other
+    return _is_known(tracer, one == other)
+
+
+def _is_known(tracer: Forking, answer: Any) -> bool:
+    """Whether the facts say that a condition holds."""
+    assert tracer.recorder.env is not None
     return answer if type(answer) is bool else tracer.recorder.env.decide_node(answer.node) is True

@@ -19,7 +19,7 @@ from dynamo_lite.control_flow.branches.side_ends import as_test
 from dynamo_lite.control_flow.emission import decode, is_unknown
 from dynamo_lite.control_flow.facts import facts_of, keep_facts
 from dynamo_lite.control_flow.interfaces import Forking
-from dynamo_lite.control_flow.lists.grown import WantsLast
+from dynamo_lite.control_flow.lists.grown import GrownList, WantsLast
 from dynamo_lite.control_flow.lists.growth import HasToGrow, Later, UnlikeItems, grown, growths_of, left
 from dynamo_lite.control_flow.lists.ragged import Known, RaggedItems
 from dynamo_lite.control_flow.loops import counting
@@ -40,6 +40,7 @@ from dynamo_lite.control_flow.states import (
     OpenLoop,
     Side,
     ToBeCounted,
+    cannot_merge,
     reported,
 )
 from dynamo_lite.control_flow.undoing.first_reads import FirstReads
@@ -210,6 +211,8 @@ class DataLoop:
         """What the round says of what is carried; None if the loop is to be no scan, and tried again."""
         tracer = self.tracer
         assert side.state is not None
+        if self._has_none() and any(type(snapshot.owner) in (list, GrownList) for snapshot, _ in side.heap.values()):
+            cannot_merge("branch-unsupported", why="its rounds add to a list, and the example has no round")
         if carried is None:
             growths = growths_of(tracer, side, Later(self.lack, self.ragged))
         else:
@@ -301,6 +304,12 @@ class DataLoop:
             return answer
         decided = env.decide_node(answer.node)
         return decided if decided is not None else bool(answer.node.has_hint() and answer.node.hint)
+
+    def _has_none(self) -> bool:
+        """Whether the loop has no round in the example."""
+        count = self.counter.of.count if self.counter is not None else None
+        answer = count < 1 if count is not None else False
+        return answer if type(answer) is bool else bool(answer.node.has_hint() and answer.node.hint)
 
     def has_gradient(self, carried: Carried, found: Carried | None = None) -> bool:
         """Whether the gradient of the loop may be asked for."""
