@@ -7,7 +7,6 @@ cut off again, go over chunks the last of which is short, expand to a size, trea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from torch import nn
 from torch.export import Dim
 
-from tests.dynamic.generated_sizes import EXAMPLE, Export, Verdict, arguments, load, same
+from tests.dynamic.generated_sizes import EXAMPLE, Export, Verdict, arguments, compared, load, outcome
 
 SIZES = [(n, m) for n in range(1, 14) for m in ((5,) if n % 3 else (1, 2, 4, 7))]
 """Where programs are compared with eager."""
@@ -174,36 +173,11 @@ def judge(seed: int, export: Export, promised: bool) -> Verdict:
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
             return forward(x, y)
 
-    if _outcome(forward, EXAMPLE)[1] is not None:
+    if outcome(forward, EXAMPLE)[1] is not None:
         return Verdict("nothing")
     dims = (Dim("n", min=1), Dim("m", min=1)) if promised else (Dim.AUTO, Dim.AUTO)
     try:
         run = export(Model(), arguments(*EXAMPLE), tuple({0: dim} for dim in dims))
     except Exception as error:
         return Verdict("refused", f"{type(error).__name__}: {error}")
-    return _compared(run, forward, promised)
-
-
-def _compared(run: Callable[..., Any], forward: Callable[..., Any], promised: bool) -> Verdict:
-    verdict = Verdict("equal")
-    for sizes in (EXAMPLE, *SIZES):
-        want, raised = _outcome(forward, sizes)
-        got, refused = _outcome(run, sizes)
-        if refused is not None and sizes is EXAMPLE:
-            return Verdict("fails", f"{type(refused).__name__}: {refused}")
-        if refused is None and raised is not None:
-            return Verdict("wrong", f"at {sizes}: eager raises {raised!r}")
-        if refused is None and not same(got, want):
-            return Verdict("wrong", f"at {sizes}: {str(got)[-200:]}, not {str(want)[-200:]}")
-        if promised and refused is not None and raised is None:
-            return Verdict("rejects", f"at {sizes}: {type(refused).__name__}: {refused}")
-        verdict.admitted += refused is None
-        verdict.possible += raised is None
-    return verdict
-
-
-def _outcome(run: Callable[..., Any], sizes: tuple[int, int]) -> tuple[Any, Exception | None]:
-    try:
-        return run(*arguments(*sizes)), None
-    except Exception as error:
-        return None, error
+    return compared(run, forward, SIZES, promised)

@@ -230,32 +230,37 @@ def judge(seed: int, export: Export) -> Verdict:
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
             return forward(x, y)
 
-    if _outcome(forward, EXAMPLE)[1] is not None:
+    if outcome(forward, EXAMPLE)[1] is not None:
         return Verdict("nothing")
     try:
         run = export(Model(), arguments(*EXAMPLE), ({0: Dim.AUTO}, {0: Dim.AUTO}))
     except Exception as error:
         return Verdict("refused", f"{type(error).__name__}: {error}")
-    return _compared(run, forward)
+    return compared(run, forward, SIZES)
 
 
-def _compared(run: Callable[..., Any], forward: Callable[..., Any]) -> Verdict:
+def compared(
+    run: Callable[..., Any], forward: Callable[..., Any], sizes: list[tuple[int, int]], promised: bool = False
+) -> Verdict:
+    """A program beside eager at these sizes. promised: "rejects" where it does not take a call that eager takes."""
     verdict = Verdict("equal")
-    for sizes in (EXAMPLE, *SIZES):
-        got, refused = _outcome(run, sizes)
-        want, raised = _outcome(forward, sizes)
-        if refused is not None and sizes is EXAMPLE:
+    for at in (EXAMPLE, *sizes):
+        want, raised = outcome(forward, at)
+        got, refused = outcome(run, at)
+        if refused is not None and at is EXAMPLE:
             return Verdict("fails", f"{type(refused).__name__}: {refused}")
         if refused is None and raised is not None:
-            return Verdict("wrong", f"at {sizes}: eager raises {raised!r}")
+            return Verdict("wrong", f"at {at}: eager raises {raised!r}")
         if refused is None and not same(got, want):
-            return Verdict("wrong", f"at {sizes}: {str(got)[-200:]}, not {str(want)[-200:]}")
+            return Verdict("wrong", f"at {at}: {str(got)[-200:]}, not {str(want)[-200:]}")
+        if promised and refused is not None and raised is None:
+            return Verdict("rejects", f"at {at}: {type(refused).__name__}: {refused}")
         verdict.admitted += refused is None
         verdict.possible += raised is None
     return verdict
 
 
-def _outcome(run: Callable[..., Any], sizes: tuple[int, int]) -> tuple[Any, Exception | None]:
+def outcome(run: Callable[..., Any], sizes: tuple[int, int]) -> tuple[Any, Exception | None]:
     try:
         return run(*arguments(*sizes)), None
     except Exception as error:
