@@ -161,7 +161,7 @@ class MayShare:
         """What has to be done once `tensor` has been changed in place, so that what may be the same tensor is changed
         too. Raises CaptureError where that cannot be said, and the other one can still be seen."""
         if reshapes and not self._is_off and self.is_item(tensor):
-            raise _refusal("an item of a list whose length varies gets another shape in place")
+            raise _refusal(what=_RESHAPED)
         others = set() if self._is_off else self.others(tensor)
         if not others or not self._reaches(others):
             return None
@@ -267,5 +267,9 @@ def _is_same_size(one: Any, other: Any) -> bool:
     return bool(one.node.core is other.node.core)
 
 
-def _refusal(what: str = "a tensor is changed in place that is another tensor too, or not, as the branch went") -> Any:
+_RESHAPED = "an item of a list whose length varies gets another shape in place"
+_WRITTEN = "a tensor is changed in place that is another tensor too, or not, as the branch went"
+
+
+def _refusal(what: str = _WRITTEN) -> CaptureError:
     return CaptureError("branch-unsupported", what, "clone() it before", {"why": what})
