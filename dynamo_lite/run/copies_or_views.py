@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import fx
 
+from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import written_arguments
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.kernels.layout_questions import Copy, joined
@@ -28,10 +29,10 @@ from dynamo_lite.symbolic_shapes.torch_node.layout import QUESTIONS
 def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
     """Adds the guards. results: the tensors that the program returns."""
     env, copies = recorder.env, recorder.layout.copies
-    if not copies or not recorder.has_changed_something():
+    if not copies or not _changed(recorder.level.graph) & {key for copy in copies for key in _keys(copy)}:
         return
     uses = _uses([*recorder.level.graph.nodes], map(recorder.known_stand_in, results))
-    groups = [{storage_key(copy.tensor), storage_key(copy.result)} for copy in copies]
+    groups = [*map(_keys, copies)]
     for copy, keys in zip(copies, groups):
         if not uses.tell_apart(keys, joined(keys, groups), since=uses.made.get(storage_key(copy.result), uses.end)):
             continue
@@ -39,6 +40,16 @@ def check(recorder: Recorder, results: Iterable[torch.Tensor]) -> None:
             _ask(env, copy)
         else:
             recorder.layout.asked.add("strides")
+
+
+def _keys(copy: Copy) -> set[int]:
+    return {storage_key(copy.tensor), storage_key(copy.result)}
+
+
+def _changed(graph: fx.Graph) -> set[int]:
+    """The memory that nodes change in place."""
+    nodes = [n for n in graph.nodes if isinstance(n.target, OpOverload) and n.target._schema.is_mutable]
+    return {key for node in nodes for argument in written_arguments(node) for key in _memory(argument.meta.get("val"))}
 
 
 class _Uses(NamedTuple):

@@ -26,7 +26,7 @@ def without_numbers(recorder: OperatorRecording, tensor: torch.Tensor, key: Any)
     sizes is answered: it is a mask, and no number.
     """
     items = key if isinstance(key, tuple) else (key,)
-    if any(type(item) is torch.SymBool for item in items):
+    if torch.SymBool in map(type, items):
         items = tuple(bool(item) if type(item) is torch.SymBool else item for item in items)
         key = items if isinstance(key, tuple) else items[0]
     if any(isinstance(item, torch.Tensor) and _is_small_mask(item) for item in items):
