@@ -32,6 +32,7 @@ from dynamo_lite.run import Run, RunRequest, traced
 from dynamo_lite.run.lost_state import settle_lost_state
 from dynamo_lite.run.second_trace import settle_effects
 from dynamo_lite.symbolic_shapes.dims.specs import Auto
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
 from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
@@ -159,8 +160,15 @@ def _unrolled(run: Run) -> int:
 
 
 def _narrows(run: Run) -> bool:
-    """Whether the example has answered a branch on sizes, the other side of which may be called for."""
-    return bool(run.tracer.own(ComparedSides).left)
+    """Whether the example has answered a branch on sizes, the other side of which may be called for: it is not decided
+    by the equations between sizes left to `Dim.AUTO`."""
+    left = run.tracer.own(ComparedSides).left
+    if not left:
+        return False
+    env = ShapeEnv()
+    for fact in _equal_sizes(run):
+        env.add_fact(fact.relation)
+    return any(env.decide(relation).verdict is None for relation in left)
 
 
 def _with_sizes_kept(
