@@ -11,6 +11,6 @@ import os
 def autoload() -> None:
     """Put dynamo-lite under torch.export.export for this process, if DYNAMO_LITE_AS_TORCH_EXPORT is 1."""
     if os.environ.get("DYNAMO_LITE_AS_TORCH_EXPORT") == "1":
-        from dynamo_lite.as_torch_export import install
+        from dynamo_lite.under_torch_export import install
 
         install()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from dynamo_lite.api import export as export
     from dynamo_lite.api import trace as trace
-    from dynamo_lite.as_torch_export import as_torch_export as as_torch_export
     from dynamo_lite.checking import check as check
     from dynamo_lite.errors import ConstraintViolation as ConstraintViolation
     from dynamo_lite.errors import DataDependent as DataDependent
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from dynamo_lite.program.shapes.legacy_constraints import dynamic_dim as dynamic_dim
     from dynamo_lite.program.trees.containers import register_container as register_container
     from dynamo_lite.traces import Trace as Trace
+    from dynamo_lite.under_torch_export import as_torch_export as as_torch_export
 
 __version__ = "0.1.0"
 
@@ -70,7 +70,7 @@ check_torch()
 
 _MODULES = {
     "dynamo_lite.api": ("export", "trace"),
-    "dynamo_lite.as_torch_export": ("as_torch_export",),
+    "dynamo_lite.under_torch_export": ("as_torch_export",),
     "dynamo_lite.checking": ("check",),
     "dynamo_lite.errors": (
         *("ConstraintViolation", "DataDependent", "DynamoLiteError", "GraphBreak", "InputMismatch", "InternalError"),
