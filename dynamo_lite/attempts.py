@@ -262,7 +262,7 @@ def _attempt(request: RunRequest, call: SpecifiedCall, options: Options) -> tupl
 
 
 def _once(request: RunRequest, call: SpecifiedCall, options: Options) -> tuple[ExportedProgram, Run]:
-    """One run, its effects, its conditions on sizes, and the program. Raises Kept: sizes that it keeps vary."""
+    """One run, its effects, its conditions, and the program. Raises PersistedFacts: sizes that it keeps vary."""
     with traced(request) as run:
         settle_effects(run)
         settle_lost_state(run)

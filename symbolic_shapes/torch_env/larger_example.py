@@ -24,7 +24,7 @@ FAR = 8
 """How far from the example, and from four times its sizes, an example lies for which a view may have to be a copy."""
 
 _OF_KERNELS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, AssertionError)
-"""What kernels raise for sizes that they do not take. Errors of ours are none of these."""
+"""Exceptions that a kernel raises for sizes that it does not take. Exceptions of this package propagate."""
 
 
 def run(env: TorchShapeEnv, kernel: Callable[[], Any], args: Iterable[Any], may_copy: bool = False) -> Any:
