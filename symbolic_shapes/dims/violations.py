@@ -59,7 +59,8 @@ def _because(origin: Origin) -> str:
     own = origin.own_call()
     if own is None:
         return f"      because of {origin}"
-    return f"      because of user line {own.filename}:{own.lineno} `{own.source}`\n        in {replace(origin, kind='line')}"
+    line = f"user line {own.filename}:{own.lineno} `{own.source}`"
+    return f"      because of {line}\n        in {replace(origin, kind='line')}"
 
 
 class ConstraintsViolated(ShapeError):
@@ -214,7 +215,7 @@ class _Check:
 
     def _related(self, told: set[SizeGuard]) -> list[Violation]:
         """Guards that relate named dimensions to one another, which no spec states, unless eager raises an error for
-        sizes that break them. A linear inequality alone is checked by the call. told: guards that are violations already.
+        sizes that break them. A linear inequality alone is checked by the call. told: guards that are violations.
         """
         found = []
         for guard in self.guard_set.guards:
