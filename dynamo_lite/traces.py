@@ -17,7 +17,8 @@ from dynamo_lite.program.modules.questions import Questions
 from dynamo_lite.program.mutations import changed_in_place
 from dynamo_lite.tracing.assumptions.collect import guards_of
 from dynamo_lite.tracing.calls.torchscript import CompiledCalls
-from dynamo_lite.tracing.size_branches.compared_sides import Compared, ComparedSides
+from dynamo_lite.tracing.size_branches.compared import Compared
+from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.attributes import DtypeReads
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
@@ -63,7 +64,8 @@ class Trace:
         specializations: sizes that were fixed though they might have varied, with the reason.
         notes: what was skipped or assumed: text → the program's stack, outermost first.
         solution: the sizes of the inputs and what the program asks of them (symbolic_shapes.dims); None if none varies.
-        compared: the branches on sizes whose sides compute the same values, which are no conditions of the program.
+        compared: the branches on sizes whose sides compute the same values, which are no conditions of the program;
+            `verify()` of each checks the proof that they are the same.
         title: the name of what was traced.
     """
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from dynamo_lite.report.proofs import origin_record
+from dynamo_lite.report.proofs import compared_record, origin_record
 from dynamo_lite.report.sources import Sources
 
 _CONTROL: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
@@ -22,15 +22,21 @@ _CONTROL: Mapping[str, tuple[str, tuple[str, ...]]] = MappingProxyType({
 
 
 def branches(
-    solution: Any, nodes: list[dict[str, Any]], notes: list[dict[str, Any]], sources: Sources
+    solution: Any,
+    compared: Iterable[Any],
+    nodes: list[dict[str, Any]],
+    notes: list[dict[str, Any]],
+    sources: Sources,
 ) -> list[dict[str, Any]]:
-    """`solution`: that of the sizes, None for a program without. `nodes`, `notes`: their records."""
+    """`solution`: that of the sizes, None for a program without. `compared`: the branches on sizes that are no guards.
+    `nodes`, `notes`: their records."""
     rows: list[dict[str, Any]] = []
     for fact in () if solution is None else solution.guard_set.collected:
         if fact.kind == "guard" and fact.origin.kind == "user line":
             identifier = f"b{len(rows)}"
             origin = origin_record(fact.origin, identifier, sources, "branches")
             rows.append({"id": identifier, "text": solution.table.in_words(fact.relation), "origin": origin})
+    rows.extend(compared_record(row, f"b{number}", sources) for number, row in enumerate(compared, len(rows)))
     by_id = {node["id"]: node for node in nodes}
     for node in nodes:
         known = _CONTROL.get(_base_name(node["operator"])) if node["op"] == "call_function" else None

@@ -61,7 +61,7 @@ def of_trace(trace: Traced, title: str = "") -> dict[str, Any]:
         "ranges": {str(s): [str(r.lower), str(r.upper)] for s, r in trace.program.range_constraints.items()},
     }
     left = _left(trace, sources)
-    body["branches"] = branches(trace.solution, nodes.records, left["notes"], sources)
+    body["branches"] = branches(trace.solution, trace.compared, nodes.records, left["notes"], sources)
     return _document(title, sources, body, left, [])
 
 

@@ -38,6 +38,29 @@ def reason_record(reason: Any, identifier: str, sources: Sources) -> dict[str, A
     return record
 
 
+def compared_record(compared: Any, identifier: str, sources: Sources) -> dict[str, Any]:
+    """A branch on sizes whose sides compute the same values (tracing.size_branches.compared), and why they do.
+
+    proof: as that of a condition: steps, and whether each was verified again.
+    """
+    steps: list[dict[str, Any]] = []
+    try:
+        compared.verify()
+        steps = [
+            {"shows": reason, "rule": "follows from the facts", "from": [], "proof": list(_replay(proof, compared.in_words))}
+            for reason, proof in zip(compared.reasons(), compared.certificates())
+        ]
+        checked = True
+    except BadCertificate:
+        checked = False
+    return {
+        "id": identifier,
+        "text": f"both sides compute the same values: {compared.condition}",
+        "origin": origin_record(compared.origin, identifier, sources, "branches"),
+        "proof": {"steps": steps, "checked": checked},
+    }
+
+
 def fact_record(
     fact: Fact, words: Callable[[Any], str], identifier: str, sources: Sources, link: bool = True
 ) -> dict[str, Any]:

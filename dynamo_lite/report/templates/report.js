@@ -22,6 +22,19 @@ function placeLink(at) {
 function originParts(origin) {
   return origin.at ? [placeLink(origin.at), origin.note ? ` (${origin.note})` : ""] : [origin.text];
 }
+function proofParts(proof) {
+  return [make("h3", proof.checked ? "How it follows (each step checked again)" : "How it follows"), ordered(proof.steps.map(step => {
+    const row = [make("code", step.shows), `  ${step.rule}`];
+    if (step.from.length) row.push(" from ", list(step.from.map(text => make("code", text))));
+    if (step.proof.length) {
+      const details = make("details", null, {class: "proof"});
+      details.append(make("summary", `the proof: ${step.proof.length} steps`), ordered(step.proof.map(inner =>
+        [make("code", inner.shows), `  ${inner.rule}`, inner.from.length ? ` from ${inner.from.join(", ")}` : ""])));
+      row.push(details);
+    }
+    return row;
+  }))];
+}
 function list(rows) {
   const made = make("span");
   rows.forEach((row, index) => { if (index) made.append(", "); made.append(row); });
@@ -119,18 +132,7 @@ const views = {
       parts.push(ordered(guard.proof.facts.map(fact => [make("code", fact.text), `: ${fact.why}. `,
         ...originParts(fact.origin)])));
       if (guard.proof.declared) parts.push(make("p", "The range was declared: " + guard.proof.declared));
-      parts.push(make("h3", guard.proof.checked ? "How it follows (each step checked again)" : "How it follows"));
-      parts.push(ordered(guard.proof.steps.map(step => {
-        const row = [make("code", step.shows), `  ${step.rule}`];
-        if (step.from.length) row.push(" from ", list(step.from.map(text => make("code", text))));
-        if (step.proof.length) {
-          const details = make("details", null, {class: "proof"});
-          details.append(make("summary", `the proof: ${step.proof.length} steps`), ordered(step.proof.map(inner =>
-            [make("code", inner.shows), `  ${inner.rule}`, inner.from.length ? ` from ${inner.from.join(", ")}` : ""])));
-          row.push(details);
-        }
-        return row;
-      })));
+      parts.push(...proofParts(guard.proof));
       if (guard.proof.spares.length) parts.push(make("h3", "It spares the check of"), ordered(
         guard.proof.spares.map(fact => [make("code", fact.text), "  ", ...originParts(fact.origin)])));
     }
@@ -147,6 +149,7 @@ const views = {
   branches(row) {
     const parts = [make("h2", "Branch"), make("pre", row.text), fields([["line", placeLink(row.origin.at)],
       ["node", row.node ? nodeLink(row.node) : ""]])];
+    if (row.proof) parts.push(...proofParts(row.proof));
     for (const id of row.notes || []) parts.push(make("p", byId.get(id).row.text));
     for (const part of row.parts || []) {
       parts.push(make("h3", `${part.name} (${part.nodes.length} operator${part.nodes.length === 1 ? "" : "s"})`));

@@ -7,23 +7,31 @@ from typing import Any
 import torch
 
 from dynamo_lite.symbolic_shapes.expressions.piecewise import ite, ite_bool
-from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Truth, as_bool, eq, not_, or_
+from dynamo_lite.symbolic_shapes.expressions.relations import TRUE, Bool, Truth, as_bool, eq, not_, or_
 
 INTS = (int, torch.SymInt)
 BOOLS = (bool, torch.SymBool)
 
 
 class ConditionalValue:
-    """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is asked."""
+    """Decisions under a condition on sizes, and under its opposite. No fact is recorded, and no example is asked.
+
+    Attributes:
+        found: what was proved, each as (what is assumed, what holds there).
+    """
 
     def __init__(self, env: Any, condition: Bool) -> None:
         self._env = env
         self.condition, self.opposite = condition, not_(condition)
+        self.found: dict[tuple[Bool, Bool], None] = {}
 
     def under(self, assumed: Bool, relation: Bool) -> bool | None:
         """The truth of a relation that follows from the facts and what is assumed; None if none does."""
         for truth, proposition in ((True, relation), (False, not_(relation))):
-            if self._env.memo.decide(or_(not_(assumed), proposition)) is True:
+            relation = or_(not_(assumed), proposition)
+            if self._env.memo.decide(relation) is True:
+                if relation is not TRUE:
+                    self.found[assumed, proposition] = None
                 return truth
         return None
 

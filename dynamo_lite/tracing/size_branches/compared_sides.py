@@ -31,6 +31,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_
 from dynamo_lite.tracing.interfaces import FeatureState, TracerView
 from dynamo_lite.tracing.size_branches.choice import BOOLS, INTS, ConditionalValue
+from dynamo_lite.tracing.size_branches.compared import Compared
 from dynamo_lite.tracing.size_branches.effect_free import EffectFree, ViewsOnly, may_be_effect_free
 from dynamo_lite.tracing.size_branches.equal_views import base_of_equal_view
 from dynamo_lite.tracing.sizes.asserted_branches import raised_at
@@ -50,17 +51,6 @@ _LONGEST = 120
 
 class Unlike(Exception):
     """Two values that are no one value."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A branch on sizes that is no guard: `condition` is what decided it, both sides compute the same values."""
-
-    condition: str
-    origin: Origin
-
-    def __str__(self) -> str:
-        return f"{self.condition}, at {self.origin}"
 
 
 class ComparedSides(FeatureState):
@@ -209,8 +199,9 @@ class _BothSides:
         finally:
             self.sides.open.remove(views)
         table = self.sides.table
-        condition = str(self.relation) if table is None else table.in_words(self.relation)
-        self.sides.rows.setdefault((condition, str(origin)), Compared(condition, origin))
+        in_words = str if table is None else table.in_words
+        compared = Compared(in_words(self.relation), origin, tuple(self.choice.found), self.env.core, in_words)
+        self.sides.rows.setdefault((compared.condition, str(origin)), compared)
         return answer
 
     def _abandon(self) -> NoReturn:

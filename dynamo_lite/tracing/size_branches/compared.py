@@ -1,0 +1,55 @@
+"""What is kept of a branch on sizes whose sides compute the same values: the condition, and why they are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynamo_lite.symbolic_shapes import Origin
+from dynamo_lite.symbolic_shapes.environment import ShapeEnv
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, not_, or_
+from dynamo_lite.symbolic_shapes.proofs import checker
+from dynamo_lite.symbolic_shapes.proofs.checker import BadCertificate, Certificate
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A branch on sizes that is no guard: `condition` is what decided it, both sides compute the same values.
+
+    Attributes:
+        equalities: what was used of each side, as (the condition of the side, what follows from it).
+        env: the facts of the program, which the equalities may rest on as well.
+        in_words: a relation in terms of the inputs.
+    """
+
+    condition: str
+    origin: Origin
+    equalities: tuple[tuple[Bool, Bool], ...] = ()
+    env: ShapeEnv | None = field(default=None, repr=False, compare=False)
+    in_words: Callable[[Any], str] = field(default=str, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return ", ".join([self.condition, f"at {self.origin}", *self.reasons()])
+
+    def reasons(self) -> list[str]:
+        """Each equality in words."""
+        return [f"{self.in_words(shown)} where {self.in_words(side)}" for side, shown in self.equalities]
+
+    def certificates(self) -> Iterator[Certificate]:
+        """A proof of each equality from the facts of the program. BadCertificate if they do not prove it."""
+        for side, shown in self.equalities:
+            relation = or_(not_(side), shown)
+            answer = self.env.decide(relation) if self.env is not None else None
+            certificate = answer.certificate if answer is not None and answer.verdict else None
+            if certificate is None:
+                raise BadCertificate(f"the facts of the program do not prove {relation}")
+            yield certificate
+
+    def verify(self) -> int:
+        """Check the proofs again, without search; returns how many steps they have. Raises BadCertificate."""
+        count = 0
+        for certificate in self.certificates():
+            checker.verify(certificate)
+            count += len(certificate)
+        return count
