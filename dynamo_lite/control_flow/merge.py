@@ -182,6 +182,7 @@ def _tensors(merge: Merge, left: Any, right: Any) -> Plan | None:
     if real_type(left) is not real_type(right) and torch.nn.Parameter not in (real_type(left), real_type(right)):
         raise differ(left, right)
     names = [*stand_in_names.of_the_user(left), *stand_in_names.of_the_user(right)]
+    names = [name for name in names if not stand_in_names.is_mark_of_torch(name)]
     if names:
         raise Differs(f"a tensor with the attribute {names[0]!r}, which the result of an operator has not")
     return merge.pair("tensor", left, right)

@@ -46,10 +46,9 @@ def compared_record(compared: Any, identifier: str, sources: Sources) -> dict[st
     steps: list[dict[str, Any]] = []
     try:
         compared.verify()
-        steps = [
-            {"shows": reason, "rule": "follows from the facts", "from": [], "proof": list(_replay(proof, compared.in_words))}
-            for reason, proof in zip(compared.reasons(), compared.certificates())
-        ]
+        for reason, certificate in zip(compared.reasons(), compared.certificates()):
+            proof = list(_replay(certificate, compared.in_words))
+            steps.append({"shows": reason, "rule": "follows from the facts", "from": [], "proof": proof})
         checked = True
     except BadCertificate:
         checked = False

@@ -30,6 +30,14 @@ def table(x):
 @decorated
 def shown(x):
     return x * hash(str(x))
+
+def first(k, x):
+    count = k.item()
+    return x[:3] if count > 1 else x
+
+def doubled(x):
+    count = (x > 0).sum().item()
+    return x * 2 if count > 1 else x
 '''
 
 
@@ -72,3 +80,30 @@ def test_frames_that_pass_a_call_on_are_left_out(library: Any) -> None:
     text = str(info.value)
     assert "  ... 1 frame that passes the call on ..." in text and "function(*args" not in text
     assert "return x * hash(str(x))" in text and "library.shown(x)" in text
+
+
+def test_checks_are_proposed_for_the_users_own_code(library: Any) -> None:
+    def forward(k: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return library.first(k, x)
+
+    def checked(k: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        torch._check(k.item() >= 2)
+        return library.first(k, x)
+
+    args = (torch.tensor(2), torch.randn(4))
+    with pytest.raises(dynamo_lite.GraphBreak) as info:
+        dynamo_lite.export(forward, args, control_flow="refuse")
+    text = str(info.value)
+    assert "Whether count >= 2 holds" in text and "torch._check(k.item() >= 2)" in text
+    assert f'before line {forward.__code__.co_firstlineno + 1} of "{__file__}" (in forward)' in text
+    program = dynamo_lite.export(checked, args, control_flow="refuse").module()
+    torch.testing.assert_close(program(*args), forward(*args))
+
+
+def test_no_check_is_proposed_for_the_code_of_a_library(library: Any) -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return library.doubled(x)
+
+    with pytest.raises(dynamo_lite.GraphBreak) as info:
+        dynamo_lite.export(forward, (torch.randn(4),), control_flow="refuse")
+    assert "Whether count >= 2 holds" in str(info.value) and "torch._check" not in str(info.value)

@@ -69,7 +69,7 @@ def test_what_shows_that_sides_are_equal_is_checked_again(function: Callable[...
             assert {fact.relation for fact in certificate.facts} <= asked  # the guards of the program hold them
             facts = [fact.relation for fact in certificate.facts]
             for n in range(1, 40):
-                values = {symbol: n for symbol in symbols_of(certificate.conclusion)}
+                values = dict.fromkeys(symbols_of(certificate.conclusion), n)
                 if all(evaluate(fact, values) for fact in facts):
                     assert evaluate(certificate.conclusion, values)
 

@@ -6,11 +6,13 @@ import inspect
 from typing import Any
 
 import pytest
+import torch
 from torch._dynamo import mark_dynamic, mark_static, maybe_mark_dynamic
 from torch._dynamo.decorators import mark_unbacked
 from torch.export import AdditionalInputs, Dim, ShapesCollection
 from torch.export import dynamic_shapes as torchs
 
+import dynamo_lite
 from dynamo_lite.program.shapes.dynamic_shapes import InvalidDynamicShapes, read_call, settle
 from dynamo_lite.symbolic_shapes.expressions.expr import INF
 from dynamo_lite.symbolic_shapes.torch_env.inputs import Fresh
@@ -110,3 +112,15 @@ def test_marks_with_one_shape_id_have_one_size() -> None:
     first, second = inputs.policies
     assert first.sizes[0] is second.sizes[0] and env.hint_of(first.sizes[0]) is None
     assert settle(inputs, env).guards == ["L['y'].size()[0] == L['x'].size()[0]"]
+
+
+def test_a_marked_tensor_may_be_what_one_side_of_a_branch_leaves() -> None:
+    def doubled(x: Any) -> Any:
+        return x * 2 if x.shape[0] > 3 else x
+
+    x = tensor(4, 5)
+    mark_unbacked(x, 0)
+    program = dynamo_lite.export(doubled, (x,)).module()
+    for rows in (1, 3, 4, 7):
+        ones = tensor(rows, 5) + 1
+        torch.testing.assert_close(program(ones), doubled(ones))

@@ -34,6 +34,12 @@ def of_the_user(tensor: torch.Tensor) -> dict[str, Any]:
     return {name: value for name, value in vars(tensor).items() if not (is_fake and is_hidden(name))}
 
 
+def is_mark_of_torch(name: str) -> bool:
+    """Whether torch._dynamo.mark_dynamic or a relative puts this attribute on a tensor (torch/_dynamo/decorators.py,
+    torch 2.13.0): it says something of the argument of an export, and nothing of what is computed from it."""
+    return name.startswith("_dynamo_") or name in ("_specialize_on", "_has_dynamo_dim_marking")
+
+
 def read(kind: type[torch.Tensor], owner: torch.Tensor, name: str) -> Any:
     """`owner.<name>` for a hidden name, of a tensor of class `kind`. Raises AttributeError as a tensor does."""
     if hasattr(torch.Tensor, name):

@@ -1,6 +1,6 @@
 """Errors of questions that only run time can answer, and the `torch._check` that settles each.
 
-The question is about symbols (`u0 >= 4`); its author knows variables. The innermost function of the user's in which
+The question is about symbols (`u0 >= 4`); its author knows variables. The innermost function of the user's own in which
 every symbol has a name (a variable, a size of a tensor, `t.item()`) is where a check can stand: before the statement
 that asked, in terms of these names.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from dynamo_lite.errors import GraphBreak
+from dynamo_lite.errors import GraphBreak, UserFrame
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
@@ -59,7 +59,8 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
     named = _named(tracer, asked)
     names = named[1] if named is not None else {}
     shown = condition(asked, names) if named is not None else str(asked)
-    checks = _checks(question, *named) if named is not None else []
+    own = named if named is None or not _is_installed(named[0]) else _named(tracer, asked, installed=False)
+    checks = _checks(question, *own) if own is not None else []
     known = [_describe(symbol, known, names) for symbol, known in question.ranges.items()]
     known += [f"  {names.get(f, f.name)} is a float that is known at run time only" for f in _floats(asked)]
     row, by = REFUSALS[id], decisions_in_c.decision(tracer)
@@ -68,8 +69,8 @@ def explain(tracer: TracerView, id: str, question: DataDependentQuestion | Unkno
         instead = _FOR_OPEN_SIZES
     if not checks and _is_truth(question):
         return row.error(id, row.what if by is None else by.what, instead, frames_at(tracer.mark()))
-    error = row.error(id, "\n".join([_what(tracer, question, shown), *known]), _instead(checks, instead, question),
-                      frames_at(tracer.mark()))  # fmt: skip
+    what = "\n".join([_what(tracer, question, shown), *known])
+    error = row.error(id, what, _instead(checks, instead, question, own is named), frames_at(tracer.mark()))
     error.checks = tuple(checks)  # type: ignore[attr-defined]
     error.case = "range_over_data" if isinstance(question, UnknownValue) else "data_dependent_size"
     return error
@@ -113,14 +114,15 @@ def _describe(symbol: Symbol, known: Any, names: Names) -> str:
     return f"  {name} is {text}" if name is not None else f"  {text}"
 
 
-def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
+def _instead(checks: list[Check], otherwise: str, question: Any, in_own_code: bool) -> str:
+    """in_own_code: whether the line that asks, or the variable that it is about, is not a library's."""
     if checks:
         at = checks[0]
         said = "the number that it always is" if isinstance(question, UnknownValue) else "which one always holds"
         lines = [f'say {said}, before line {at.line} of "{at.file}" (in {at.function}):']
         lines += [f"    {check.code}" for check in checks]
         return "\n".join([*lines, f"If neither always holds: {otherwise}"])
-    if _is_left_open(question):
+    if _is_left_open(question) or not in_own_code:
         return otherwise
     return f"assign the value to a variable and say with torch._check what always holds of it; or {otherwise}"
 
@@ -128,12 +130,20 @@ def _instead(checks: list[Check], otherwise: str, question: Any) -> str:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def _named(tracer: TracerView, asked: Node) -> tuple[Any, Names] | None:
-    """(frame, names) of the innermost user's function in which `asked` can be written down."""
+def _is_installed(frame: Any) -> bool:
+    return UserFrame(frame.code.co_filename, 1, "").is_installed
+
+
+def _named(tracer: TracerView, asked: Node, installed: bool = True) -> tuple[Any, Names] | None:
+    """(frame, names) of the innermost function in which `asked` can be written down; torch's own are none.
+
+    installed: whether it may be one of an installed library, into which no user puts a check.
+    """
     frame = tracer.vm.frame
     while frame is not None:
         name = str(frame.globals.get("__name__", ""))
         library = name.partition(".")[0] == "torch"
+        library = library or (not installed and _is_installed(frame))
         if not library and not frame.code.co_name.startswith("<"):  # a comprehension has no statements
             names = _with_solved(dict(_variables(frame.f_locals())))
             try:
