@@ -37,7 +37,7 @@ from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import Bool, Rel
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.calls.marked_branches import Marked
-from dynamo_lite.tracing.effects.persisted_sizes import PersistedFacts
+from dynamo_lite.tracing.later_calls.persisted_sizes import PersistedFacts
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.input_guards import InputGuards

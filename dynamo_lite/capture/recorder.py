@@ -56,7 +56,7 @@ from dynamo_lite.capture.same_values import are_all_equal
 from dynamo_lite.torch_internals._torch_state import _set_grad_enabled
 
 if TYPE_CHECKING:
-    from dynamo_lite.capture.fingerprint import Fingerprint
+    from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 
 _NUMBERS = (bool, int, float, complex, type(None))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
+from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.fakes.static_cache import Memory
-from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.program import FlatInputs
 from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.tracing.effects.rebuilt_arguments import MissingPart
@@ -39,7 +39,7 @@ class RunRequest:
         memory: what is taken from memory at most: less, where that much would not be exact.
         earlier: the recording of the run before this one, from whose state this one starts.
         known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
-            (tracing/effects/persisted_sizes.py).
+            (tracing/later_calls/persisted_sizes.py).
         interpreted: code that is interpreted although CPython might evaluate it (tracing/policy/native_modules.py).
         put_back: parts of registered containers in which the run gets the user's own value, which the registered
             functions lose (run/lost_state.py).

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.capture.fakes.fake_mode import FakeTensorMode, fake_mode_of, is_active, symbolic_mode
 from dynamo_lite.capture.fakes.static_cache import Inexact, Memory
-from dynamo_lite.capture.fingerprint import Fingerprint
 from dynamo_lite.errors import DataDependent, DynamoLiteError, GraphBreak, InvalidArguments
 from dynamo_lite.logging import reports as logs
 from dynamo_lite.program.effect_record import Effect
@@ -27,7 +27,6 @@ from dynamo_lite.symbolic_shapes.torch_node import _torch_dynamo_config as torch
 from dynamo_lite.tracing.assumptions.key_orders import KeyOrders
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import persisted_sizes
 from dynamo_lite.tracing.effects.descriptions import Effects
 from dynamo_lite.tracing.effects.rebuilt_arguments import (
     MissingPart,
@@ -40,6 +39,7 @@ from dynamo_lite.tracing.effects.rebuilt_arguments import (
 )
 from dynamo_lite.tracing.hidden_frames import HiddenFrames
 from dynamo_lite.tracing.higher_order import dual_numbers
+from dynamo_lite.tracing.later_calls import persisted_sizes
 from dynamo_lite.tracing.node_metadata import TraceContext
 from dynamo_lite.tracing.size_branches.compared_sides import ComparedSides
 from dynamo_lite.tracing.sizes import builtin_calls, number_methods
@@ -203,10 +203,12 @@ class Run:
                 raise refusal
         return result
 
-    def fingerprint(self, earlier: Fingerprint | None = None) -> Fingerprint:
-        """What tells whether two runs recorded the same program."""
+    def fingerprint(
+        self, earlier: Fingerprint | None = None, sizes: Callable[[Any], Any] | None = None
+    ) -> Fingerprint:
+        """What tells whether two runs recorded the same program. sizes: as of a Fingerprint."""
         assigned = {name: (change.old, change.new) for name, change in self.effects.assigned.items()}
-        return Fingerprint(self.recorder, assigned, earlier)
+        return Fingerprint(self.recorder, assigned, earlier, sizes)
 
     def undo(self) -> None:
         """Put the heap back as it was before the trace."""

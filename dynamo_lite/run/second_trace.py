@@ -3,7 +3,7 @@
 The induction: the first trace says what the program does in the state that the user hands over. The second one says
 what it does in the state that this leaves. If both record the same program, and the second leaves the state as it was,
 each later call computes the same. Where the state holds sizes and tensors of the first call, the second trace takes
-them for what they are in any call: free_sizes.py, capture/graph/replayed_constants.py.
+them for what they are in any call: tracing/later_calls, capture/comparison/replayed_constants.py.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dynamo_lite.capture.fingerprint import Fingerprint
+from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 from dynamo_lite.errors import GraphBreak, InternalError
 from dynamo_lite.program.effect_record import Verdict
 from dynamo_lite.run import dying_objects
 from dynamo_lite.run.run import Run, traced
-from dynamo_lite.tracing.effects import descriptions, persisted_sizes, persisted_tensors
-from dynamo_lite.tracing.effects.free_sizes import Cases, FreeSizes
+from dynamo_lite.tracing.effects import descriptions
 from dynamo_lite.tracing.effects.rebuilt_containers import is_made_alike
 from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.later_calls import kept_tables, persisted_sizes, persisted_tensors
+from dynamo_lite.tracing.later_calls.free_sizes import Cases, FreeSizes
+from dynamo_lite.tracing.later_calls.kept_tables import KeptTables
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.program_points import is_in_torch
 
@@ -73,6 +75,9 @@ def retrace(first: Run) -> Fingerprint:
     return prints
 
 
+Free = FreeSizes | KeptTables
+
+
 class _Differs(Exception):
     """A second trace is not as the first."""
 
@@ -85,16 +90,43 @@ def _retrace(first: Run, prints: Fingerprint) -> None:
     change, reason = refused or (_told(pending), None)
     try:
         persisted_tensors.check_shared(pending, prints)
-        free = FreeSizes(first.tracer, pending)
-        if not free.fits:
-            raise _Differs
-        cases = Cases(free.hints())
-        for hints in cases:
-            _again(first, prints, free, cases, hints)
+        _covered(first, prints)
     except InternalError:
         raise  # a bug of ours, not an effect of the program
     except Exception as error:
         raise descriptions.error(first.tracer, change, reason) from error
+
+
+def _covered(first: Run, prints: Fingerprint) -> None:
+    """Trace again from each state that an earlier call may leave. Raises an exception if one differs."""
+    pending = first.effects.pending
+    left = [*pending, *first.effects.dropped]
+    if not kept_tables.has_tables(pending, prints):
+        try:
+            return _each_case(first, prints, FreeSizes(first.tracer, pending))
+        except InternalError:
+            raise
+        except Exception:
+            if not kept_tables.has_tables(left, prints):
+                raise
+    _each_case(first, prints, KeptTables(first.tracer, left, prints))
+
+
+def _each_case(first: Run, prints: Fingerprint, free: Free) -> None:
+    if not free.fits:
+        raise _Differs
+    cases, env = Cases(free.hints()), first.recorder.env
+    before = None if env is None else env.core.snapshot()
+    try:
+        for hints in cases:
+            try:
+                _again(first, prints, free, cases, hints)
+            finally:
+                free.put_back()
+    except BaseException:
+        if env is not None and before is not None:
+            env.core.rollback(before)  # what a second trace that differs asks is nothing that the program rests on
+        raise
 
 
 def _told(pending: Sequence[Change]) -> Change:
@@ -103,22 +135,24 @@ def _told(pending: Sequence[Change]) -> Change:
     return next((change for change in pending if not is_in_torch(change.mark)), pending[0])
 
 
-def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints: Sequence[int]) -> None:
+def _again(first: Run, prints: Fingerprint, free: Free, cases: Cases, hints: Sequence[int]) -> None:
     """One trace from the state after the first. Raises an exception if it differs from it."""
 
     def started(run: Run) -> None:
         if run.recorder.env is not None and first.recorder.env is not None:
             guards = [fact for fact in first.recorder.env.core.facts if fact.kind == "guard"]
             persisted_sizes.assume(run.recorder.env, guards)  # what the program asks of its inputs holds in every call
-            free.place(run.recorder.env, hints)
+            free.place(run.recorder, hints)
         free.hide()
 
     request = replace(first.request, memory=first.recorder.memory, earlier=prints, drops=False, started=started)
     with traced(request) as second:
-        again = second.fingerprint(prints)
+        again = second.fingerprint(free.earlier(first.fingerprint, prints))
         same = prints.program(first.outputs.values) == again.program(second.outputs.values)
         same &= first.outputs.spec == second.outputs.spec and not again.changes_carried()
         if not same or any(not _is_none(second, change, free) for change in second.effects.pending):
+            raise _Differs
+        if not free.are_settled(again):
             raise _Differs
         dying_objects.check(first.tracer, first.effects, second.tracer)
         if free.were_read(second.tracer):
@@ -126,15 +160,15 @@ def _again(first: Run, prints: Fingerprint, free: FreeSizes, cases: Cases, hints
         _merge(first, second, free, cases)
 
 
-def _is_none(second: Run, change: Change, free: FreeSizes) -> bool:
+def _is_none(second: Run, change: Change, free: Free) -> bool:
     """Whether a change of the second trace is none from then on."""
     env = second.recorder.env
-    if free and env is not None and free.leaves_other_size(change, env):
+    if free and env is not None and free.leaves_other(change, env):
         return True
     return is_made_alike(change, second.tracer)
 
 
-def _merge(first: Run, second: Run, free: FreeSizes, cases: Cases) -> None:
+def _merge(first: Run, second: Run, free: Free, cases: Cases) -> None:
     """What the second trace rests on the program rests on."""
     for guard in second.tracer.own(InputGuards).texts:
         first.tracer.own(InputGuards).add(guard)

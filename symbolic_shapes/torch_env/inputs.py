@@ -94,11 +94,18 @@ def _created(mode: FakeTensorMode, tensor: torch.Tensor, policy: TensorPolicy, s
         sizes, strides, _ = env._create_symbolic_sizes_strides_storage_offset(
             tuple(tensor.shape), tensor.stride(), 0, dynamic, source, symbolic_context=policy
         )
-        with no_dispatch():
-            meta = torch.empty_strided(sizes, strides, dtype=tensor.dtype, device="meta")
-            fake = FakeTensor(mode, meta, tensor.device)
+        fake = strided_fake(mode, sizes, strides, tensor.dtype, tensor.device)
     fake.requires_grad_(tensor.requires_grad)
     return fake
+
+
+def strided_fake(
+    mode: FakeTensorMode, sizes: Sequence[Any], strides: Sequence[Any], dtype: torch.dtype, device: torch.device
+) -> FakeTensor:
+    """A fake with memory of its own. What its meta tensor asks about the size of its memory is not recorded."""
+    with mode.shape_env.suppress_guards(), no_dispatch():  # type: ignore[union-attr]
+        meta = torch.empty_strided(tuple(sizes), tuple(strides), dtype=dtype, device="meta")
+        return FakeTensor(mode, meta, device)
 
 
 class InputSymbols:

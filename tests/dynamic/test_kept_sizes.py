@@ -14,7 +14,7 @@ from torch.export import Dim
 
 import dynamo_lite
 from dynamo_lite.errors import GraphBreak
-from dynamo_lite.tracing.effects import free_sizes
+from dynamo_lite.tracing.later_calls import free_sizes
 
 
 class Window(nn.Module):

@@ -20,6 +20,7 @@ from dynamo_lite.capture.graph.lifting import (
     LiftedKind,
     StateEntry,
     Unwritable,
+    are_alike,
     constant_attributes,
     copied,
     registered_state,
@@ -35,12 +36,6 @@ from dynamo_lite.capture.module_tree import unregistered_buffers
 from dynamo_lite.errors import InvalidArguments
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 from dynamo_lite.torch_internals._torch_functorch import is_functorch_wrapped_tensor, unwrap_if_dead
-
-
-def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
-        return False
-    return one.shape == other.shape
 
 
 class InputLifter(GraphWriter):
@@ -134,7 +129,7 @@ class InputLifter(GraphWriter):
 
     def rebind_input(self, number: int, old: torch.Tensor, tensor: torch.Tensor) -> bool:
         """Says that `tensor`, made of `old`, the stand-in of a flat input, is that input. False: it cannot be."""
-        if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not _alike(old, tensor):
+        if type(tensor) is not FakeTensor or tensor not in self.level.nodes or not are_alike(old, tensor):
             return False
         with unrecorded():
             tensor.data = old.detach()  # the same memory, in the same layout
@@ -346,23 +341,27 @@ class InputLifter(GraphWriter):
         return self.record(wrapper_subclasses.ACCESS, (node, name), {}, fake)
 
     def _carry(self, tensor: torch.Tensor, earlier: EarlierRecording) -> torch.Tensor | None:
-        """The stand-in for a tensor that the earlier recording computed, if every call would compute the same
-        (replayed_constants.py)."""
+        """The stand-in for a tensor of the earlier recording that each call computes (replayed_constants.py)."""
         former, origin = earlier.recorder.level.nodes.get(tensor), earlier.origin(tensor)
         if former is None or origin is None or origin.reason is not None or not isinstance(tensor, FakeTensor):
             return None
         if tensor.is_conj() or tensor.is_neg():
             return None
         with self.levels.outermost():
-            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.level.graph._root)
             fake = self.stand_ins.like(tensor)
             fake.requires_grad_(tensor.requires_grad)
-            self.bind(fake, node)
-        self.carried_nodes[node] = former
+        self.carry(fake, former)
         self._carried[id(tensor)] = fake
         self._originals[id(fake)] = tensor
         self.keep += (tensor, fake)
         return fake
+
+    def carry(self, fake: torch.Tensor, former: fx.Node) -> None:
+        """Adds a placeholder, for which `fake` stands, for what the earlier recording has as `former`."""
+        with self.levels.outermost():
+            node = self.placeholder(f"carried_{len(self.carried_nodes)}", after=self.level.graph._root)
+            self.bind(fake, node)
+        self.carried_nodes[node] = former
 
     def node_of(self, tensor: torch.Tensor) -> fx.Node:
         """The node that holds `tensor`'s value now (after an in-place operator: that operator's node)."""

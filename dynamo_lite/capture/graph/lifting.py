@@ -130,3 +130,10 @@ class Unwritable(NamedTuple):
     instead: str
     details: dict[str, str]
     tensors: list[torch.Tensor]
+
+
+def are_alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two stand-ins have the same dtype, device and shape, and both require grad, or neither does."""
+    if one.dtype is not other.dtype or one.device != other.device or one.requires_grad != other.requires_grad:
+        return False
+    return one.shape == other.shape

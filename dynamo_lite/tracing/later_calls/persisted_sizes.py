@@ -19,9 +19,9 @@ from dynamo_lite.symbolic_shapes.proofs.facts import Fact
 from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.symbolic_shapes.torch_env.inputs import TensorPolicy
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import PYTHON_TYPE
-from dynamo_lite.tracing.effects.free_sizes import symbolic
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.later_calls.free_sizes import symbolic
 from dynamo_lite.tracing.vocabulary.program_points import frames_at
 
 if TYPE_CHECKING:

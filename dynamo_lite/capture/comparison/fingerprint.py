@@ -9,18 +9,30 @@ contents, and what counts by its place (random numbers, assertions, control flow
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
 
 from dynamo_lite.capture._torch import OpOverload, _enter_autocast, _exit_autocast
-from dynamo_lite.capture.alias_analysis import AliasAnalysis, Roots, draws, is_marker, is_metadata_assertion, same_as
+from dynamo_lite.capture.alias_analysis import (
+    AliasAnalysis,
+    Roots,
+    draws,
+    is_marker,
+    is_metadata_assertion,
+    same_as,
+)
+from dynamo_lite.capture.comparison.families import Families, digest_of
+from dynamo_lite.capture.comparison.replayed_constants import TensorOrigin, metadata_argument, origin_of
+from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
+from dynamo_lite.capture.comparison.table_views import shown_whole
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
-from dynamo_lite.capture.graph.replayed_constants import TensorOrigin, metadata_argument, origin_of
-from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import le
+from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
 
 
@@ -28,7 +40,8 @@ class Fingerprint:
     """The digests of one recording, which is over.
 
     assigned: the buffers that get another tensor: name → (what it was, what it becomes). `earlier`: the digests of the
-    recording before it, if there is one, whose tensors this one may have met.
+    recording before it, if there is one, whose tensors this one may have met. sizes: for each size of the inputs, that
+    of another call, for the digests that this recording has there.
     """
 
     def __init__(
@@ -36,10 +49,15 @@ class Fingerprint:
         recorder: InputLifter,
         assigned: Mapping[str, tuple[torch.Tensor, torch.Tensor]],
         earlier: Fingerprint | None = None,
+        sizes: Callable[[Any], Any] | None = None,
     ) -> None:
         self.recorder = recorder
         self.earlier = earlier
+        self._sizes = sizes
+        self.families = Families(self)
+        self._may_vary = recorder.env is not None and bool(recorder.env.core.symbols)
         self._digests: dict[fx.Node, str] = {}
+        self._shown: dict[fx.Node, dict[Any, str]] = {}  # what was written into memory, as far as the digest has it
         self._sequence: list[str] = []  # the operators whose place counts
         known: dict[fx.Node, Roots] = {}
         for node, former in recorder.carried_nodes.items():
@@ -50,6 +68,10 @@ class Fingerprint:
         self._contents: dict[Any, str] = dict(self._before)  # root → digest of all that was written there
         known.update(self._updated_before())
         self.analysis: AliasAnalysis = AliasAnalysis(recorder, known)
+        before: Mapping[Any, TableRows] = earlier.stored.rows if earlier is not None else {}
+        self.stored: StoredRows = StoredRows(self, {entry.node: entry for entry in recorder.lifted}, before)
+        self._found = {root: rows.text for root, rows in before.items()}
+        self._contents.update(self._found)
         self._run()
         self.updates: dict[str, torch.Tensor] = {}
         """The buffers that get a new value."""
@@ -81,11 +103,74 @@ class Fingerprint:
                 row: Any = ("input", inputs) if entry is None else (entry.kind.value, self._identity(entry))
                 inputs += entry is None
             else:
-                row = (self._row(node), *autocasts)
-            same = same_as(node)
-            self._digests[node] = digest = _digest(row) if same is None else self._digests[same]
-            for root in self.analysis.writes.get(node, ()):
-                self._contents[root] = _digest((self._contents.get(root), digest))
+                row = self._row_of_table(node) or (self._row(node), *autocasts)
+            same, stored = same_as(node) or shown_whole(node), self.stored.read(node)
+            if stored is not None:
+                self._shown[node] = self._written(self.analysis.roots[node])
+            digest = stored or (digest_of(row) if same is None else self._digests[same])
+            self._digests[node] = digest
+            for root in (roots := self.analysis.writes.get(node, ())):
+                before = self._contents.get(root)
+                text = self.stored.write(node, root, before is not None) if len(roots) == 1 else None
+                self._contents[root] = text or digest_of((before, digest))
+
+    def _row_of_table(self, node: fx.Node) -> tuple[Any, ...] | None:
+        """The row of a node that has rows of a table, whatever the table's length is (families.py)."""
+        row = self.families.row(node) if self._may_vary else None
+        roots = self.analysis.roots[node]
+        if row is not None:
+            self._shown[node] = self._written(roots)
+            return row
+        shown = [self._shown[argument] for argument in node.all_input_nodes if argument in self._shown]
+        if shown:
+            self._shown[node] = {root: text for texts in shown for root, text in texts.items() if root in roots}
+        return None
+
+    def former(self, node: fx.Node) -> tuple[Fingerprint, fx.Node] | None:
+        """The earlier recording, and its node for a placeholder that stands for what it left."""
+        former = self.recorder.carried_nodes.get(node)
+        return None if former is None or self.earlier is None else (self.earlier, former)
+
+    def digest(self, node: fx.Node) -> str:
+        """The digest of a node that has one."""
+        return self._digests[node]
+
+    def sizes_of(self, node: fx.Node) -> set[Symbol] | None:
+        """The sizes of the inputs that a node is made of; None if it is made of what differs from call to call
+        otherwise."""
+        sizes = set[Symbol]()
+        reason = origin_of(node, self.recorder, self.analysis, (), sizes).reason
+        return sizes if reason is None else None
+
+    def expression(self, size: Any) -> Any:
+        """A size as the digests have it."""
+        env = self.recorder.env
+        if env is None or type(size) is not torch.SymInt:
+            return as_int(size)
+        node = env.core.simplify(env.unwrap(size))
+        return node if self._sizes is None else self._sizes(node)
+
+    def is_at_most(self, one: Any, other: Any) -> bool:
+        """Whether one size is known to be at most another."""
+        env = self.recorder.env
+        if one is other or env is None or self._sizes is not None:
+            return bool(one is other)
+        return env.memo.decide(le(one, other)) is True
+
+    def asks_at_most(self, one: Any, other: Any) -> bool:
+        """Whether one size is at most another in the example, which becomes a fact of this recording."""
+        env = self.recorder.env
+        if one is other or env is None or self._sizes is not None:
+            return bool(one is other)
+        return bool(env.core.evaluate(le(one, other), Origin("user line", note="what an earlier call left")))
+
+    def is_done(self, node: fx.Node) -> bool:
+        """Whether a node has its digest."""
+        return node in self._digests
+
+    def row_of(self, value: Any) -> Any:
+        """What the digest of an operator has of an argument."""
+        return size if (size := self._size(value)) is not None else self._shape(value)
 
     def _identity(self, entry: Lifted) -> Any:
         earlier = self.earlier
@@ -108,16 +193,17 @@ class Fingerprint:
         row: tuple[Any, ...] = (node.op, str(node.target), args, kwargs, *result)
         if not self.analysis.is_pure(node) and (node not in self.analysis.writes or _counts_by_place(node)):
             row = (*row, len(self._sequence))
-            self._sequence.append(_digest(row))
+            self._sequence.append(digest_of(row))
         return row
 
     def _shape(self, value: Any, unread: fx.Node | None = None) -> Any:
         if isinstance(value, fx.Node):
             if value is unread:
-                return ("like", *_metadata(value.meta.get("val")))
+                return ("like", *self._metadata(value.meta.get("val")))
             if (size := self._size(value.meta.get("val"))) is not None:
                 return size
-            return ("node", self._digests[value], *sorted(self._written(self.analysis.roots[value]).values()))
+            written, shown = self._written(self.analysis.roots[value]), self._shown.get(value, {})
+            return ("node", self._digests[value], *sorted(t for root, t in written.items() if shown.get(root) != t))
         if isinstance(value, (list, tuple)):
             return ("sequence", *(self._shape(v, unread) for v in value))
         if isinstance(value, dict):
@@ -132,20 +218,39 @@ class Fingerprint:
         env = self.recorder.env
         if env is None or type(value) is not torch.SymInt:
             return None
-        node = env.core.simplify(env.unwrap(value))
+        node = self.expression(value)
         constant = node.as_constant()
         if constant is not None:
             return ("int", repr(constant))
         return None if any(symbol.unbacked for symbol in symbols_of(node)) else ("size", str(node))
+
+    def _metadata(self, val: Any) -> tuple[Any, ...]:
+        sizes = [self._size(size) or str(size) for size in (*val.shape, *val.stride())]
+        return (*sizes, str(val.dtype), str(val.device))
 
     def _written(self, roots: Roots) -> dict[Any, str]:
         return {root: self._contents[root] for root in roots if root in self._contents}
 
     def program(self, outputs: Sequence[Any]) -> Any:
         """Equal for two recordings of the same program. outputs: what the run returned, as nodes and constants."""
-        outside = {root: text for root, text in self._contents.items() if not isinstance(root, fx.Node)}
+        outside = {
+            root: text
+            for root, text in self._contents.items()
+            if not isinstance(root, fx.Node) and root not in self.stored.rows
+        }
         updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
         return self._sequence, [self._shape(value) for value in outputs], outside, updates
+
+    def rows_are(self, others: Fingerprint) -> bool:
+        """Whether the buffers whose first rows are known hold what they do in the other recording."""
+        return self._texts() == others._texts()
+
+    def rows_are_as_found(self) -> bool:
+        """Whether the buffers whose first rows are known hold what the earlier recording has left there."""
+        return self._texts() == self._found
+
+    def _texts(self) -> dict[Any, str]:
+        return {root: rows.text for root, rows in self.stored.rows.items()}
 
     def changes_carried(self) -> bool:
         """Whether the program writes to what an earlier call left behind."""
@@ -159,6 +264,12 @@ class Fingerprint:
         """What the value of a tensor at the end comes from; None if this recording has not made it."""
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
+
+    def sizes_in(self, tensor: torch.Tensor) -> set[Symbol] | None:
+        """The sizes of the inputs that a tensor of this recording is made of; None if it is made of what differs from
+        call to call otherwise."""
+        node = self.recorder.level.nodes.get(tensor)
+        return None if node is None else self.sizes_of(node)
 
 
 def _counts_by_place(node: fx.Node) -> bool:
@@ -178,10 +289,6 @@ def _dtype(node: fx.Node) -> str | None:
     return str(val.dtype) if isinstance(val, torch.Tensor) else None
 
 
-def _metadata(val: Any) -> tuple[str, ...]:
-    return (str(tuple(val.shape)), str(val.stride()), str(val.dtype), str(val.device))
-
-
 def _subgraph(module: fx.GraphModule) -> str:
     """The digest of a sub-graph: its operators in order, by their arguments."""
     numbers: dict[fx.Node, str] = {}
@@ -191,7 +298,7 @@ def _subgraph(module: fx.GraphModule) -> str:
         what = _subgraph(getattr(module, str(node.target))) if node.op == "get_attr" else str(node.target)
         named = node.op in ("placeholder", "output")
         rows.append((node.op, None if named else what, _numbered(node.args, numbers), _numbered(node.kwargs, numbers)))
-    return _digest(rows)
+    return digest_of(rows)
 
 
 def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
@@ -202,7 +309,3 @@ def _numbered(value: Any, numbers: dict[fx.Node, str]) -> Any:
     if isinstance(value, dict):
         return tuple((key, _numbered(v, numbers)) for key, v in value.items())
     return (type(value).__qualname__, repr(value))
-
-
-def _digest(row: Any) -> str:
-    return hashlib.sha256(repr(row).encode()).hexdigest()

@@ -23,6 +23,7 @@ from dynamo_lite.symbolic_shapes.torch_env.env import TorchShapeEnv
 from dynamo_lite.tracing.effects.scratch_places import was_looked_at
 from dynamo_lite.tracing.heap.journal import Change
 from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.later_calls.places import Place, place_of
 from dynamo_lite.tracing.vocabulary.contents import attributes_of, items_of
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
@@ -30,15 +31,16 @@ from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 _MOST_CASES = 6
 _DEPTH = 8
 _CLOSED = (str, bytes, type)
-_PREFIX = "s_kept"
+PREFIX = "s_kept"
+"""How the symbols of sizes that an earlier call left are named."""
 
 
 def symbolic(changes: Sequence[Change]) -> list[Any]:
     """The sizes of the run that the changes leave: SymInts (SymFloats, SymBools), and tensors of symbolic shape."""
-    return _symbolic([change.new for change in changes])
+    return symbolic_within([change.new for change in changes])
 
 
-def _symbolic(values: Sequence[Any]) -> list[Any]:
+def symbolic_within(values: Sequence[Any]) -> list[Any]:
     """Those within eight objects of the values. Each object is opened once, where it is nearest.
 
     What a library caches may lead to modules of Python code: too many paths for each to be followed.
@@ -87,33 +89,21 @@ class FreeSizes:
             if _is_unread_number(change):
                 self._unread.append(change)
             else:
-                self._find(change.new, self._setter(change))
+                self._find(change.new, place_of(change))
 
     def __bool__(self) -> bool:
         return bool(self.sizes)
 
-    def _setter(self, change: Change) -> Callable[[Any], None] | None:
-        owner, key = change.owner, change.key
-        if change.part == "attributes" and type(getattr(owner, "__dict__", None)) is dict:
-            return lambda value: owner.__dict__.__setitem__(key, value)
-        if change.part == "items" and type(owner) is dict:
-            return lambda value: owner.__setitem__(key, value)
-        if change.part == "items" and type(owner) is list and key is None:
-            return lambda value: owner.__setitem__(slice(None), value)
-        if change.part == "cell":
-            return lambda value: setattr(owner, "cell_contents", value)
-        return None
-
-    def _find(self, value: Any, setter: Callable[[Any], None] | None) -> None:
+    def _find(self, value: Any, place: Place | None) -> None:
         """Note the sizes in the value of one place: a size, or a list, tuple or dict with sizes in it."""
-        if not _symbolic([value]):
+        if not symbolic_within([value]):
             return
         before = len(self.sizes)
-        if setter is None or not self._collect(value):
+        if place is None or not self._collect(value):
             self.fits = False
             return
         count = len(self.sizes) - before
-        self._setters.append(lambda numbers: setter(_rebuilt(value, iter(numbers[before : before + count]))))
+        self._setters.append(lambda numbers: place.put(_rebuilt(value, iter(numbers[before : before + count]))))
 
     def _collect(self, value: Any) -> bool:
         if type(value) is torch.SymInt:
@@ -123,7 +113,7 @@ class FreeSizes:
             return all(self._collect(item) for item in value)
         if type(value) is dict:
             return all(self._collect(item) for item in value.values())
-        return not _symbolic([value])
+        return not symbolic_within([value])
 
     def hide(self) -> None:
         """Before each second trace: nothing of use is where it must not look."""
@@ -142,14 +132,15 @@ class FreeSizes:
                 return True
         return False
 
-    def place(self, env: TorchShapeEnv, hints: Sequence[int]) -> None:
-        """Put a new symbol of `env` in each place, with these numbers as examples."""
+    def place(self, recorder: Any, hints: Sequence[int]) -> None:
+        """Put a new symbol of the recording that begins in each place, with these numbers as examples."""
         assert self._env is not None
+        env = recorder.env
         numbers = []
         self.symbols = []
         for index, (size, hint) in enumerate(zip(self.sizes, hints)):
             lo, hi = self._env.core.bounds(self._env.unwrap(size))
-            made = env.core.backed(hint, name=f"{_PREFIX}{index}", lo=lo, hi=hi)
+            made = env.core.backed(hint, name=f"{PREFIX}{index}", lo=lo, hi=hi)
             self.symbols.extend(symbols_of(made))
             numbers.append(env.wrap(made))
         self._symbol_set = frozenset(self.symbols)
@@ -164,7 +155,18 @@ class FreeSizes:
         """Whether a relation is about a size that an earlier call left."""
         return not self._symbol_set.isdisjoint(symbols_of(relation))
 
-    def leaves_other_size(self, change: Change, env: TorchShapeEnv) -> bool:
+    def put_back(self) -> None:
+        """The next second trace puts its own there."""
+
+    def earlier(self, fingerprint: Any, prints: Any) -> Any:
+        """The digests of the first trace: nothing of what they are about has sizes of another call."""
+        return prints
+
+    def are_settled(self, again: Any) -> bool:
+        """Each change was judged by itself."""
+        return bool(again.rows_are_as_found())
+
+    def leaves_other(self, change: Change, env: TorchShapeEnv) -> bool:
         """Whether a change of the second trace leaves another size where there was one, and nothing else."""
         return self._alike(change.old, change.new, env)
 

@@ -19,6 +19,7 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 _METADATA_ONLY = {
@@ -61,17 +62,27 @@ class TensorOrigin:
 
 
 def origin_of(
-    node: fx.Node, recorder: InputRecording, analysis: AliasAnalysis, assigned: Collection[str] = ()
+    node: fx.Node,
+    recorder: InputRecording,
+    analysis: AliasAnalysis,
+    assigned: Collection[str] = (),
+    sizes: set[Symbol] | None = None,
 ) -> TensorOrigin:
-    """What the value that `node` has at the end of the run comes from. assigned: buffers that get another value."""
-    walk = _ConstantWalk(recorder, analysis, set(assigned))
+    """What the value that `node` has at the end of the run comes from.
+
+    assigned: buffers that get another value. sizes: it may be made of sizes of the inputs, whose symbols are added.
+    """
+    walk = _ConstantWalk(recorder, analysis, set(assigned), sizes)
     reason = walk.run(node)
     return TensorOrigin([entry for entry in recorder.lifted if entry.node in walk.needed], reason)
 
 
 class _ConstantWalk:
-    def __init__(self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str]) -> None:
+    def __init__(
+        self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str], sizes: set[Symbol] | None
+    ) -> None:
         self.analysis = analysis
+        self.env, self.sizes = recorder.env, sizes
         self.lifted = {entry.node: entry for entry in recorder.lifted}
         self.needed: set[fx.Node] = set()
         self.changed = {storage_of(e.tensor): e for e in recorder.lifted if storage_of(e.tensor) in analysis.written}
@@ -88,6 +99,8 @@ class _ConstantWalk:
             if current in self.needed:
                 continue
             self.needed.add(current)
+            if self._is_size(current):
+                continue
             reason = self._reason_against(current)
             if reason is not None:
                 return reason
@@ -97,8 +110,23 @@ class _ConstantWalk:
                     todo += self.writers.get(root, ())
         return None
 
+    def _is_size(self, node: fx.Node) -> bool:
+        """Whether a node is a size of the inputs that may vary, and may do so here."""
+        val = node.meta.get("val")
+        return self.sizes is not None and isinstance(val, torch.SymInt) and self._may_vary(val)
+
+    def _may_vary(self, size: Any) -> bool:
+        """Whether a size is one of the inputs. Its symbols are taken note of."""
+        if self.sizes is None or self.env is None or type(size) is not torch.SymInt:
+            return False
+        symbols = symbols_of(self.env.core.simplify(self.env.unwrap(size)))
+        self.sizes |= symbols
+        return not any(symbol.unbacked for symbol in symbols)
+
     def _reason_against(self, node: fx.Node) -> str | None:
-        if _varies(node.meta.get("val")):
+        val = node.meta.get("val")
+        sizes = [s for s in val.shape if isinstance(s, torch.SymInt)] if isinstance(val, torch.Tensor) else [val]
+        if any(isinstance(size, SYMBOLIC_TYPES) and not self._may_vary(size) for size in sizes):
             return "its size may vary from call to call"
         if node.op == "placeholder":
             entry = self.lifted.get(node)
@@ -118,9 +146,3 @@ class _ConstantWalk:
             if root in self.changed:
                 return f"it is computed from {self.changed[root].fqn}, which the program changes"
         return None
-
-
-def _varies(val: Any) -> bool:
-    if isinstance(val, torch.Tensor):
-        return any(isinstance(size, torch.SymInt) for size in val.shape)
-    return isinstance(val, SYMBOLIC_TYPES)

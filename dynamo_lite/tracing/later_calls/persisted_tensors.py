@@ -1,7 +1,7 @@
 """Tensors that the first call leaves in Python state for later ones: what they rest on, or why they cannot be kept.
 
 The program computes them in each call. That is what later calls find as long as the parameters and buffers that they
-were computed from do not change (capture/graph/replayed_constants.py).
+were computed from do not change (capture/comparison/replayed_constants.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dynamo_lite.tracing.vocabulary import contents
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
 
 if TYPE_CHECKING:
-    from dynamo_lite.capture.fingerprint import Fingerprint
+    from dynamo_lite.capture.comparison.fingerprint import Fingerprint
 
 
 def kept(change: Change) -> Iterator[Any]:

@@ -1,0 +1,178 @@
+"""Tensors with sizes of the inputs that the first call leaves in Python state, as the second trace finds them.
+
+`if n > self.n: self.table, self.n = torch.arange(n), n` keeps a table, and its length. A later call finds what a call
+with other sizes left. So the second trace begins with symbols of its own for the sizes of the call before, and with
+tensors of these sizes, whose values are what the first trace computed, with these symbols in the place of its sizes.
+It must end with all such places as it found them, or with all of them as the first trace left them: then, by
+induction, each call finds there what one call before it has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, Int, Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.relations import Bool, eq
+from dynamo_lite.symbolic_shapes.expressions.substitution import substitute
+from dynamo_lite.symbolic_shapes.torch_env.inputs import strided_fake
+from dynamo_lite.tracing.heap.journal import Change
+from dynamo_lite.tracing.interfaces import TracerView
+from dynamo_lite.tracing.later_calls.free_sizes import PREFIX, symbolic_within
+from dynamo_lite.tracing.later_calls.places import place_of
+from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.comparison.fingerprint import Fingerprint
+
+
+class KeptTables:
+    """The places of one trace's tensors and sizes. `fits` is False if there is one in which nothing else can stand.
+
+    To be made once the trace is over; `place` then puts the stand-ins of the next trace there, as often as it is begun.
+    """
+
+    def __init__(self, tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
+        self._env, self._prints = tracer.recorder.env, prints
+        self._sizes: dict[Symbol, None] = {}
+        self._mapping: dict[Atom, Int] = {}
+        self._second: Any = None
+        self.symbols: list[Symbol] = []
+        found = [(place_of(change), change.new) for change in changes if symbolic_within([change.new])]
+        self.fits = all(place is not None and self._collect(value) for place, value in found)
+        for rows in prints.stored.rows.values():
+            for extent in rows.extents:
+                self._sizes.update(dict.fromkeys(sorted(symbols_of(extent), key=str)))
+        self._left = [(place, value) for place, value in found if place is not None]
+        self._placed: list[Any] = []
+
+    def _collect(self, value: Any) -> bool:
+        if type(value) is tuple:
+            return all(map(self._collect, value))
+        if type(value) is torch.SymInt and self._env is not None:
+            symbols = symbols_of(self._env.core.simplify(self._env.unwrap(value)))
+        elif _is_table(value):
+            found = self._prints.sizes_in(value)
+            if found is None:
+                return False
+            symbols = frozenset(found)
+        else:
+            return not symbolic_within([value])
+        self._sizes.update(dict.fromkeys(sorted(symbols, key=str)))
+        return not any(symbol.unbacked for symbol in symbols)
+
+    def hints(self) -> list[int]:
+        """The numbers of the example."""
+        return [int(symbol.hint or 0) for symbol in self._sizes]
+
+    def place(self, recorder: Any, hints: Sequence[int]) -> None:
+        """Put the stand-ins of the recording that begins in each place, with these numbers as examples of the sizes."""
+        assert self._env is not None
+        self._second = env = recorder.env
+        self._mapping, self.symbols = {}, []
+        for index, (symbol, hint) in enumerate(zip(self._sizes, hints)):
+            lo, hi = self._env.core.bounds(symbol.as_int())
+            made = env.core.backed(hint, name=f"{PREFIX}{index}", lo=lo, hi=hi)
+            self._mapping[symbol] = made
+            self.symbols.extend(symbols_of(made))
+        known: dict[int, torch.Tensor] = {}
+        self._placed = [self._stand_in(value, recorder, known) for _, value in self._left]
+        for (place, _), value in zip(self._left, self._placed):
+            place.put(value)
+
+    def put_back(self) -> None:
+        """After each second trace: the first one's values are there again."""
+        for place, value in self._left:
+            place.put(value)
+
+    def _stand_in(self, value: Any, recorder: Any, known: dict[int, torch.Tensor]) -> Any:
+        if type(value) is tuple:
+            return tuple(self._stand_in(item, recorder, known) for item in value)
+        if type(value) is torch.SymInt:
+            return recorder.env.wrap(self._now(value))
+        if not _is_table(value):
+            return value
+        if id(value) not in known:
+            layout = value.shape, value.stride()
+            shape, strides = ([self._wrapped(recorder.env, size) for size in sizes] for sizes in layout)
+            made = strided_fake(recorder.fake_mode, shape, strides, value.dtype, value.device)
+            recorder.carry(made, self._prints.recorder.node_of(value))
+            known[id(value)] = made
+        return known[id(value)]
+
+    def _wrapped(self, env: Any, size: Any) -> Any:
+        return env.wrap(self._now(size)) if type(size) is torch.SymInt else size
+
+    def _now(self, size: torch.SymInt) -> Int:
+        """A size of the first trace, of the call whose state the second trace finds."""
+        assert self._env is not None
+        return self._of_kept(self._env.core.simplify(self._env.unwrap(size)))
+
+    def _of_kept(self, expression: Any) -> Any:
+        return substitute(expression, self._mapping)
+
+    def earlier(self, fingerprint: Callable[..., Fingerprint], prints: Fingerprint) -> Fingerprint:
+        """The digests of the first trace, as of the call whose state the second trace finds. fingerprint: makes them,
+        given what each size is. prints: as of its own call."""
+        env = self._second
+        return fingerprint(sizes=lambda expression: env.core.simplify(self._of_kept(expression)))
+
+    def about(self, relation: Bool) -> bool:
+        """Whether a relation is about a size that an earlier call left."""
+        return not symbols_of(relation).isdisjoint(self.symbols)
+
+    def hide(self) -> None:
+        """Nothing is in its place that may not be looked at."""
+
+    def were_read(self, second: TracerView) -> bool:
+        """Nothing that may not be looked at was."""
+        return False
+
+    def leaves_other(self, change: Change, env: Any) -> bool:
+        """Whether a change of the second trace is one of these places, which `are_settled` judges together."""
+        return any(place.is_of(change) for place, _ in self._left)
+
+    def are_settled(self, again: Fingerprint) -> bool:
+        """Whether the second trace, which is over, has left all places as they were, or all as the first trace did."""
+        now = [place.value() for place, _ in self._left]
+        if again.rows_are_as_found() and all(self._are_equal(again, a, again, b) for a, b in zip(now, self._placed)):
+            return True
+        made = all(self._are_equal(again, a, self._prints, b) for a, (_, b) in zip(now, self._left))
+        return made and again.rows_are(self._prints)
+
+    def _are_equal(self, prints: Fingerprint, one: Any, others: Fingerprint, other: Any) -> bool:
+        if type(one) is tuple and type(other) is tuple:
+            return len(one) == len(other) and all(self._are_equal(prints, a, others, b) for a, b in zip(one, other))
+        if _is_size(one) and _is_size(other):
+            a, b = self._second.unwrap(one), self._in_second(others, other)
+            return bool(a is b) or self._second.memo.decide(eq(a, b)) is True
+        if is_fake(one) and is_fake(other):
+            return bool(prints.value(one) == others.value(other))
+        return one is other
+
+    def _in_second(self, prints: Fingerprint, size: Any) -> Any:
+        """The expression of a size in the second trace, whose symbols have the names of the first trace's."""
+        if prints.recorder.env is self._second or type(size) is int:
+            return self._second.unwrap(size)
+        assert self._env is not None
+        expression = self._env.core.simplify(self._env.unwrap(size))
+        ours = self._second.core.symbols
+        return substitute(expression, {symbol: ours[symbol.name].as_int() for symbol in symbols_of(expression)})
+
+
+def has_tables(changes: Sequence[Change], prints: Fingerprint) -> bool:
+    """Whether changes leave tensors with sizes of the inputs, or the program leaves rows of such tables in a buffer."""
+    if any(rows.family is not None for rows in prints.stored.rows.values()):
+        return True
+    return any(map(_is_table, symbolic_within([change.new for change in changes])))
+
+
+def _is_table(value: Any) -> bool:
+    is_one = is_fake(value) and value._has_symbolic_sizes_strides
+    return is_one and value.layout is torch.strided and not value.requires_grad
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) in (int, torch.SymInt)
