@@ -30,7 +30,7 @@ from dynamo_lite.capture.comparison.stored_rows import StoredRows, TableRows
 from dynamo_lite.capture.comparison.table_views import shown_whole
 from dynamo_lite.capture.graph.graph_inputs import InputLifter
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
-from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, as_int, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, as_int, symbols_of
 from dynamo_lite.symbolic_shapes.expressions.relations import le
 from dynamo_lite.symbolic_shapes.proofs.facts import Origin
 from dynamo_lite.torch_internals._torch_fake import FakeTensor
@@ -135,10 +135,10 @@ class Fingerprint:
         """The digest of a node that has one."""
         return self._digests[node]
 
-    def sizes_of(self, node: fx.Node) -> set[Symbol] | None:
+    def sizes_of(self, node: fx.Node) -> set[Atom] | None:
         """The sizes of the inputs that a node is made of; None if it is made of what differs from call to call
         otherwise."""
-        sizes = set[Symbol]()
+        sizes = set[Atom]()
         reason = origin_of(node, self.recorder, self.analysis, (), sizes).reason
         return sizes if reason is None else None
 
@@ -239,7 +239,14 @@ class Fingerprint:
             if not isinstance(root, fx.Node) and root not in self.stored.rows
         }
         updates = {name: self.value(tensor) for name, tensor in self.updates.items()}
-        return self._sequence, [self._shape(value) for value in outputs], outside, updates
+        return self._sequence, [(self._shape(value), self._layout(value)) for value in outputs], outside, updates
+
+    def _layout(self, value: Any) -> Any:
+        """The strides of an output: the caller sees them, and the first rows of a longer table have its own."""
+        val = value.meta.get("val") if isinstance(value, fx.Node) else None
+        if not isinstance(val, torch.Tensor) or val.layout is not torch.strided:
+            return None
+        return [self._size(stride) or stride for stride in val.stride()]
 
     def rows_are(self, others: Fingerprint) -> bool:
         """Whether the buffers whose first rows are known hold what they do in the other recording."""
@@ -265,7 +272,7 @@ class Fingerprint:
         node = self.recorder.level.nodes.get(tensor)
         return None if node is None else origin_of(node, self.recorder, self.analysis, self.updates)
 
-    def sizes_in(self, tensor: torch.Tensor) -> set[Symbol] | None:
+    def sizes_in(self, tensor: torch.Tensor) -> set[Atom] | None:
         """The sizes of the inputs that a tensor of this recording is made of; None if it is made of what differs from
         call to call otherwise."""
         node = self.recorder.level.nodes.get(tensor)

@@ -19,7 +19,7 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.interfaces import InputRecording
-from dynamo_lite.symbolic_shapes.expressions.expr import Symbol, symbols_of
+from dynamo_lite.symbolic_shapes.expressions.expr import Atom, symbols_of
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 _METADATA_ONLY = {
@@ -66,11 +66,11 @@ def origin_of(
     recorder: InputRecording,
     analysis: AliasAnalysis,
     assigned: Collection[str] = (),
-    sizes: set[Symbol] | None = None,
+    sizes: set[Atom] | None = None,
 ) -> TensorOrigin:
     """What the value that `node` has at the end of the run comes from.
 
-    assigned: buffers that get another value. sizes: it may be made of sizes of the inputs, whose symbols are added.
+    assigned: buffers that get another value. sizes: it may be made of sizes of the inputs, whose atoms are added.
     """
     walk = _ConstantWalk(recorder, analysis, set(assigned), sizes)
     reason = walk.run(node)
@@ -79,7 +79,7 @@ def origin_of(
 
 class _ConstantWalk:
     def __init__(
-        self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str], sizes: set[Symbol] | None
+        self, recorder: InputRecording, analysis: AliasAnalysis, assigned: set[str], sizes: set[Atom] | None
     ) -> None:
         self.analysis = analysis
         self.env, self.sizes = recorder.env, sizes
@@ -116,12 +116,12 @@ class _ConstantWalk:
         return self.sizes is not None and isinstance(val, torch.SymInt) and self._may_vary(val)
 
     def _may_vary(self, size: Any) -> bool:
-        """Whether a size is one of the inputs. Its symbols are taken note of."""
+        """Whether a size is one of the inputs, or computed from these. Its atoms are taken note of."""
         if self.sizes is None or self.env is None or type(size) is not torch.SymInt:
             return False
-        symbols = symbols_of(self.env.core.simplify(self.env.unwrap(size)))
-        self.sizes |= symbols
-        return not any(symbol.unbacked for symbol in symbols)
+        expression = self.env.core.simplify(self.env.unwrap(size))
+        self.sizes.update(expression.atoms())
+        return not any(symbol.unbacked for symbol in symbols_of(expression))
 
     def _reason_against(self, node: fx.Node) -> str | None:
         val = node.meta.get("val")

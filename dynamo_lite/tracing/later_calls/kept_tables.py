@@ -36,7 +36,7 @@ class KeptTables:
 
     def __init__(self, tracer: TracerView, changes: Sequence[Change], prints: Fingerprint) -> None:
         self._env, self._prints = tracer.recorder.env, prints
-        self._sizes: dict[Symbol, None] = {}
+        self._sizes: dict[Atom, None] = {}  # what the sizes are made of
         self._mapping: dict[Atom, Int] = {}
         self._second: Any = None
         self.symbols: list[Symbol] = []
@@ -44,7 +44,7 @@ class KeptTables:
         self.fits = all(place is not None and self._collect(value) for place, value in found)
         for rows in prints.stored.rows.values():
             for extent in rows.extents:
-                self._sizes.update(dict.fromkeys(sorted(symbols_of(extent), key=str)))
+                self._sizes.update(dict.fromkeys(sorted(extent.atoms(), key=str)))
         self._left = [(place, value) for place, value in found if place is not None]
         self._placed: list[Any] = []
 
@@ -52,30 +52,31 @@ class KeptTables:
         if type(value) is tuple:
             return all(map(self._collect, value))
         if type(value) is torch.SymInt and self._env is not None:
-            symbols = symbols_of(self._env.core.simplify(self._env.unwrap(value)))
+            atoms = set(self._env.core.simplify(self._env.unwrap(value)).atoms())
         elif _is_table(value):
             found = self._prints.sizes_in(value)
             if found is None:
                 return False
-            symbols = frozenset(found)
+            atoms = found
         else:
             return not symbolic_within([value])
-        self._sizes.update(dict.fromkeys(sorted(symbols, key=str)))
-        return not any(symbol.unbacked for symbol in symbols)
+        self._sizes.update(dict.fromkeys(sorted(atoms, key=str)))
+        return not any(symbol.unbacked for atom in atoms for symbol in symbols_of(atom))
 
     def hints(self) -> list[int]:
         """The numbers of the example."""
-        return [int(symbol.hint or 0) for symbol in self._sizes]
+        assert self._env is not None
+        return [int(self._env.hint_of(atom.as_int())) for atom in self._sizes]
 
     def place(self, recorder: Any, hints: Sequence[int]) -> None:
         """Put the stand-ins of the recording that begins in each place, with these numbers as examples of the sizes."""
         assert self._env is not None
         self._second = env = recorder.env
         self._mapping, self.symbols = {}, []
-        for index, (symbol, hint) in enumerate(zip(self._sizes, hints)):
-            lo, hi = self._env.core.bounds(symbol.as_int())
+        for index, (atom, hint) in enumerate(zip(self._sizes, hints)):
+            lo, hi = self._env.core.bounds(atom.as_int())
             made = env.core.backed(hint, name=f"{PREFIX}{index}", lo=lo, hi=hi)
-            self._mapping[symbol] = made
+            self._mapping[atom] = made
             self.symbols.extend(symbols_of(made))
         known: dict[int, torch.Tensor] = {}
         self._placed = [self._stand_in(value, recorder, known) for _, value in self._left]
