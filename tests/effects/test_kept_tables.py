@@ -264,8 +264,8 @@ def kept_views(self: Any, x: Tensor) -> Tensor:
     return x * self.table[:n]
 
 
-HOSTILE = [rows_of_a_mask, laid_out_as_a_mask, a_view_of_a_mask, kept_views, length_and_table_apart, the_whole_table, the_last_rows, its_length_counts, written_later, of_the_input,
-           one_table_of_two, drawn]  # fmt: skip
+HOSTILE = [rows_of_a_mask, laid_out_as_a_mask, a_view_of_a_mask, kept_views, length_and_table_apart, the_whole_table,
+           the_last_rows, its_length_counts, written_later, of_the_input, one_table_of_two, drawn]  # fmt: skip
 
 
 def exported(step: Callable[..., Tensor], make: Callable[..., Tensor], spec: Any) -> Any:
