@@ -48,7 +48,9 @@ def export(
         prefer_deferred_runtime_asserts_over_guards: a condition on sizes that no range expresses (`n % 4 == 0`) does
             not contradict dynamic_shapes; each call of the program checks it.
         effects: "refuse" an effect that the program cannot carry, or "drop" it: losing it is fine (a counter that only
-            statistics read). What was dropped is in the notes and in `trace(...).effects`.
+            statistics read). What was dropped is in the notes and in `trace(...).effects`. "exact" also refuses results
+            that the caller could tell from eager's by their identity: a container that is changed and returned, a side
+            of a branch on data that returns an input. "refuse" notes these.
         control_flow: "capture" a branch or a loop on the data of a tensor: both sides are traced, and become one
             torch.cond or while_loop (docs/control_flow.md); or "refuse" it. strict=False captures none.
 

@@ -43,6 +43,8 @@ from dynamo_lite.tracing.sizes.builtin_calls import Specializations
 from dynamo_lite.tracing.tensors.input_guards import InputGuards
 from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
+EFFECTS = ("refuse", "exact", "drop")
+
 
 @dataclass(frozen=True)
 class Options:
@@ -59,8 +61,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.control_flow not in ("refuse", "capture"):
             raise InvalidArguments(f'control_flow must be "refuse" or "capture", not {self.control_flow!r}')
-        if self.effects not in ("refuse", "drop"):
-            raise InvalidArguments(f'effects must be "refuse" or "drop", not {self.effects!r}')
+        if self.effects not in EFFECTS:
+            raise InvalidArguments(f"effects must be one of {', '.join(EFFECTS)}; not {self.effects!r}")
 
 
 _CAPTURE = 'export with control_flow="capture" (the default), which takes branches as they are written'

@@ -68,6 +68,7 @@ def _capture(
         call.specs,
         tracer=Tracer if options.strict else NativeTracer,
         drops=options.effects == "drop",
+        exact=options.effects == "exact",
         started=_with_call_signatures(root, options.preserve_module_call_signature),
     )
     with process_as_before(), late_imports.seen():

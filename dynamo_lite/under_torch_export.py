@@ -41,8 +41,10 @@ def as_torch_export(*, strict: bool = True, effects: str = "refuse", fallback: s
 
 def install(*, strict: bool = True, effects: str = "refuse", fallback: str | None = None) -> Callable[[], None]:
     """`as_torch_export` without an end; the result ends it. Arguments and errors are the same."""
-    if effects not in ("refuse", "drop"):
-        raise InvalidArguments(f'effects must be "refuse" or "drop", not {effects!r}')
+    from dynamo_lite.attempts import EFFECTS
+
+    if effects not in EFFECTS:
+        raise InvalidArguments(f"effects must be one of {', '.join(EFFECTS)}; not {effects!r}")
     if fallback not in FALLBACKS:
         raise InvalidArguments(f'fallback must be None or "torch", not {fallback!r}')
     outer = current_exporter()

@@ -198,7 +198,8 @@ def _arguments(run: FinishedRun, call: CallRecord) -> None:
     """The containers that were passed in hold what they held, or are returned (so that nothing is lost)."""
     for name in call.changed:
         if contents.is_within((call.args, call.kwargs), run.inputs.arg_names, name, call.result):
-            run.tracer.note(f"the argument {name} is changed and returned; the caller's own stays as it was")
+            what = f"the argument {name} is changed and returned"
+            _tell_apart(run, f"{what}; the caller's own stays as it was", "changed-and-returned", what)
         else:
             _lose(run, "argument", f"the argument {name}", "what was passed", "another content", "input-container")
 
@@ -237,7 +238,8 @@ def _results_of_branches(run: FinishedRun, call: CallRecord) -> None:
             what = f"output {index} and output {twin[0]} may be one tensor"
         else:
             continue
-        run.tracer.note(f"{what} in eager, as a branch on data goes; the program's has memory of its own")
+        text = f"{what} in eager, as a branch on data goes; the program's has memory of its own"
+        _tell_apart(run, text, "copied-result", what)
 
 
 def _writes(run: FinishedRun, call: CallRecord) -> None:
@@ -304,6 +306,13 @@ def _lose(run: FinishedRun, kind: str, target: str, old: str, new: str, id: str,
     run.lost.append(Effect(kind, target, old, new, Verdict.DROPPED, run.tracer.where()))
     if run.request.drops:
         run.tracer.note(text)
+
+
+def _tell_apart(run: FinishedRun, text: str, id: str, what: str) -> None:
+    """The caller could tell a result from eager's by its identity: noted, or refused if the caller said so."""
+    if run.request.exact and not run.tracer.lets_pass(text):
+        raise run.tracer.refusal(id, what=what)
+    run.tracer.note(text)
 
 
 def _lose_gradient(run: FinishedRun, refusal: DynamoLiteError, text: str) -> None:

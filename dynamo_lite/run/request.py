@@ -36,6 +36,7 @@ class RunRequest:
         specs: dynamic_shapes in their plain form; None if each size is a constant.
         tracer: the kind of observer: strict, non-strict, or the lenient one of `explain`.
         drops: effects that a program cannot carry are let go and noted.
+        exact: results that the caller could tell from eager's by their identity are refused, not noted.
         memory: what is taken from memory at most: less, where that much would not be exact.
         earlier: the recording of the run before this one, from whose state this one starts.
         known: what an earlier trace found out about the sizes, if this one leaves numbers for those that it keeps
@@ -54,6 +55,7 @@ class RunRequest:
     specs: Any = None
     tracer: type[Tracer] = Tracer
     drops: bool = False
+    exact: bool = False
     memory: Memory = Memory.ALL
     earlier: Fingerprint | None = None
     known: Sequence[Fact] | None = None

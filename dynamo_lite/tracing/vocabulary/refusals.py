@@ -243,6 +243,16 @@ REFUSALS: dict[str, Refusal] = {
         "The program changes {target}, a container that was passed in; the caller's own would stay as it was.",
         'return the new container, or work on a copy of it; pass effects="drop" if the change may be lost.',
     ),
+    "changed-and-returned": Refusal(
+        errors.UnsupportedEffect,
+        "In eager {what}; the program returns a new container, and the caller's own stays as it was.",
+        'return a new container, and leave the one that was passed in as it is; effects="refuse" notes this only.',
+    ),
+    "copied-result": Refusal(
+        errors.UnsupportedEffect,
+        "In eager {what}, as a branch on data goes; the program's result has memory of its own.",
+        'return a clone() on each side of the branch; effects="refuse" notes this only.',
+    ),
     "global-state": Refusal(
         errors.UnsupportedEffect,
         "After forward {target} is {new}; before, it was {old}. The exported program cannot carry that.",
