@@ -27,6 +27,7 @@ app = typer.Typer(
 
 class EffectsChoice(StrEnum):
     refuse = "refuse"
+    exact = "exact"
     drop = "drop"
 
 
