@@ -171,7 +171,15 @@ def _is_state_kept(change: Change, registry: str) -> bool:
         return isinstance(new, nn.Parameter) and not is_fake(new)
     if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
         return True
-    return (old.shape, old.dtype, old.device) != (new.shape, new.dtype, new.device)
+    if (old.dtype, old.device, old.dim()) != (new.dtype, new.device, new.dim()):
+        return True
+    return not all(map(_are_known_equal, old.shape, new.shape))
+
+
+def _are_known_equal(one: Any, other: Any) -> bool:
+    """Whether two sizes are equal whatever the inputs are: no line of the program asks here."""
+    answer = one == other
+    return answer if type(answer) is bool else bool(answer.node.statically_known_true(__file__, 0))
 
 
 def _assigned_buffer(tracer: TracerView, change: Change, registry: str, path: str) -> str:
