@@ -19,6 +19,7 @@ from dynamo_lite.capture._torch import OpOverload
 from dynamo_lite.capture.alias_analysis import AliasAnalysis, draws, is_view, storage_of
 from dynamo_lite.capture.graph.lifting import Lifted, LiftedKind
 from dynamo_lite.capture.interfaces import InputRecording
+from dynamo_lite.symbolic_shapes.expressions.expr import symbols_of
 from dynamo_lite.symbolic_shapes.torch_node.symbolic_types import SYMBOLIC_TYPES
 
 _METADATA_ONLY = {
@@ -121,6 +122,8 @@ class _ConstantWalk:
 
 
 def _varies(val: Any) -> bool:
+    """Whether a size of the inputs, or of a tensor, is in it. A number read from data (`table[1].item()`) varies as
+    the tensor does that it was read from."""
     if isinstance(val, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in val.shape)
-    return isinstance(val, SYMBOLIC_TYPES)
+    return isinstance(val, SYMBOLIC_TYPES) and not all(symbol.unbacked for symbol in symbols_of(val.node.core))
