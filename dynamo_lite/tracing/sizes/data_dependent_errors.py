@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from dynamo_lite.errors import GraphBreak
+from dynamo_lite.interpreter.frames.tracebacks import is_own_code
 from dynamo_lite.symbolic_shapes.errors import DataDependentQuestion, UnknownValue, describe_symbol
 from dynamo_lite.symbolic_shapes.expressions.expr import Apply, Int, Node, Symbol
 from dynamo_lite.symbolic_shapes.expressions.floats import Float, float_symbols_of
@@ -134,7 +135,8 @@ def _named(tracer: TracerView, asked: Node) -> tuple[Any, Names] | None:
     while frame is not None:
         name = str(frame.globals.get("__name__", ""))
         library = name.partition(".")[0] == "torch"
-        if not library and not frame.code.co_name.startswith("<"):  # a comprehension has no statements
+        # Neither a comprehension has statements for the user to add to, nor a builtin that is written in Python here.
+        if not library and not frame.code.co_name.startswith("<") and not is_own_code(frame.code):
             names = _with_solved(dict(_variables(frame.f_locals())))
             try:
                 condition(asked, names)

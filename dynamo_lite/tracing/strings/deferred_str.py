@@ -133,6 +133,9 @@ def check_call(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[
 def _hands_on(fn: Any) -> bool:
     """Whether what is called only keeps its arguments, or gives them to interpreted functions in calls of their own."""
     if not isinstance(fn, type):
+        if getattr(fn, "__name__", None) in ("__new__", "__init__"):  # as a class of the program's calls them
+            owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)
+            return isinstance(owner, type) and issubclass(owner, BaseException)
         return _is_interpreted(getattr_static(type(fn), "__call__", None))
     if issubclass(fn, BaseException):
         return True
