@@ -249,6 +249,7 @@ _NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (
     (skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
     (skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
     (skipped_calls.READS_DATA, _refusal("data-dependent-value")),
+    (skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
     (skipped_calls.READS_MODES, _refusal("process-state")),
     (skipped_calls.CALLS_ON_DATA, _refusal("data-dependent-value", libraries=True)),
     (skipped_calls.EXCHANGES_MEMORY, lambda name: shared_memory.call_exchange),
