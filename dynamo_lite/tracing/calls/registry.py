@@ -27,7 +27,14 @@ from torch import nn
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
-from dynamo_lite.tracing import errors_from_outside, hidden_frames, module_attributes, module_calls, torch_wrappers
+from dynamo_lite.tracing import (
+    errors_from_outside,
+    hidden_frames,
+    module_attributes,
+    module_calls,
+    torch_wrappers,
+    unique_values,
+)
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import call_context_var
@@ -51,7 +58,7 @@ from dynamo_lite.tracing.sizes import (
 )
 from dynamo_lite.tracing.strings import format_fields, log_calls
 from dynamo_lite.tracing.strings.deferred_str import UnreadText
-from dynamo_lite.tracing.strings.nondeterministic import unrecordable
+from dynamo_lite.tracing.strings.nondeterministic import Unrecordable, unrecordable
 from dynamo_lite.tracing.strings.output import call_catch_warnings, call_print, call_print_exception, call_warn
 from dynamo_lite.tracing.tensors import (
     autograd_nodes,
@@ -84,7 +91,7 @@ def _unrecordable(name: str) -> Step:
     def rule(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         if tracer.in_library() or tracer.own(SeededGenerators).uses(args):
             return NOT_HANDLED
-        return unrecordable(tracer, name)
+        return unique_values.of_call(tracer, name, fn, args, kwargs)
 
     return rule
 
@@ -160,7 +167,9 @@ def call_type(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
         return real_type(args[0])
     if len(args) == 1 and numpy_arrays.is_array(args[0]):
         return args[0].__class__
-    return str if len(args) == 1 and type(args[0]) is UnreadText else NOT_HANDLED
+    if len(args) == 1 and issubclass(type(args[0]), Unrecordable):
+        return unique_values.class_of(args[0])
+    return str if len(args) == 1 and isinstance(args[0], UnreadText) else NOT_HANDLED
 
 
 def call_text_reader(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:
