@@ -116,8 +116,10 @@ def is_instance(value: Unrecordable, classes: Any) -> bool:
     """The same of isinstance(value, classes), which no class of a clock's or a generator's results may answer alone."""
     if isinstance(value, UniqueValue):
         return isinstance(_value(value), classes)
+    if type(value) is not Unrecordable or draws_object(value):
+        return refuse_use(value)
     answers = {isinstance(sample, classes) for sample in _SAMPLES}
-    return answers.pop() if len(answers) == 1 and not draws_object(value) else refuse_use(value)
+    return answers.pop() if len(answers) == 1 else refuse_use(value)
 
 
 def _refuse_id(tracer: TracerView, function: str) -> NoReturn:

@@ -29,6 +29,7 @@ from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
 from dynamo_lite.tracing import (
     errors_from_outside,
+    files,
     hidden_frames,
     module_attributes,
     module_calls,
@@ -235,6 +236,7 @@ def _functions() -> dict[int, Step]:
         id(contextvars.ContextVar.__dict__["set"]): call_context_var,
         id(torch.Tensor.__deepcopy__): autograd_nodes.call_deep_copy,
         **pickles.table(),
+        **files.table(),
         id(torch.utils.swap_tensors): _refusal("tensor-data-assigned", libraries=True)("torch.utils.swap_tensors"),
     }
     for cls in (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer):
@@ -257,6 +259,9 @@ _NAMED: tuple[tuple[tuple[str, ...], Callable[[str], Step]], ...] = (
     (skipped_calls.BACKGROUND, _refusal("background-code", libraries=True)),
     (skipped_calls.PROCESS_STATE, _refusal("process-state", libraries=True)),
     (skipped_calls.OUTSIDE_WORLD, _refusal("outside-world")),
+    (files.QUESTIONS, files.question),
+    (files.READS, files.read),
+    (("pathlib:Path.mkdir",), files.make_directory),
     (skipped_calls.READS_DATA, _refusal("data-dependent-value")),
     (skipped_calls.READS_FUNCTION_MODES, lambda name: type_queries.call_mode_query),
     (skipped_calls.READS_MODES, _refusal("process-state")),

@@ -235,8 +235,8 @@ OUTSIDE_WORLD: tuple[str, ...] = (
     *(
         f"pathlib:Path.{name}"
         for name in (
-            *("open", "read_text", "read_bytes", "write_text", "write_bytes", "exists", "is_file", "is_dir", "stat"),
-            *("lstat", "iterdir", "glob", "rglob", "mkdir", "unlink", "rename", "replace", "rmdir", "touch", "chmod"),
+            *("write_text", "write_bytes", "stat", "lstat", "iterdir", "glob", "rglob", "unlink", "rename", "replace"),
+            *("rmdir", "touch", "chmod"),
             *("resolve", "cwd", "home", "samefile"),
         )
     ),
