@@ -33,11 +33,18 @@ from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
+from dynamo_lite.tracing.effects import (
+    classify,
+    descriptions,
+    escaping_tensors,
+    kept_operands,
+    made_leaves,
+    requires_grad,
+)
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments
-from dynamo_lite.tracing.higher_order.autograd import SavedRegions
+from dynamo_lite.tracing.higher_order.autograd import Functions, SavedRegions
 from dynamo_lite.tracing.strings import addresses, deferred_str
 from dynamo_lite.tracing.strings.deferred_str import UniqueText, UnreadText
 from dynamo_lite.tracing.strings.listeners import Listeners
@@ -281,6 +288,11 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
         refusal = tracer.refusal("constant-gradient", constant.mark, target=constant.fqn)
         _lose_gradient(run, refusal, f"no gradient flows through the constant {constant.fqn}")
     lost = requires_grad.lost(recorder, run.inputs.leaves, run.outputs)
+    if lost and not tracer.own(Functions).are_used:
+        left = made_leaves.carry(recorder, run.outputs, lost)
+        if left != lost:
+            tracer.note("outputs require grad by a leaf that forward makes; in the program, by a parameter of its own")
+        lost = left
     if lost:
         refusal = tracer.refusal("made-leaf", tracer.own(TensorWrites).made_leaf)
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")

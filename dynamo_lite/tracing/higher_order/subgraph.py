@@ -60,8 +60,9 @@ def trace(
 
     operator: its name for messages ("torch.cond"); args is called inside of the new level, and makes the arguments
     there (`levels.argument`, or tensors from around as they are). may_mutate: it may change its operands in place;
-    may_alias: what it returns may share memory with them; tells_aliases: raises SharesMemory if it does. plain: what becomes of each tensor that it returns; without
-    it the function may not be inside of a functorch transform.
+    may_alias: what it returns may share memory with them; tells_aliases: raises SharesMemory if it does.
+    plain: what becomes of each tensor that it returns; without it the function may not be inside of a functorch
+    transform.
 
     Refuses ("subgraph-...") effects, exceptions and results that no sub-graph can return.
     """
