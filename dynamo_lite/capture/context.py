@@ -57,6 +57,9 @@ class NodeContext(Protocol):
         """Whether `left == right` of tensors is asked by a container of C's that looks at identity first, and they are
         one object where the recording has two."""
 
+    def draws_from(self, generator: Any) -> bool:
+        """Whether a generator of random numbers is the program's own, made in this run; its state changes then."""
+
 
 class NoContext:
     """A context that knows nothing but the root module's class: for graphs that are made by hand and in tests."""
@@ -102,4 +105,7 @@ class NoContext:
         return False
 
     def found_as_one(self, left: Any, right: Any) -> bool:
+        return False
+
+    def draws_from(self, generator: Any) -> bool:
         return False

@@ -43,6 +43,7 @@ from dynamo_lite.capture.kernels import (
     collectives,
     eager_errors,
     number_arguments,
+    seeded_draws,
     symbolic_kernels,
     withheld_errors,
 )
@@ -126,6 +127,10 @@ class Recorder(InputLifter):
         facts = OPERATORS.get(id(func)) or facts_of(func)
         if facts.lifts_fresh:
             return self._lift_fresh(args[0])
+        if kwargs and kwargs.get("generator") is not None:
+            drawn = seeded_draws.drawn(self, func, args, kwargs)
+            if drawn is not seeded_draws.NOT_CONSTANT:
+                return drawn
         if facts.without_generator is not None and kwargs.get("generator") is None and has_symbols(args):
             return self.operator(facts.without_generator, args, {k: v for k, v in kwargs.items() if k != "generator"})
         entries, stand_in = self.level.nodes.entries, self.stand_in
