@@ -57,8 +57,8 @@ class NodeContext(Protocol):
         """Whether `left == right` of tensors is asked by a container of C's that looks at identity first, and they are
         one object where the recording has two."""
 
-    def draws_from(self, generator: Any) -> bool:
-        """Whether a generator of random numbers is the program's own, made in this run; its state changes then."""
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The result of an operator that draws from a generator of the program's own, as operators; None otherwise."""
 
 
 class NoContext:
@@ -107,5 +107,5 @@ class NoContext:
     def found_as_one(self, left: Any, right: Any) -> bool:
         return False
 
-    def draws_from(self, generator: Any) -> bool:
-        return False
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return None

@@ -26,21 +26,14 @@ from dynamo_lite.program.trees.containers import leave_references, register_cont
 from dynamo_lite.program.trees.outputs import FlatOutputs, constants_of, flatten_outputs, mark_made
 from dynamo_lite.program.trees.paths import Flat, flatten
 from dynamo_lite.program.trees.twins import Path
-from dynamo_lite.run import copies_or_views, dying_objects
+from dynamo_lite.run import copies_or_views, dying_objects, made_leaves
 from dynamo_lite.run.request import RunRequest
 from dynamo_lite.run.twin_arguments import must_be_apart
 from dynamo_lite.torch_internals._torch_pytree import keystr
 from dynamo_lite.tracing.calls.container_functions import ContainerFunctions
 from dynamo_lite.tracing.calls.context_values import ContextValues
 from dynamo_lite.tracing.diagnostics import Abort
-from dynamo_lite.tracing.effects import (
-    classify,
-    descriptions,
-    escaping_tensors,
-    kept_operands,
-    made_leaves,
-    requires_grad,
-)
+from dynamo_lite.tracing.effects import classify, descriptions, escaping_tensors, kept_operands, requires_grad
 from dynamo_lite.tracing.effects.rebuilt_arguments import changed_arguments, eager_state
 from dynamo_lite.tracing.effects.rebuilt_results import lost_in_result
 from dynamo_lite.tracing.heap.call_reads import ReferencesInArguments

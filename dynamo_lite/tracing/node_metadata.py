@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from types import MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-import torch
-
 from dynamo_lite.errors import DynamoLiteError, UserFrame
 from dynamo_lite.torch_internals._torch_dispatch import DisableTorchFunction
 from dynamo_lite.tracing import operator_sources
@@ -17,6 +15,7 @@ from dynamo_lite.tracing.reexported_nodes import ReexportedNodes
 from dynamo_lite.tracing.sizes import item_equality
 from dynamo_lite.tracing.vocabulary.exception_handlers import in_handler
 from dynamo_lite.tracing.vocabulary.program_points import Mark
+from dynamo_lite.tracing.world import seeded_draws
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import CaptureError
@@ -161,12 +160,8 @@ class TraceContext:
     def found_as_one(self, left: Any, right: Any) -> bool:
         return item_equality.found_as_one(self._tracer, left, right)
 
-    def draws_from(self, generator: Any) -> bool:
-        address = generator._cdata  # an operator is given another Python object for it
-        made = [o for o in self._tracer.writes.made.values() if type(o) is torch.Generator and o._cdata == address]
-        for own in made:
-            self._tracer.on_hidden_change(own)
-        return bool(made)
+    def drawn(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        return seeded_draws.drawn(self._tracer, func, args, kwargs)
 
     def check_deferred(self, what: str, errors: frozenset[type[Exception]]) -> None:
         """The same for what an operator asserts of sizes that only run time knows, and for `errors` of Python's own."""

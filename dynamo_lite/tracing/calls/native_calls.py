@@ -8,7 +8,6 @@ from typing import Any
 
 from dynamo_lite.interpreter.code.type_flags import is_changeable
 from dynamo_lite.interpreter.observer import NOT_HANDLED
-from dynamo_lite.tracing import unique_values
 from dynamo_lite.tracing.heap import shared_buffers
 from dynamo_lite.tracing.heap.iterator_types import ITERATORS, is_c_iterator, known_iterators
 from dynamo_lite.tracing.interfaces import Step, TracerView
@@ -17,6 +16,7 @@ from dynamo_lite.tracing.policy.verdicts import PYTHON, CallKind, CallVerdict, W
 from dynamo_lite.tracing.tensors import numpy_arrays
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.type_tests import is_tensor
+from dynamo_lite.tracing.world import unique_values
 
 _MISSING = object()
 Action = Callable[["TracerView", Any, tuple[Any, ...], dict[str, Any], CallVerdict], Any]

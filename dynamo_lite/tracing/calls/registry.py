@@ -27,15 +27,7 @@ from torch import nn
 from dynamo_lite.capture.fakes import stand_in_names
 from dynamo_lite.interpreter.observer import NOT_HANDLED
 from dynamo_lite.torch_internals._torch_dispatch import _C
-from dynamo_lite.tracing import (
-    errors_from_outside,
-    files,
-    hidden_frames,
-    module_attributes,
-    module_calls,
-    torch_wrappers,
-    unique_values,
-)
+from dynamo_lite.tracing import errors_from_outside, hidden_frames, module_attributes, module_calls, torch_wrappers
 from dynamo_lite.tracing.calls import annotations as marked
 from dynamo_lite.tracing.calls import autocast, marked_constructors, pickles, torchscript
 from dynamo_lite.tracing.calls.context_values import call_context_var
@@ -78,6 +70,7 @@ from dynamo_lite.tracing.tensors.hashing import call_pop
 from dynamo_lite.tracing.tensors.seeded_generators import SeededGenerators
 from dynamo_lite.tracing.vocabulary.symbolic_numbers import SYMBOLIC, concrete, real_type
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake, is_tensor
+from dynamo_lite.tracing.world import files, unique_values
 
 
 def _skip(name: str) -> Step:

@@ -39,7 +39,7 @@ def _math(name: str, low: Any, high: Any) -> Step:
         if type(value) not in (torch.SymInt, torch.SymFloat):
             return NOT_HANDLED
         if low is not None and not value.node.has_hint():
-            tracer.vm.interpret_function(_check_domain, (value, low, math.inf if high is None else high), {})
+            tracer.vm.interpret_function(_CHECK_DOMAIN, (value, low, math.inf if high is None else high), {})
         elif (low is not None and value < low) or (high is not None and value > high):
             raise ValueError("math domain error")
         return symbolic(value)
@@ -53,6 +53,9 @@ def _check_domain(value: Any, low: float, high: float) -> None:
         raise ValueError("math domain error")
     if high != math.inf and value > high:
         raise ValueError("math domain error")
+
+
+_CHECK_DOMAIN: Any = _check_domain
 
 
 def _rounded(tracer: TracerView, fn: Any, args: tuple, kwargs: dict) -> Any:

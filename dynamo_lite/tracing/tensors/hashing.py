@@ -31,9 +31,9 @@ from dynamo_lite.tracing.policy.native_modules import is_trusted_module
 from dynamo_lite.tracing.strings import addresses
 from dynamo_lite.tracing.tensors import hashing
 from dynamo_lite.tracing.tensors.input_guards import are_one
-from dynamo_lite.tracing.unique_values import ObjectIds, UniqueValue
 from dynamo_lite.tracing.vocabulary.contents import ATOMS
 from dynamo_lite.tracing.vocabulary.type_tests import is_fake
+from dynamo_lite.tracing.world.unique_values import ObjectIds, UniqueValue
 
 _OURS = "dynamo_lite.interpreter"
 
@@ -84,7 +84,7 @@ def for_a_table(tracer: TracerView) -> bool:
 
 
 def call_id(tracer: TracerView, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """id(x) in the program's own code: a key (unique_values.py); libraries and a `__hash__` get the number itself."""
+    """id(x) in the program's own code: a key (world/unique_values.py). Libraries and a `__hash__` get the number."""
     if tracer.in_library():
         return NOT_HANDLED
     frame = tracer.vm.frame

@@ -9,7 +9,7 @@ autograd.Function, which may have cut off a gradient that goes on to a parameter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import fx
@@ -64,7 +64,7 @@ def _requiring(recorder: Recorder, tensor: torch.Tensor) -> fx.Node | None:
         return None
     value, other = recorder.node_of(tensor), recorder.node_of(parameter)
     graph = recorder.level.graph
-    options = {"dtype": torch.bool, "device": tensor.device, "pin_memory": False}
+    options: dict[str, Any] = {"dtype": torch.bool, "device": tensor.device, "pin_memory": False}
     condition = graph.call_function(_aten.ones.default, ([],), options)
     made = graph.call_function(_aten.where.self, (condition, value, other))
     for node, result in ((condition, holds), (made, picked)):

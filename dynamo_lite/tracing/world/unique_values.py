@@ -140,8 +140,9 @@ class ObjectIds(FeatureState):
         if is_tensor(value):
             for known in self._objects.values():
                 if known is not value and identical(tracer, known, value):
-                    left, right = (tracer.inputs.names[tracer.recorder.input_number(t)] for t in (known, value))
-                    tracer.refuse("input-identity", left=left, right=right)
+                    one, other = (tracer.recorder.input_number(t) or 0 for t in (known, value))
+                    names = tracer.inputs.names
+                    tracer.refuse("input-identity", left=names[one], right=names[other])
         self.check()
         self._objects.setdefault(id(value), value)
         return ObjectId(tracer, value)
