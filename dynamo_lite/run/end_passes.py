@@ -287,7 +287,8 @@ def _gradients(run: FinishedRun, call: CallRecord) -> None:
             tracer.note("outputs require grad by a leaf that forward makes; in the program, by a parameter of its own")
         lost = left
     if lost:
-        refusal = tracer.refusal("made-leaf", tracer.own(TensorWrites).made_leaf)
+        mark, node = tracer.own(TensorWrites).made_leaf, run.outputs.values[lost[0]]
+        refusal = made_leaves.refusal(node) if mark is None else tracer.refusal("made-leaf", mark)
         _lose_gradient(run, refusal, f"output {lost[0]} has requires_grad in eager; the program's has not")
 
 

@@ -9,6 +9,7 @@ autograd.Function, which may have cut off a gradient that goes on to a parameter
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,6 +17,8 @@ from torch import fx
 
 from dynamo_lite.capture.fakes.fake_tensors import storage_key
 from dynamo_lite.capture.graph.lifting import modes_off
+from dynamo_lite.errors import GraphBreak, UserFrame
+from dynamo_lite.tracing.vocabulary.refusals import REFUSALS
 
 if TYPE_CHECKING:
     from dynamo_lite.capture import Recorder
@@ -71,3 +74,13 @@ def _requiring(recorder: Recorder, tensor: torch.Tensor) -> fx.Node | None:
         node.meta = {"val": result, "torch_fn": (node.name, "OpOverload"), "nn_module_stack": {}}
         node.meta["nn_module_stack"] = recorder.context.module_stack()
     return made
+
+
+def refusal(node: fx.Node) -> GraphBreak:
+    """The error for an output whose leaf no rule has seen being made: at the line that computes the output."""
+    row = REFUSALS["made-leaf"]
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    return row.error("made-leaf", row.what, row.instead, tuple(UserFrame(f, int(at), name) for f, at, name in frames))
+
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')

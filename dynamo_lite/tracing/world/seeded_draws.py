@@ -38,8 +38,8 @@ def drawn(tracer: TracerView, func: OpOverload, args: Sequence[Any], kwargs: dic
     if not isinstance(values, torch.Tensor) or not values.is_cpu or values.numel() > _MOST_ELEMENTS:
         return None
     if target is not None:
-        return recorder.operator(torch.ops.aten.copy_.default, (target, values), {})  # type: ignore[no-any-return]
-    return recorder.operator(torch.ops.aten.clone.default, (values,), {})  # type: ignore[no-any-return]
+        return recorder.operator(torch.ops.aten.copy_.default, (target, values), {})
+    return recorder.operator(torch.ops.aten.clone.default, (values,), {})
 
 
 def _is_own(tracer: TracerView, generator: Any) -> bool:
